@@ -4,12 +4,13 @@ namespace ProtoRpc.Loader;
 
 /// <summary>Finds the folder of ASP.NET Core among the shared frameworks of this machine.</summary>
 /// <remarks>
-/// The shell's own runtime need not have it: the official archives of PowerShell bring a runtime without it,
-/// and then the frameworks that belong to <c>dotnet</c> are used. The order is that of .NET's own host.
+/// The runtime of the shell may lack ASP.NET Core: the official archives of PowerShell ship a runtime without
+/// it. The locator then uses the shared frameworks of <c>dotnet</c>, in the order of .NET's own host.
 /// </remarks>
 internal sealed class AspNetCoreLocator
 {
-    /// <summary>Names a folder with ASP.NET Core's assemblies; it wins over all other places.</summary>
+    /// <summary>The environment variable with the folder of ASP.NET Core's assemblies. It overrides all other
+    /// places.</summary>
     public const string FolderVariable = "PROTORPC_ASPNETCORE";
 
     private const string Framework = "Microsoft.AspNetCore.App";
@@ -30,7 +31,7 @@ internal sealed class AspNetCoreLocator
     {
     }
 
-    /// <summary>A locator for a machine that is described.</summary>
+    /// <summary>A locator for a given runtime folder and environment.</summary>
     public AspNetCoreLocator(
         Func<string, string?> variable, IReadOnlyList<string> wellKnownRoots,
         string runtimeFolder, Version runtime)
@@ -42,8 +43,8 @@ internal sealed class AspNetCoreLocator
     }
 
     /// <summary>The folder with the assemblies.</summary>
-    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing:
-    /// where it was looked for, and what to install.</exception>
+    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing. The message lists the
+    /// folders that were searched, and what to install.</exception>
     public string Find()
     {
         List<string> searched = [];
@@ -100,7 +101,8 @@ internal sealed class AspNetCoreLocator
 
     private IEnumerable<string> Roots()
     {
-        // A shell that runs on a shared runtime has the other frameworks beside it: root/shared/NAME/VERSION.
+        // A shell that runs on a shared runtime has the other frameworks next to it:
+        // root/shared/NAME/VERSION.
         DirectoryInfo? shared = new DirectoryInfo(_runtimeFolder.TrimEnd('/', '\\')).Parent?.Parent;
         if (shared is { Name: "shared", Parent: { } own })
         {
@@ -135,7 +137,8 @@ internal sealed class AspNetCoreLocator
     private static string Target(FileInfo program) =>
         program.ResolveLinkTarget(returnFinalTarget: true)?.FullName ?? program.FullName;
 
-    // The same major and minor version as the runtime's, of those the highest patch: 10.0.12 and not 10.0.9.
+    // The highest patch of the runtime's major and minor version. Versions are compared as numbers: 10.0.12
+    // is newer than 10.0.9.
     private string? Newest(string frameworks)
     {
         if (!Directory.Exists(frameworks))

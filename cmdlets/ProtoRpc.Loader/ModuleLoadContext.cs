@@ -4,7 +4,8 @@ using ProtoRpc.Loader;
 
 namespace ProtoRpc;
 
-/// <summary>Loads the module's assemblies where no other module's versions can meet them.</summary>
+/// <summary>Loads the module's assemblies in a separate context, so that they do not conflict with the
+/// versions of other modules.</summary>
 /// <remarks>
 /// This assembly and the shared one live in the default context. Everything else, Google.Protobuf above all,
 /// is loaded from the module's folder into this context. Scripts name its types through the shell's
@@ -19,8 +20,8 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
     private static readonly Assembly Own = typeof(ModuleLoadContext).Assembly;
     private static readonly Assembly Shared = typeof(RpcEndpoint).Assembly;
 
-    // The folder of this assembly, which the packed module has for common platforms with what is compiled
-    // ahead of time for them; and its parent with all the rest, for all platforms.
+    // First the folder of this assembly, then its parent. In the packed module, the folder has the assemblies
+    // that are compiled ahead of time for one platform; the parent has those for all platforms.
     private readonly string[] _folders;
     private volatile string? _aspNetCore;
     private int _imports;
@@ -37,7 +38,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
             : [own];
     }
 
-    /// <summary>Loads the assembly of cmdlets, once.</summary>
+    /// <summary>Loads the assembly of the cmdlets once per process.</summary>
     public static Assembly LoadCmdlets()
     {
         lock (Gate)
@@ -48,11 +49,11 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         }
     }
 
-    /// <summary>Begins an import of the module into a runspace, of which each has its own. At the first one
-    /// all public types of the library and of the cmdlets get an accelerator, for those outside of the
-    /// default context have no other name that scripts can use.</summary>
-    /// <remarks>One call, because each that a script makes for the first time costs it a millisecond, and
-    /// many the time that all of this takes.</remarks>
+    /// <summary>Begins an import of the module into a runspace; each runspace imports it separately. The
+    /// first import registers an accelerator for each public type of the library and the cmdlets. Scripts
+    /// have no other name for types outside the default context.</summary>
+    /// <remarks>One call does everything, because each first call from a script to .NET takes about a
+    /// millisecond.</remarks>
     /// <param name="shell">The <c>$ExecutionContext</c> of the module.</param>
     /// <param name="removed">A script block that runs when the module is removed.</param>
     public static void AddImport(object shell, object removed)
@@ -82,8 +83,8 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
             .Invoke(null, [shell, removed]);
     }
 
-    /// <summary>Counts the removal of the module from a runspace. At the last one the accelerators
-    /// go.</summary>
+    /// <summary>Counts the removal of the module from a runspace. The last removal also removes the
+    /// accelerators.</summary>
     public static void RemoveImport()
     {
         lock (Gate)
@@ -99,10 +100,10 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         }
     }
 
-    /// <summary>Finds ASP.NET Core, from where its assemblies are loaded when they are first used. Outside
-    /// of the module the program that has this library brings it, and there is nothing to find.</summary>
-    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing,
-    /// and what to install.</exception>
+    /// <summary>Finds ASP.NET Core; its assemblies are loaded on first use. Outside the module this does
+    /// nothing, because the program that references the library provides ASP.NET Core.</summary>
+    /// <exception cref="RpcException">FailedPrecondition with the id AspNetCoreMissing. The message says what
+    /// to install.</exception>
     internal static void RequireAspNetCore()
     {
         lock (Gate)
@@ -125,8 +126,8 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
             }
         }
 
-        // Before our own folder: its parts must all be of one version.
-        // Copies of PowerShell stay separate.
+        // ASP.NET Core's folder comes before the module's: all parts of ASP.NET Core must have the same
+        // version. Assemblies that PowerShell also ships stay separate.
         if (_aspNetCore is { } aspNetCore)
         {
             string part = Path.Combine(aspNetCore, $"{assemblyName.Name}.dll");
@@ -148,7 +149,8 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         return null;
     }
 
-    // A script that called it for each type would take longer than all the rest of the import.
+    // The loop is in .NET, because a script that calls the method once per type takes longer than the rest of
+    // the import.
     private static T MethodOf<T>(Type type, string name)
         where T : Delegate
     {

@@ -28,7 +28,7 @@ Describe 'Start-RpcListener -AccessLog' {
 
         $calls = Get-Content $path | ConvertFrom-Json | Where-Object method -eq demo.Greeter/SayHello
         $calls.status | Should -Be 'OK', 'Unknown'
-        $calls.user | Should -Be ([Environment]::UserName, [Environment]::UserName)
+        $calls.user | Should -Be ($OwnName, $OwnName)
         $calls[0].peer | Should -Be "pid:$PID"
         $calls[0].transport | Should -Be 'Local'
         $calls[0].milliseconds | Should -BeGreaterThan 0

@@ -25,7 +25,7 @@ Describe 'What a mock received' {
             $calls[0].Request.name | Should -Be Ann
             $calls[0].Reply.text | Should -BeExactly ''
             $calls[0].Headers['tenant'] | Should -Be t1
-            $calls[0].User | Should -BeLike "*$([Environment]::UserName)"
+            $calls[0].User | Should -Be $OwnName
             $calls[0].Time | Should -BeLessOrEqual ([DateTimeOffset]::Now)
             $calls[0].Milliseconds | Should -BeGreaterThan 0
             $calls[2].Status | Should -Be NotFound

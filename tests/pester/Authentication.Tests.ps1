@@ -37,7 +37,7 @@ Describe 'Authentication' {
         $rpc = Connect-RpcEndpoint $listener.Endpoint[1] -Schema $listener.Schema `
             -Service demo.Greeter -Authentication Self
 
-        ($rpc | Invoke-RpcMethod SayHello).text | Should -Be "$([Environment]::UserName)|Kernel|Privacy|True"
+        ($rpc | Invoke-RpcMethod SayHello).text | Should -Be "$OwnName|Kernel|Privacy|True"
     }
 
     It 'refuses anonymous callers' {

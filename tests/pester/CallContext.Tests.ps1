@@ -75,4 +75,39 @@ Describe 'The call context' {
         $errors[0].Exception.Code | Should -Be 'Internal'
         $errors[0].Exception.Message | Should -BeLike '*invalid call context*visits*'
     }
+
+    It 'of a kept connection goes on at a prompt' {
+        $counter = Start-Context { $RpcContext.Session['n'] += 1; @{ text = $RpcContext.Session['n'] } }
+
+        1..2 | ForEach-Object { (Invoke-RpcMethod Do -Endpoint $counter.Endpoint[0] -Schema $proto).text } |
+            Should -Be '1', '2'
+    }
+
+    It 'of a kept connection ends with each call of a handler, which the next caller must not continue' {
+        $counter = Start-Context {
+            $RpcContext.CallContext.'[demo.context.visits]' += 1
+            $RpcContext.Session['n'] += 1
+            @{ text = "$($RpcContext.Session['n']) $($RpcContext.CallContext.'[demo.context.visits]')" }
+        }
+        $back = $counter.Endpoint[0]
+        $front = Start-Context -With @{ ThrottleLimit = 1 } {
+            $null = Invoke-RpcMethod Do -Endpoint $using:back -Schema $using:proto
+            Invoke-RpcMethod Do -Endpoint $using:back -Schema $using:proto
+        }
+
+        1..2 | ForEach-Object { (Invoke-RpcMethod Do -Connection (Connect-Context $front)).text } |
+            Should -Be '2 2', '2 2'
+    }
+
+    It 'of a kept connection ends with each check of a caller' {
+        $counter = Start-Context { $RpcContext.Session['n'] += 1; @{ text = $RpcContext.Session['n'] } }
+        $back = $counter.Endpoint[0]
+        $front = Start-RpcListener http://127.0.0.1:0 { @{ text = $RpcContext.User.Name } } -Schema $proto -BearerCheck {
+            "caller $((Invoke-RpcMethod Do -Endpoint $using:back -Schema $using:proto).text)"
+        }
+        $rpc = Connect-RpcEndpoint $front.Endpoint[0] -Schema $proto -Token (ConvertTo-SecureString t -AsPlainText)
+
+        1..2 | ForEach-Object { (Invoke-RpcMethod Do -Connection $rpc).text } |
+            Should -Be 'caller 1', 'caller 1'
+    }
 }

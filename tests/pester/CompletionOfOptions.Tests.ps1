@@ -97,7 +97,7 @@ service S {
         $listener = Start-RpcListener "inproc://$(New-TestName)" @{ Get = @{} } -Schema $acmeSchema
         $module = Import-RpcService -Endpoint "$($listener.Endpoint[0])" -Schema $acmeSchema -Prefix Acme -PassThru -Force
         try {
-            $name = @($module.ExportedFunctions.Keys)[0]
+            $name = @($module.ExportedCommands.Keys)[0]
             (Expand "$name -Header @{ aut").CompletionText | Should -Be 'authorization'
         }
         finally {

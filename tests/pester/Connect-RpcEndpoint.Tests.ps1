@@ -24,6 +24,15 @@ Describe 'Connect-RpcEndpoint' {
         ($rpc | Invoke-RpcMethod SayHello).text | Should -Be 'hi', 'hi'
     }
 
+    It 'reads -Schema once for all endpoints of the pipeline' {
+        $there = "$($listener.Endpoint[0])"
+        $rpc = $there, $there, $there | Connect-RpcEndpoint -Schema (Join-Path $TestProtos greeter.proto)
+
+        $rpc | Should -HaveCount 3
+        [object]::ReferenceEquals($rpc[0].Schema, $rpc[1].Schema) | Should -BeTrue
+        [object]::ReferenceEquals($rpc[0].Schema, $rpc[2].Schema) | Should -BeTrue
+    }
+
     It 'takes a listener from the pipeline' {
         $rpc = $listener | Connect-RpcEndpoint
 

@@ -49,4 +49,18 @@ Describe 'Disconnect-RpcEndpoint' {
         { $rpc | Invoke-RpcMethod SayHello -ErrorAction Stop } |
             Should -Throw -ErrorId 'ConnectionClosed,*' -ExpectedMessage '*Connect-RpcEndpoint*'
     }
+
+    It 'frees a closed connection, also if none is listed afterwards' {
+        # In a scope of its own, so that no variable holds them.
+        $closed = & {
+            foreach ($i in 1..10) {
+                $rpc = Connect-Test $listener
+                if ($i % 2) { $rpc | Disconnect-RpcEndpoint } else { $rpc.Dispose() }
+                [WeakReference]::new($rpc)
+            }
+        }
+
+        # The shell itself may hold the last object of a pipeline.
+        Wait-Until { [GC]::Collect(); @($closed.Where{ $_.IsAlive }).Count -le 1 } | Should -BeTrue
+    }
 }

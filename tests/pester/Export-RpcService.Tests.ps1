@@ -17,20 +17,21 @@ Describe 'Export-RpcService' {
 
     It 'writes a module that needs ProtoRpc and nothing else' {
         $files = Export-RpcService -OutputModule $folder -Schema $proto -Prefix Shop -PassThru
-        $files.Name | Sort-Object | Should -Be 'schema.pb', 'Shop.psd1', 'Shop.psm1'
+        $files.Name | Sort-Object |
+            Should -Be ('schema.pb', 'Shop-Help.xml', 'Shop.psd1', 'Shop.psm1' | Sort-Object)
 
         $manifest = Import-PowerShellDataFile (Join-Path $folder Shop.psd1)
         $manifest.RequiredModules.ModuleName | Should -Be ProtoRpc
-        $manifest.FunctionsToExport | Sort-Object | Should -Be @(
-            'Add-ShopOrders', 'Connect-Shop', 'Connect-ShopOrders', 'Get-ShopOrder', 'Invoke-ShopSayHello'
-            'New-ShopOrder', 'Search-Shop')
+        $manifest.FunctionsToExport | Should -Be 'Connect-Shop'
+        $manifest.CmdletsToExport | Sort-Object | Should -Be @(
+            'Add-ShopOrders', 'Connect-ShopOrders', 'Get-ShopOrder', 'Invoke-ShopSayHello', 'New-ShopOrder', 'Search-Shop')
         $path = $env:PSModulePath
         try {
             $env:PSModulePath = "$(Split-Path (Split-Path $ModuleManifest))$([IO.Path]::PathSeparator)$path"
             Import-Module $folder -PassThru | Should -Not -BeNullOrEmpty
         }
         finally { $env:PSModulePath = $path }
-        (Get-Command -Module Shop).Name | Sort-Object | Should -Be ($manifest.FunctionsToExport | Sort-Object)
+        (Get-Command -Module Shop).Name | Sort-Object | Should -Be (@($manifest.CmdletsToExport; $manifest.FunctionsToExport) | Sort-Object)
     }
 
     It 'makes the same commands as Import-RpcService' {
@@ -67,6 +68,17 @@ Describe 'Export-RpcService' {
         { Get-ShopOrder -Id 1 -ErrorAction Stop } | Should -Throw -ErrorId 'NoConnection,Get-ShopOrder'
     }
 
+    It 'takes the common parameters when it connects' {
+        Export-RpcService $folder $proto -Prefix Shop -Force
+        Import-Module $folder
+
+        Connect-Shop $endpoint -ErrorAction Stop
+
+        (Get-ShopOrder -Id 3).id | Should -Be 3
+        { Connect-Shop "inproc://$(New-TestName)" -ErrorAction SilentlyContinue } |
+            Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
+    }
+
     It 'takes a connection without a schema' {
         Export-RpcService $folder $proto -Prefix Shop -Force
         Import-Module $folder
@@ -87,6 +99,60 @@ Describe 'Export-RpcService' {
         @(Get-RpcConnection).Count | Should -Be 0
     }
 
+    It 'does not call its own endpoint after the connection that it was given is closed' {
+        Export-RpcService $folder $proto -Prefix Shop -Endpoint $endpoint -Force
+        Import-Module $folder
+        $other = Start-RpcListener "inproc://$(New-TestName)" -Schema $proto -Handler @{ GetOrder = @{ id = 77 } }
+        $before = $shop.Calls
+        Connect-Shop "$($other.Endpoint[0])"
+        (Get-ShopOrder -Id 1).id | Should -Be 77
+        Get-RpcConnection | Disconnect-RpcEndpoint
+
+        { Get-ShopOrder -Id 1 -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ConnectionClosed,Get-ShopOrder' -ExpectedMessage '*Run Connect-Shop again*'
+        $shop.Calls | Should -Be $before
+
+        Connect-Shop
+        (Get-ShopOrder -Id 1).id | Should -Be 1
+        $other | Stop-RpcListener
+    }
+
+    It 'can be exported again by another module: <_>' -ForEach 'NestedModules', 'Import-Module' {
+        Export-RpcService $folder $proto -Prefix Shop -Endpoint $endpoint -Force
+        $wrapper = New-Item -ItemType Directory (Join-Path $TestDrive "Wrapper$($_ -replace '-')")
+        if ($_ -eq 'NestedModules') {
+            $file = Join-Path $wrapper Wrapper.psd1
+            New-ModuleManifest $file -NestedModules (Join-Path $folder Shop.psd1) -CmdletsToExport *
+        }
+        else {
+            $file = Join-Path $wrapper Wrapper.psm1
+            Set-Content $file "Import-Module '$folder'; Export-ModuleMember -Cmdlet *"
+        }
+        Import-Module $file
+        try {
+            (Get-Command Get-ShopOrder).ModuleName | Should -Be Wrapper
+            (Get-ShopOrder -Id 8).id | Should -Be 8
+        }
+        finally { Remove-Module Wrapper }
+    }
+
+    It 'does not keep the commands of another module of its name' {
+        Export-RpcService $folder $proto -Prefix Shop -Endpoint $endpoint -Force
+        $second = Join-Path $TestDrive prod/Shop
+        Export-RpcService $second $proto -Prefix Shop -Endpoint "inproc://$(New-TestName)"
+        Import-Module $folder
+        { Import-Module $second -ErrorAction Stop } | Should -Throw '*named ''Shop'' is loaded*Remove-Module Shop*'
+        { Import-RpcService -Schema $proto -Prefix Shop -Force -ErrorAction Stop } |
+            Should -Throw '*named ''Shop'' is loaded*Remove-Module Shop*'
+        (Get-ShopOrder -Id 9).id | Should -Be 9
+        Import-Module $folder -Force
+        (Get-ShopOrder -Id 9).id | Should -Be 9
+
+        Remove-Module Shop
+        Import-Module $second
+        { Get-ShopOrder -Id 9 -ErrorAction Stop } | Should -Throw
+    }
+
     It 'works in ForEach-Object -Parallel' {
         Export-RpcService $folder $proto -Prefix Shop -Endpoint $endpoint -Force
         $ids = 1..4 | ForEach-Object -ThrottleLimit 2 -Parallel {
@@ -100,7 +166,7 @@ Describe 'Export-RpcService' {
         $rpc = Connect-RpcEndpoint $endpoint -Schema $shop.Schema
         $rpc | Export-RpcService $folder -Force
         $rpc | Disconnect-RpcEndpoint
-        (Import-PowerShellDataFile (Join-Path $folder Shop.psd1)).FunctionsToExport | Should -Contain 'Get-Order'
+        (Import-PowerShellDataFile (Join-Path $folder Shop.psd1)).CmdletsToExport | Should -Contain 'Get-Order'
     }
 
     It 'gives the module the same id when it is made again' {

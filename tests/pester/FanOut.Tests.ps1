@@ -88,6 +88,110 @@ Describe 'Invoke-RpcMethod over many connections' {
             ForEach-Object text | Should -Be 'hi Ann'
     }
 
+    It 'asks a server for its schema again with the next message' {
+        $one = Start-TestListener $handlers -Endpoint 'grpc://127.0.0.1:0'
+        $two = Start-TestListener $handlers -Endpoint 'grpc://127.0.0.1:0'
+        $there = "$($two.Endpoint[0])"
+        $two | Stop-RpcListener -DrainTimeout 0
+        $lazy = Connect-RpcEndpoint "$($one.Endpoint[0])", $there -Lazy
+
+        $replies = 1, 2 | ForEach-Object {
+            if ($_ -eq 2) { $two = Start-TestListener $handlers -Endpoint $there }
+            @{ name = "$_" }
+        } | Invoke-RpcMethod SayHello -Connection $lazy -ErrorAction SilentlyContinue -ErrorVariable errors
+
+        $errors | Should -HaveCount 1
+        $replies.text | Sort-Object | Should -Be 'hi 1', 'hi 2', 'hi 2'
+        $lazy | Disconnect-RpcEndpoint
+        $one, $two | Stop-RpcListener -DrainTimeout 0
+    }
+
+    Context 'with objects that the script changes before the call' {
+        BeforeAll {
+            $echo = Start-TestListener -Endpoint 'grpc://127.0.0.1:0' @{
+                SayHello = { param($Request) @{ text = "$($Request.times) $($Request.nested.times) $($Request.tags)" } }
+            }
+            $where = "$($echo.Endpoint[0])"
+        }
+
+        BeforeEach { Disconnect-RpcEndpoint -Kept }
+
+        AfterAll { $echo | Stop-RpcListener -DrainTimeout 0 }
+
+        It 'sends a hashtable as it was, as a job' {
+            $message = @{ nested = @{}; tags = @('') }
+            $job = 1..3 | ForEach-Object {
+                $message.times = $message.nested.times = $_
+                $message.tags[0] = "t$_"
+                $message
+            } | Invoke-RpcMethod SayHello -Endpoint $where -AsJob
+
+            ($job | Receive-Job -Wait).text | Sort-Object | Should -Be '1 1 t1', '2 2 t2', '3 3 t3'
+        }
+
+        It 'sends an object with properties as it was, at the same time' {
+            $message = [pscustomobject]@{ times = 0; nested = [pscustomobject]@{ times = 0 } }
+            $message | Add-Member ScriptProperty tags { @("t$($this.times)") }
+            $replies = 1..50 | ForEach-Object {
+                $message.times = $message.nested.times = $_
+                $message
+            } | Invoke-RpcMethod SayHello -Endpoint $where -ThrottleLimit 4
+
+            $replies.text | Sort-Object | Should -Be (1..50 | ForEach-Object { "$_ $_ t$_" } | Sort-Object)
+        }
+
+        It 'sends an object of a class as it was' {
+            $message = & ([scriptblock]::Create('class Row { [int] $times; [object] $nested }; [Row]::new()'))
+            $message.nested = @{}
+            $job = 1..3 | ForEach-Object {
+                $message.times = $message.nested.times = $_
+                $message
+            } | Invoke-RpcMethod SayHello -Endpoint $where -AsJob
+
+            ($job | Receive-Job -Wait).text | Sort-Object | Should -Be '1 1 ', '2 2 ', '3 3 '
+        }
+
+        It 'sends -Message as it was' {
+            $message = @{ times = 1 }
+            $job = Invoke-RpcMethod SayHello $message -Endpoint $where, $where -AsJob
+            $message.times = 2
+
+            ($job | Receive-Job -Wait).text | Should -Be @('1  ', '1  ')
+        }
+
+        It 'says where a field is wrong, and refuses an object that contains itself' {
+            $wrong = [pscustomobject]@{ nested = @{ nested = [pscustomobject]@{ tims = 1 } } }
+            $round = @{ times = 1 }
+            $round.nested = $round
+            $wrong, $round | Invoke-RpcMethod SayHello -Endpoint $where -ThrottleLimit 2 `
+                -ErrorAction SilentlyContinue -ErrorVariable errors
+
+            $errors.Exception | Where-Object ErrorId -EQ UnknownField | ForEach-Object FieldPath |
+                Should -Be HelloRequest.nested.nested.tims
+            $errors.Exception.ErrorId | Sort-Object | Should -Be 'TooDeep', 'UnknownField'
+        }
+
+        It 'sends the fields of a reply that its schema did not have' {
+            $newer = Join-Path $TestDrive newer.proto
+            Set-Content $newer ('syntax = "proto3"; package demo; service Notes { rpc Same (Note) returns (Note); } ' +
+                'message Note { string text = 1; string more = 2; }')
+            $older = Join-Path $TestDrive older.proto
+            Set-Content $older ((Get-Content $newer -Raw) -replace 'string more = 2;')
+            $two = Start-RpcListener grpc://127.0.0.1:0 -Schema $older -Handler { $Request }
+            $given = @{ text = 'a'; more = 'b' } |
+                ConvertTo-RpcMessage -Type demo.Note -Schema $newer -Format Binary
+            $note = ConvertFrom-RpcMessage $given -Type demo.Note -Schema $older -Format Binary -Raw
+            $at = @{ Method = 'Same'; Endpoint = "$($two.Endpoint[0])" }
+            $first = $note | Invoke-RpcMethod @at
+
+            $second = $first | Invoke-RpcMethod @at -ThrottleLimit 2 -Raw
+
+            $bytes = $second | ConvertTo-RpcMessage -Type demo.Note -Schema $older -Format Binary
+            (ConvertFrom-RpcMessage $bytes -Type demo.Note -Schema $newer -Format Binary).more | Should -Be b
+            $two | Stop-RpcListener -DrainTimeout 0
+        }
+    }
+
     Context 'as a job' {
         It 'gives a job whose output are the replies' {
             $job = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $many -AsJob

@@ -5,7 +5,7 @@ Describe 'What stands around calls' {
 
     Context '-Authorization' {
         BeforeAll {
-            $me = [Environment]::UserName
+            $me = $OwnName
 
             function Get-Outcome($Listener, [string] $Method) {
                 $null = Invoke-RpcMethod $Method -Connection (Connect-Test $Listener) `
@@ -118,7 +118,7 @@ Describe 'What stands around calls' {
             $errors[0].Exception.Remote.TypeName | Should -Be 'System.InvalidOperationException'
             $errors[0].Exception.Remote.Message | Should -Be 'no ink'
             "$($listener | Receive-RpcListener -ErrorAction SilentlyContinue 3>&1)" |
-                Should -Be "failed: $([Environment]::UserName)"
+                Should -Be "failed: $OwnName"
         }
 
         It 'answers instead of the handler when it does not pass on' {

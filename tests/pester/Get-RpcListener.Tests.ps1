@@ -34,8 +34,8 @@ Describe 'Get-RpcListener' {
         Wait-Until { $counted.Calls -eq 4 } | Should -BeTrue
         $counted.Errors | Should -Be 1
         $counted.InFlight | Should -Be 0
-        # A second one is made when a call comes before the first worker, which has just replied, is free again.
-        $counted.Workers | Should -BeIn 1, 2
+        # Another one is made when a call comes before a worker, which has just replied, is free again.
+        $counted.Workers | Should -BeIn (1..$counted.Calls)
     }
 
     It 'prints as a table' {

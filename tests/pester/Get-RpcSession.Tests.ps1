@@ -20,7 +20,7 @@ Describe 'Get-RpcSession' {
         $sessions | Should -HaveCount 2
         $sessions[0].Keys | Should -Be 'cart'
         $sessions[0].Count | Should -Be 1
-        $sessions[0].Owner | Should -BeLike "*$([Environment]::UserName)"
+        $sessions[0].Owner | Should -Be "Kernel:$OwnName"
         $sessions[0].Listener.Id | Should -Be $listener.Id
         $sessions[0].Id | Should -Not -Be $sessions[1].Id
         $sessions[0].Idle.TotalMinutes | Should -BeLessThan 2

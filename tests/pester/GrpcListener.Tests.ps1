@@ -185,13 +185,13 @@ Describe 'gRPC endpoints of a listener' {
         (Invoke-RpcMethod Say @{ text = 'hi' } -Connection $native).text | Should -Be 'you said hi'
     }
 
-    It 'are a Unix socket that knows its caller' {
+    It 'are a Unix socket that knows its caller' -Skip:(-not [Net.Sockets.Socket]::OSSupportsUnixDomainSockets) {
         $path = Join-Path ([IO.Path]::GetTempPath()) "$(New-TestName).sock"
-        $unix = Start-RpcListener -Schema $proto -Endpoint "grpc+unix://$path" `
+        $unix = Start-RpcListener -Schema $proto -Endpoint "grpc+unix:///$($path.Replace('\', '/').TrimStart('/'))" `
             -Handler @{ Say = { @{ text = $RpcContext.User.Name } } }
         $socket = Connect-RpcEndpoint $unix.Endpoint[0] -Schema $proto
 
-        (Invoke-RpcMethod Say -Connection $socket).text | Should -Be ([Environment]::UserName)
+        (Invoke-RpcMethod Say -Connection $socket).text | Should -Be $OwnName
 
         $socket | Disconnect-RpcEndpoint
         $unix | Stop-RpcListener

@@ -17,7 +17,7 @@ Describe 'Commands of a hostile service' {
         Clear-Test
     }
 
-    It 'keep comments out of the script: <Name>' -ForEach @(
+    It 'keep comments out of script and help: <Name>' -ForEach @(
         @{ Name = 'the end of a comment'; Comment = '#> $Global:Pwned = $true <#' }
         @{ Name = 'a subexpression'; Comment = '$($Global:Pwned = $true)' }
         @{ Name = 'backticks and quotes'; Comment = "`` ' `" $([char]0x2018)$([char]0x2019)$([char]0x201A)$([char]0x201B)$([char]0x201C)$([char]0x201D)$([char]0x201E); `$Global:Pwned = `$true" }
@@ -43,12 +43,48 @@ Describe 'Commands of a hostile service' {
             (Join-Path $TestDrive Evil Evil.psm1), [ref] $null, [ref] $errors)
         $errors | Should -BeNullOrEmpty
         $ast.FindAll({ $args[0] -is [System.Management.Automation.Language.FunctionDefinitionAst] }, $true).Name |
-            Should -Be 'Connect-Evil', 'Get-It'
+            Should -Be 'Connect-Evil'
         $ast.FindAll({ $args[0] -is [System.Management.Automation.Language.CommandAst] }, $true) |
             Should -BeNullOrEmpty
-        Import-Module (Join-Path $TestDrive Evil) -Force
+        # A session has one module of the name.
+        Remove-Module $module
+        Import-Module (Join-Path $TestDrive Evil) -ErrorAction Stop
         Remove-Module Evil
         $Global:Pwned | Should -BeFalse
+    }
+
+    It 'are imported with a comment that is cut within a character' {
+        $emoji = [char]::ConvertFromUtf32(0x1F600)
+        $path = New-Proto "message M {`n//$('x' * 3999)$emoji`nint32 id = 1;`n}`nservice S {`n//$('y' * 3999)$emoji`nrpc GetIt (M) returns (M);`n}"
+
+        Import-RpcService -Schema $path -Prefix Evil
+        $help = Get-Help Get-EvilIt -Full | Out-String -Width 5000
+        $help | Should -Match 'y{3999}\.\.\.'
+        $help | Should -Match 'x{3999}\.\.\.'
+        $help | Should -Not -Match $emoji
+        Remove-Module Evil
+    }
+
+    It 'have shorter names where those of the schema are long' {
+        $long = 'a' * 2000
+        $path = New-Proto "message M$long { int32 id = 1; E$long e = 2; M$long f$long = 3; repeated int32 f${long}b = 4; } enum E$long { V$long = 0; } service S$long { rpc Get$long (M$long) returns (M$long); rpc Get${long}b (M$long) returns (M$long); }"
+        $listener = Start-RpcListener "inproc://$(New-TestName)" -Schema $path -Handler { param($Request) $Request }
+
+        $module = Import-RpcService $listener.Endpoint[0] -Schema $path -Prefix Evil -PassThru
+        $names = @($module.ExportedCommands.Keys)
+        $names | Should -HaveCount 2
+        foreach ($name in $names) {
+            $name.Length | Should -BeLessThan 220
+            $given = @{ Id = 5; "F${long}b" = 7 }
+            (& $name @given)."f${long}b" | Should -Be 7
+            (Get-Help $name -Full | Out-String).Length | Should -BeGreaterThan 1000
+        }
+        Remove-Module Evil
+
+        $own = Import-RpcService -Schema $path -PassThru
+        $own.ExportedCommands.Count | Should -Be 2
+        $own | Remove-Module
+        $listener | Stop-RpcListener -DrainTimeout 0
     }
 
     It 'are refused where a name is no identifier' {
@@ -67,7 +103,7 @@ Describe 'Commands of a hostile service' {
     }
 
     It 'take fields named as variables and parameters of the shell' {
-        $names = 'verbose', 'Debug', 'WhatIf', 'confirm', 'error_action', 'PSItem', '_', '__rpcCall', '__rpcService',
+        $names = 'verbose', 'Debug', 'WhatIf', 'confirm', 'error_action', 'PSItem', '_', 'session_state', 'CommandRuntime', 'stopping', '__rpcService',
             'input', 'args', 'this', 'true', 'false', 'null', 'error', 'host', 'home', 'pid', 'path', 'call',
             'PSCmdlet', 'MyInvocation', 'PSBoundParameters', 'PSScriptRoot', 'ExecutionContext', 'InputObject',
             'connection', 'deadline', 'header', 'as_hashtable', 'throttle_limit', 'as_job', 'vb', 'ea', 'ov',

@@ -200,6 +200,51 @@ Describe 'HTTP endpoints' {
         Stop-RpcListener $asking
     }
 
+    It 'accepts nobody by a variable that the check of an earlier caller has set' {
+        $asking = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
+            BearerCheck = { param($Token) if ($Token -eq 'right') { $user = 'robot' }; $user }
+        }
+        $right, $wrong = 'right', 'wrong' | ForEach-Object {
+            Connect-RpcEndpoint $asking.Endpoint[0] -Schema $asking.Schema -Service demo.Greeter `
+                -Header @{ Authorization = "Bearer $_" }
+        }
+
+        ($right | Invoke-RpcMethod SayHello @{ name = 'x' }).text | Should -Be 'hi x, robot'
+        # More often than there are runspaces for checks.
+        1..8 | ForEach-Object {
+            { $wrong | Invoke-RpcMethod SayHello @{ name = 'x' } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
+        }
+        Stop-RpcListener $asking
+    }
+
+    It 'rejects a password without a user name before the check' {
+        $asking = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
+            BasicCheck = { param($Credential) $true }
+        }
+        $nobody = [Convert]::ToBase64String([Text.Encoding]::UTF8.GetBytes(':pw'))
+
+        $reply = Invoke-WebRequest "$($asking.Endpoint[0])demo.Greeter/SayHello?name=x" `
+            -Headers @{ Authorization = "Basic $nobody" } -SkipHttpErrorCheck
+
+        $reply.StatusCode | Should -Be 401
+        Receive-RpcListener $asking 2>&1 | Should -BeNullOrEmpty
+        Stop-RpcListener $asking
+    }
+
+    It 'runs checks with the functions of the session that they call' {
+        function Test-TestToken($Token) { Test-RightToken $Token }
+        function Test-RightToken($Token) { $Token -eq 'right' }
+        $asking = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
+            BearerCheck = { param($Token) if (Test-TestToken $Token) { 'robot' } }
+        }
+        $rpc = Connect-RpcEndpoint $asking.Endpoint[0] -Schema $asking.Schema -Service demo.Greeter `
+            -Header @{ Authorization = 'Bearer right' }
+
+        ($rpc | Invoke-RpcMethod SayHello @{ name = 'x' }).text | Should -Be 'hi x, robot'
+        Stop-RpcListener $asking
+    }
+
     It 'says when to come again while too many calls wait, and goes on when they are done' {
         $gate = [Threading.ManualResetEventSlim]::new()
         $slow = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }

@@ -116,6 +116,13 @@ Describe 'Import-RpcService' {
             (New-TestOrder -PlacedAt $null -Wait '').placed_at | Should -BeNullOrEmpty
         }
 
+        It 'takes the first time that there is' {
+            (New-TestOrder -PlacedAt '0001-01-01T00:00:00Z').placed_at | Should -Be ([DateTimeOffset]::MinValue)
+            (New-TestOrder -PlacedAt ([DateTimeOffset]::MinValue)).placed_at | Should -Be ([DateTimeOffset]::MinValue)
+            (New-TestOrder -PlacedAt $null).placed_at | Should -BeNullOrEmpty
+            (New-TestOrder -PlacedAt '').placed_at | Should -BeNullOrEmpty
+        }
+
         It 'takes numbers of an open enum' {
             (New-TestOrder -Status 2).status | Should -Be STATUS_SENT
             (New-TestOrder -Status 99).status | Should -Be 99
@@ -171,6 +178,20 @@ Describe 'Import-RpcService' {
             $found.id | Should -Be 1, 3
             $failed.FullyQualifiedErrorId | Should -Be 'RpcStatus.NotFound,Get-TestOrder'
             $failed[0].ToString() | Should -BeLike 'Row 2:*no order -2*'
+        }
+
+        It 'goes on after an object with a property that throws, and says which it was' {
+            $bad = [pscustomobject]@{ id = 1 } | Add-Member ScriptProperty customer { throw 'protected' } -PassThru
+
+            $replies = $bad, [pscustomobject]@{ id = 2; customer = 'b' } |
+                New-TestOrder -ErrorVariable errors -ErrorAction SilentlyContinue
+            $replies.id | Should -Be 2
+            $errors | Should -HaveCount 1
+            $errors[0].FullyQualifiedErrorId | Should -BeLike 'InvalidFieldValue,*'
+            $errors[0] | Should -BeLike "*'customer' cannot be read*protected*"
+
+            # What is given comes first, so the property is not read.
+            ($bad | New-TestOrder -Customer a).customer | Should -Be 'a'
         }
 
         It 'refuses objects that have nothing of a request' {

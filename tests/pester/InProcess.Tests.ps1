@@ -37,7 +37,7 @@ service Talk {
     It 'needs no schema, and names this process as the caller' -Skip:$IsWindows {
         $reply = Invoke-RpcMethod Say @{ text = 'who' } -Connection $rpc -TrailersVariable trailers
 
-        $reply.text | Should -Be "$([Environment]::UserName)|Kernel|$PID"
+        $reply.text | Should -Be "$OwnName|Kernel|$PID"
         $trailers['last'] | Should -Be 'bye'
     }
 

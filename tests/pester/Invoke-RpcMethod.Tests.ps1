@@ -298,6 +298,7 @@ Describe 'Invoke-RpcMethod' {
 
         It 'refuses a deadline that is no time' {
             { Invoke-RpcMethod SayHello -Connection $rpc -Deadline soon } | Should -Throw "*'soon' is not a time*"
+            { Invoke-RpcMethod SayHello -Connection $rpc -Deadline '1,5' } | Should -Throw "*'1,5' is not a time*"
             { Invoke-RpcMethod SayHello -Connection $rpc -Deadline 0 } | Should -Throw "*'0' is not a time*"
         }
 

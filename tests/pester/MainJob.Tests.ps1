@@ -24,8 +24,8 @@ Describe 'The main job' {
 
         $said = $listener | Receive-RpcListener 6>&1 | ForEach-Object { "$_" }
         $said | Should -Be @(
-            "$([Environment]::UserName) says: Hello via Local!"
-            "$([Environment]::UserName) says: Hello via NamedPipe!"
+            "$OwnName says: Hello via Local!"
+            "$OwnName says: Hello via NamedPipe!"
             ' says: Hello via Tcp!'
         )
     }
@@ -83,7 +83,7 @@ Import-Module '$ModuleManifest'
         $result = Invoke-Pwsh "& '$RepositoryRoot/examples/hello.ps1'"
 
         $result.Error | Should -BeNullOrEmpty
-        $user = [Environment]::UserName
+        $user = $OwnName
         $result.Output.Trim() -split '\r?\n' | Should -Be @(
             "$user says: Hello via LRPC!"
             "$user says: Hello via NP!"

@@ -39,6 +39,28 @@ Describe 'Named endpoints' {
         { Unregister-RpcEndpoint shop -ErrorAction Stop } | Should -Throw -ErrorId 'EndpointNameNotFound,*'
     }
 
+    It 'are registered from rows whose cells are empty: <Row>' -ForEach @(
+        @{ Row = 'a,grpc://h:1,,,,,,,' }
+        @{ Row = 'a,grpc://h:1' }
+    ) {
+        $id = [guid]'3b5f0f2e-6d0b-4c53-9f43-000000000001'
+        $columns = 'Name,Endpoint,Schema,Service,InterfaceId,Tag,UserName,Credential,Token'
+        $rows = @(ConvertFrom-Csv $columns, $Row, "full,grpc://h:2,$greeter,demo.Greeter,$id,north,,,")
+
+        $first, $second = $rows[0, 1, 0] | Register-RpcEndpoint -PassThru -Force -ErrorAction Stop | Select-Object -Last 2
+
+        $second.Name | Should -Be a
+        foreach ($name in 'Schema', 'Service', 'InterfaceId', 'Tag', 'UserName', 'Credential', 'Token') {
+            $second.$name | Should -BeNullOrEmpty -Because $name
+        }
+        $first.Schema | Should -Be $greeter
+        $first.InterfaceId | Should -Be $id
+        $first.Tag | Should -Be north
+        (Get-RpcEndpoint).Name | Should -Be a, full
+        (Register-RpcEndpoint b grpc://h:3 '', $greeter -Tag '', x -PassThru).Tag | Should -Be x
+        (Get-RpcEndpoint b).Schema | Should -Be $greeter
+    }
+
     It 'are used by Invoke-RpcMethod, from any location' {
         Push-Location $TestProtos
         Register-RpcEndpoint shop $there[0] greeter.proto -Service demo.Greeter
@@ -46,6 +68,22 @@ Describe 'Named endpoints' {
 
         (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint shop).text | Should -BeLike 'hi Ann*'
         (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint SHOP).text | Should -BeLike 'hi Ann*'
+    }
+
+    It 'find their schema in a folder whose name has brackets' {
+        $folder = New-Item -ItemType Directory (Join-Path $TestDrive (New-TestName) 'v[1]')
+        Copy-Item $greeter -Destination (Join-Path $folder.Parent.FullName greeter.proto)
+        [IO.File]::Copy($greeter, "$folder/greeter.proto")
+        Push-Location -LiteralPath $folder.Parent.FullName
+        Register-RpcEndpoint shop $there[0] './v[1]/greeter.proto' -Service demo.Greeter
+        Register-RpcEndpoint shed $there[0] './v[1]' -Service demo.Greeter
+        Register-RpcEndpoint star $there[0] './*.proto' -Service demo.Greeter
+        Pop-Location
+
+        foreach ($name in 'shop', 'shed', 'star') {
+            (Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint $name).text | Should -BeLike 'hi Ann*'
+            (Complete "Invoke-RpcMethod -Endpoint $name SayH").CompletionText | Should -Contain SayHello
+        }
     }
 
     It 'are used with wildcards wherever an endpoint is' {

@@ -208,6 +208,62 @@ Describe 'New-RpcMock' {
             Get-RpcMockCall $mock SayHello | Should -HaveCount 1
         }
 
+        It 'ends the workers of scripts that no method uses any more' {
+            $before = @(Get-Runspace).Count
+            $mock = New-RpcMock $greeter -Service demo.Greeter -Reply @{ SayHello = { @{ text = 'first' } } }
+            foreach ($number in 1..5) {
+                $mock | Set-RpcMock -Reply @{ SayHello = { @{ text = "script $using:number" } } }
+            }
+            Get-Greeting $mock | Should -Be 'script 5'
+            $mock | Set-RpcMock -Reply @{ SayHello = @{ text = 'no script' } }
+
+            $end = [datetime]::UtcNow.AddSeconds(30)
+            while (@(Get-Runspace).Count -gt $before -and [datetime]::UtcNow -lt $end) { $null = [Threading.Thread]::Yield() }
+            @(Get-Runspace).Count | Should -BeLessOrEqual $before
+            Get-Greeting $mock | Should -Be 'no script'
+        }
+
+        It 'frees the workers of earlier scripts, whose calls still end' {
+            $gate = [Threading.ManualResetEventSlim]::new()
+            $mock = New-RpcMock $greeter -Service demo.Greeter -Reply @{
+                SayHello = { $null = ($using:gate).Wait([timespan]'00:01'); @{ text = 'running' } }
+            }
+            $running = Invoke-RpcMethod SayHello -Connection $mock.Connection -AsJob
+            Wait-Until { $mock.InFlight -eq 1 } | Should -BeTrue
+            # In a scope of its own, so that no variable holds them.
+            $earlier = & {
+                foreach ($number in 1..10) {
+                    $mock | Set-RpcMock -Reply @{ SayHello = { @{ text = "script $using:number" } } }
+                    Get-Greeting $mock | Should -Be "script $number"
+                    $pools = [ProtoRpc.RpcMockListener].GetField('_workers', 'Instance, NonPublic').GetValue($mock)
+                    [WeakReference]::new(@($pools.Values)[0])
+                }
+            }
+            $mock | Set-RpcMock -Reply @{ SayHello = @{ text = 'no script' } }
+
+            # The shell itself may hold the last one.
+            Wait-Until { [GC]::Collect(); @($earlier.Where{ $_.IsAlive }).Count -le 1 } | Should -BeTrue
+            Get-Greeting $mock | Should -Be 'no script'
+            $mock.Workers | Should -Be 1
+            $gate.Set()
+            ($running | Receive-Job -Wait -AutoRemoveJob).text | Should -Be running
+        }
+
+        It 'counts the workers of new replies, and stops them with the mock' {
+            $mock = New-RpcMock $greeter -Service demo.Greeter
+            $mock.Workers | Should -Be 0
+            $before = @(Get-Runspace).Count
+            $mock | Set-RpcMock -Reply @{ SayHello = { @{ text = 'script' } } }
+            $mock.Workers | Should -Be 1
+
+            Stop-RpcListener $mock
+
+            $mock.Workers | Should -Be 0
+            Wait-Until { @(Get-Runspace).Count -le $before } | Should -BeTrue
+            $mock | Set-RpcMock -Reply @{ SayHello = { @{ text = 'too late' } } }
+            Wait-Until { @(Get-Runspace).Count -le $before } | Should -BeTrue
+        }
+
         It 'changes nothing when a reply does not fit' {
             $mock = New-RpcMock $greeter -Service demo.Greeter -Reply @{ SayHello = @{ text = 'old' } }
 

@@ -47,7 +47,7 @@ Describe 'The raw layer' {
 
         $text = [Text.Encoding]::UTF8.GetString((Invoke-RpcMethod -Bytes @() -Connection $rpc))
 
-        $text | Should -Be "$([Environment]::UserName) $PID $id"
+        $text | Should -Be "$OwnName $PID $id"
     }
 
     It 'answers <Name> with return code <Code>, as the original does' -ForEach @(
@@ -147,7 +147,7 @@ Describe 'The raw layer' {
     }
 
     It 'is for those whom -Authorization names' {
-        $me = [Environment]::UserName
+        $me = $OwnName
         $open = Start-Raw { 1 } -With @{ Authorization = @{ "$id" = $me } } | Connect-RpcEndpoint
         $closed = Start-Raw { 1 } -With @{ Authorization = @{ '*' = $me; 'b1f2c2b4-*' = 'somebody' } } |
             Connect-RpcEndpoint

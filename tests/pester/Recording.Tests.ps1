@@ -127,6 +127,21 @@ Describe 'Recorded calls' {
             Should -Throw -ErrorId 'RpcStatus.NotFound,*' -ExpectedMessage 'nobody*'
     }
 
+    It 'are played back from the file whose name has brackets' {
+        $folder = New-Item -ItemType Directory (Join-Path $TestDrive (New-TestName))
+        $line = '{"method":"demo.Greeter/SayHello","request":{},"reply":{"text":"of"},"status":"OK"}'
+        [IO.File]::WriteAllText("$folder/calls[1].jsonl", ($line -replace 'of', 'brackets'))
+        [IO.File]::WriteAllText("$folder/calls1.jsonl", ($line -replace 'of', 'other'))
+        Push-Location $folder
+        try {
+            $mock = New-RpcMock (Join-Path $TestProtos greeter.proto) -Service demo.Greeter -Replay './calls[1].jsonl'
+            (Invoke-RpcMethod SayHello -Connection $mock.Connection).text | Should -Be brackets
+            { $mock | Set-RpcMock -Replay './calls*.jsonl' -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidRecording,*'
+        }
+        finally { Pop-Location }
+    }
+
     It 'of a gateway have messages that passed as bytes, and are played back' {
         $server = Start-TestListener -Endpoint grpc://127.0.0.1:0 -Handler @{
             SayHello = { param($Request) @{ text = "hi $($Request.name)" } }

@@ -28,7 +28,7 @@ Describe '$RpcContext' {
 
         $facts = (Invoke-RpcMethod SayHello -Connection $rpc -Deadline 30).text | ConvertFrom-Json
 
-        $facts.User | Should -Be ($Local ? [Environment]::UserName : '')
+        $facts.User | Should -Be ($Local ? $OwnName : '')
         $facts.IsAuthenticated | Should -Be $Local
         $facts.ProtectionLevel | Should -Be ($Local ? 'Privacy' : 'None')
         $facts.Transport | Should -Be ($Local ? 'Local' : 'Tcp')

@@ -69,6 +69,20 @@ Describe '-Schema' {
         (Get-RpcService -Schema $folder.FullName).FullName | Should -Contain 'demo.Greeter'
     }
 
+    It 'takes files and folders whose names have brackets, one or several' {
+        $folder = New-Item -ItemType Directory (Join-Path $TestDrive 'v[1]')
+        foreach ($name in 'greeter', 'words') {
+            [IO.File]::Copy((Join-Path $TestProtos "$name.proto"), "$folder/$name.proto")
+        }
+        $files = [IO.DirectoryInfo]::new($folder).GetFiles()
+
+        (Get-RpcService -Schema $files[0]).FullName | Should -Not -BeNullOrEmpty
+        foreach ($list in $files, @(Get-ChildItem -LiteralPath $folder), @($folder)) {
+            $source = [ProtoRpc.RpcSchemaSource] $list
+            (Get-RpcService -Schema $source).FullName | Should -Contain 'demo.Greeter'
+        }
+    }
+
     It 'reads the schema from the host that is called as the same user' {
         $to = @{ CACertificate = $pem; Token = $token; Service = 'demo.Greeter' }
 
@@ -102,5 +116,23 @@ Describe '-Schema' {
             Should -Contain 'demo.Greeter'
         (Import-RpcSchema -Endpoint $proto).Services.FullName | Should -Contain 'demo.Greeter'
         (Import-RpcSchema $grpc).Services.FullName | Should -Contain 'demo.Greeter'
+    }
+
+    It 'is a list of files, in every cmdlet that takes a schema' {
+        $files = "$PSScriptRoot/../../protos/search.proto", "$PSScriptRoot/../../protos/sample.proto"
+
+        (Get-RpcService -Schema $files).FullName | Should -Be 'ProtoService.SearchService', 'Sample.MyService'
+        (Get-RpcMethod -Schema ([string[]]$files)).Name | Should -Be 'Search', 'Send'
+        (New-RpcMessage MyRequest -Schema ([Collections.Generic.List[string]]$files)).Keys |
+            Should -Contain 'message'
+        $mock = New-RpcMock $files -Service Sample.MyService
+        try {
+            $null = Invoke-RpcMethod Send @{ message = 'x' } -Endpoint $mock.Endpoint -Schema $files
+            (Get-RpcMockCall $mock Send).Request.message | Should -BeExactly 'x'
+        }
+        finally {
+            Stop-RpcListener $mock
+            Disconnect-RpcEndpoint -Kept
+        }
     }
 }

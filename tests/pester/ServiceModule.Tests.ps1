@@ -26,10 +26,78 @@ Describe 'The module of Import-RpcService' {
         Get-OtherOrder | Should -Be 'mine'
         (New-OtherOrder -Id 1).id | Should -Be 1
 
-        $rpc | Import-RpcService -Prefix Other -Force
-        (Get-OtherOrder -Id 2).id | Should -Be 2
+        foreach ($i in 1, 2) {
+            $rpc | Import-RpcService -Prefix Other -Force
+            (Get-OtherOrder -Id 2).id | Should -Be 2
+        }
+
+        $rpc | Import-RpcService -Prefix Other -WarningVariable warnings -WarningAction SilentlyContinue
+        $warnings | Should -BeLike '*Get-OtherOrder*'
+        Get-OtherOrder | Should -Be 'mine'
         Remove-Module Other
         Remove-Item Function:\Get-OtherOrder -ErrorAction Ignore
+    }
+
+    It 'gives an alias back that it took the place of' {
+        Set-Alias Get-OtherOrder Get-Date -Scope Global -Description 'mine' -Option ReadOnly
+        try {
+            foreach ($i in 1, 2) {
+                $rpc | Import-RpcService -Prefix Other -Force
+                (Get-OtherOrder -Id 2).id | Should -Be 2
+            }
+            Remove-Module Other
+            $alias = Get-Alias Get-OtherOrder -Scope Global
+            $alias.Definition, $alias.Description, $alias.Options | Should -Be 'Get-Date', 'mine', 'ReadOnly'
+        }
+        finally { Remove-Alias Get-OtherOrder -Scope Global -Force -ErrorAction Ignore }
+    }
+
+    It 'leaves an alias that was made later' {
+        function Global:Get-OtherOrder { 'mine' }
+        try {
+            $rpc | Import-RpcService -Prefix Other -Force
+            Set-Alias Get-OtherOrder Get-Date -Scope Global
+            Remove-Module Other
+            (Get-Alias Get-OtherOrder).Definition | Should -Be 'Get-Date'
+        }
+        finally {
+            Remove-Alias Get-OtherOrder -Scope Global -Force -ErrorAction Ignore
+            Remove-Item Function:\Get-OtherOrder
+        }
+    }
+
+    It 'leaves nothing behind when it cannot be imported' {
+        $result = Invoke-Pwsh @"
+Import-Module '$ModuleManifest'
+Set-Alias Get-OtherOrder Get-Date -Scope Global -Option Constant
+function Global:New-OtherOrder { 'mine' }
+try { Import-RpcService -Schema '$ShopProto' -Prefix Other -Force -ErrorAction Stop } catch { `$_.FullyQualifiedErrorId; "`$_" }
+(Get-Module Other).Count
+New-OtherOrder
+"@
+        $result.Error | Should -BeNullOrEmpty
+        $lines = $result.Output.Trim() -split '\r?\n'
+        $lines[0] | Should -Be 'RpcStatus.FailedPrecondition,ProtoRpc.ImportRpcServiceCommand'
+        $lines[1] | Should -BeLike "*'Other'*Get-OtherOrder*-Prefix*"
+        $lines[2..3] | Should -Be '0', 'mine'
+    }
+
+    It 'is imported without help where none can be written' {
+        $variable = $IsWindows ? 'TEMP' : 'TMPDIR'
+        $result = Invoke-Pwsh @"
+Import-Module '$ModuleManifest'
+`$listener = Start-RpcListener inproc://bare -Schema '$ShopProto' -Handler @{ GetOrder = @{ id = 1 } }
+`$rpc = Connect-RpcEndpoint inproc://bare -Schema `$listener.Schema
+`$env:$variable = `$env:TMP = '$(Join-Path $TestDrive missing)'
+`$rpc | Import-RpcService -Prefix Bare -WarningVariable warnings -WarningAction SilentlyContinue
+"`$warnings"
+(Get-Command Get-BareOrder).Parameters.ContainsKey('Id')
+(Get-Help Get-BareOrder).Name
+"@
+        $result.Error | Should -BeNullOrEmpty
+        $lines = $result.Output.Trim() -split '\r?\n'
+        $lines[0] | Should -BeLike "*missing*$variable*"
+        $lines[1..2] | Should -Be 'True', 'Get-BareOrder'
     }
 
     It 'opens a connection for an endpoint, and closes it when it is removed' {
@@ -54,6 +122,24 @@ Describe 'The module of Import-RpcService' {
         Get-RpcConnection | Where-Object Id -NE $rpc.Id | Disconnect-RpcEndpoint
         (Get-OwnOrder -Id 3).id | Should -Be 3
         Remove-Module Own
+    }
+
+    It 'keeps a connection that another runspace opened again' {
+        $shared = Import-RpcService $shop.Endpoint[0] -Schema $shop.Schema -Prefix Again -PassThru
+        Get-RpcConnection | Where-Object Id -NE $rpc.Id | Disconnect-RpcEndpoint
+
+        1 | ForEach-Object -Parallel {
+            Import-Module $using:shared
+            (Get-AgainOrder -Id $_).id
+        } | Should -Be 1
+
+        $again = @(Get-RpcConnection | Where-Object Id -NE $rpc.Id)
+        $again | Should -HaveCount 1
+        (Get-AgainOrder -Id 2).id | Should -Be 2
+        $again.State | Should -Be Open
+        @(Get-RpcConnection).Count | Should -Be 2
+        Remove-Module Again
+        $again.State | Should -Be Closed
     }
 
     It 'survives a listener that comes back' {
@@ -102,8 +188,31 @@ Remove-Module ProtoRpc -Force
         Remove-Module Shared
     }
 
+    It 'gives its commands to handlers' {
+        function Global:Get-HandedOrder { 'mine' }
+        $rpc | Import-RpcService -Prefix Handed -Force
+        $gateway = Start-RpcListener "inproc://$(New-TestName)" -Schema $ShopProto -Handler @{
+            GetOrder = { param($Request) Get-HandedOrder -Id ($Request.id + 1) }
+            CreateOrder = { param($Request) New-HandedOrder -Id ($Request.id + 2) }
+        }
+        $outer = Connect-RpcEndpoint $gateway.Endpoint[0] -Schema $ShopProto
+        try {
+            ($outer | Invoke-RpcMethod GetOrder @{ id = 1 }).id | Should -Be 2
+            ($outer | Invoke-RpcMethod CreateOrder @{ id = 1 }).id | Should -Be 3
+        }
+        finally {
+            $outer | Disconnect-RpcEndpoint
+            $gateway | Stop-RpcListener -DrainTimeout 0
+        }
+        try { (Get-HandedOrder -Id 5).id | Should -Be 5 }
+        finally {
+            Remove-Module Handed
+            Remove-Item Function:\Get-HandedOrder
+        }
+    }
+
     It 'says that it was removed' {
-        $kept = ($rpc | Import-RpcService -Prefix Kept -PassThru).ExportedFunctions['Get-KeptOrder']
+        $kept = ($rpc | Import-RpcService -Prefix Kept -PassThru).ExportedCommands['Get-KeptOrder']
         Remove-Module Kept
         { & $kept -Id 1 -ErrorAction Stop } | Should -Throw '*Run Import-RpcService again*'
     }
@@ -129,6 +238,34 @@ Remove-Module ProtoRpc -Force
             $shell.Dispose()
             $listener | Stop-RpcListener -DrainTimeout 0
         }
+    }
+
+    It 'has its help in a folder that only the user opens, until the last module with it is removed' {
+        $proto = Join-Path $TestDrive "$(New-TestName).proto"
+        Set-Content $proto "syntax = 'proto3'; message M {} service S { /* $(New-TestName) */ rpc GetIt (M) returns (M); }"
+        $first = Import-RpcService -Schema $proto -Prefix Helped -PassThru
+        $file = (Get-Command Get-HelpedIt).HelpFile
+        $folder = Split-Path $file
+        $file | Should -Exist
+        @(Get-ChildItem $folder -Force) | Should -HaveCount 1
+        if (-not $IsWindows) {
+            (Get-Item $folder).UnixFileMode | Should -Be 'UserExecute, UserWrite, UserRead'
+        }
+
+        # Another runspace, which ends without removing its module.
+        $shell = [powershell]::Create().AddScript({
+            param($manifest, $proto)
+            Import-Module $manifest
+            Import-RpcService -Schema $proto -Prefix Helped
+            (Get-Command Get-HelpedIt).HelpFile
+            if ($args[0]) { Remove-Module Helped }
+        }).AddArgument($ModuleManifest).AddArgument($proto).AddArgument($true)
+        $shell.Invoke() | Should -Be $file
+        $shell.Dispose()
+        $file | Should -Exist
+
+        $first | Remove-Module
+        $folder | Should -Not -Exist
     }
 
     It 'can be mocked' {

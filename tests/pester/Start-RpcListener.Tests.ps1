@@ -111,7 +111,7 @@ Describe 'Start-RpcListener' {
                 @{ text = "$told" }
             }
 
-            Get-Answer $listener | Should -Be "$([Environment]::UserName) True Local"
+            Get-Answer $listener | Should -Be "$OwnName True Local"
         }
 
         It 'answers a method without a handler with Unimplemented' {

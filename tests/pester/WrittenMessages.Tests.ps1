@@ -59,6 +59,35 @@ Describe 'A message that is text or a file' {
         Pop-Location
     }
 
+    It 'is the file whose name has brackets, and no other, with -MessagePath' {
+        $folder = New-Item -ItemType Directory (Join-Path $TestDrive (New-TestName))
+        [IO.File]::WriteAllText("$folder/order[1].json", '{"name":"brackets"}')
+        Push-Location $folder
+        try {
+            ($rpc | Invoke-RpcMethod SayHello -MessagePath './order[1].json').text | Should -Be 'brackets   '
+            [IO.File]::WriteAllText("$folder/order1.json", '{"name":"other"}')
+            ($rpc | Invoke-RpcMethod SayHello -MessagePath './order[1].json').text | Should -Be 'brackets   '
+            ($rpc | Invoke-RpcMethod SayHello -MessagePath "$folder/order[1].json").text | Should -Be 'brackets   '
+            { $rpc | Invoke-RpcMethod SayHello -MessagePath './order*.json' -ErrorAction Stop } |
+                Should -Throw -ErrorId 'FileNotFound,*'
+        }
+        finally { Pop-Location }
+    }
+
+    It 'is a file of the file system, and nothing else: <Path>' -ForEach @(
+        @{ Path = 'x.json' }
+        @{ Path = 'Env:/PATH' }
+        @{ Path = 'Function:prompt' }
+        @{ Path = 'NoSuchDrive:/x.json' }
+    ) {
+        Push-Location Env:
+        try {
+            { $rpc | Invoke-RpcMethod SayHello -MessagePath $Path -ErrorAction Stop } |
+                Should -Throw -ErrorId 'FileNotFound,*' -ExpectedMessage "*'$Path'*"
+        }
+        finally { Pop-Location }
+    }
+
     It 'is a file of any ending with -MessageFormat' {
         $file = Join-Path $TestDrive message.data
         Set-Content $file $json

@@ -3,6 +3,9 @@ $Global:RepositoryRoot = Split-Path (Split-Path $PSScriptRoot)
 $Global:ModuleManifest = $env:PROTORPC_MODULE ? $env:PROTORPC_MODULE : (Join-Path $RepositoryRoot ProtoRpc.psd1)
 $Global:TestProtos = Join-Path $PSScriptRoot protos
 
+# The caller as the system names it: with its domain or machine on Windows.
+$Global:OwnName = $IsWindows ? [Security.Principal.WindowsIdentity]::GetCurrent().Name : [Environment]::UserName
+
 if (-not (Get-Module ProtoRpc)) {
     Import-Module $ModuleManifest
 }

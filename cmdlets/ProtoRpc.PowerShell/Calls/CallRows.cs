@@ -5,13 +5,15 @@ using System.Runtime.CompilerServices;
 namespace ProtoRpc.PowerShell.Calls;
 
 /// <summary>Makes one row of each of many calls, successful or failed.</summary>
-/// <param name="convert">Makes an object of the shell of a reply; gets where to write warnings.</param>
+/// <param name="convert">Converts a reply to an object of the shell. Its second argument writes
+/// warnings.</param>
 internal sealed class CallRows(Func<FanOutResult, Action<string>, PSObject?> convert)
 {
     /// <summary>The counts of all rows.</summary>
     public RpcCallSummary Summary { get; } = new();
 
-    /// <summary>The call with one <see cref="RpcCallResult"/> instead of its replies.</summary>
+    /// <summary>A copy of the call that returns one <see cref="RpcCallResult"/> instead of its
+    /// replies.</summary>
     public FanOutCall RowOf(FanOutCall call) => call with { Replies = end => RunAsync(call, end) };
 
     private async IAsyncEnumerable<object> RunAsync(

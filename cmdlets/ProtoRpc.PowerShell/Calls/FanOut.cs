@@ -3,11 +3,11 @@ using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc.PowerShell.Calls;
 
-/// <summary>Many calls at the same time, so many at once. What they bring is handed out on the thread that
-/// starts them and waits for them, in the order in which it comes.</summary>
+/// <summary>Runs many calls in parallel, up to a limit. The thread that starts the calls and waits for them
+/// also receives their results, in the order in which they arrive.</summary>
 internal sealed class FanOut : IDisposable
 {
-    // A slow reader holds the calls up, so that replies do not pile up in memory.
+    // Calls wait while this many results are unread, so that replies do not pile up in memory.
     private const int MaxWaiting = 256;
 
     private readonly int _limit;
@@ -35,10 +35,11 @@ internal sealed class FanOut : IDisposable
         _end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
     }
 
-    /// <summary>How many calls there will be, where that is known.</summary>
+    /// <summary>The number of calls, if it is known.</summary>
     public int? Total { get; set; }
 
-    /// <summary>Starts a call, when there are not too many; hands out what is there meanwhile.</summary>
+    /// <summary>Starts a call when fewer than the limit are running. Hands out results while it
+    /// waits.</summary>
     /// <exception cref="OperationCanceledException">Cancelled.</exception>
     public void Start(FanOutCall call)
     {
@@ -68,14 +69,14 @@ internal sealed class FanOut : IDisposable
         _progress?.Dispose();
     }
 
-    /// <summary>Cancels what still runs.</summary>
+    /// <summary>Cancels the calls that are still running.</summary>
     public void Dispose()
     {
         _end.Cancel();
         _results.Writer.TryComplete();
     }
 
-    /// <summary>What a call failed with.</summary>
+    /// <summary>The error of a failed call.</summary>
     public static RpcException ErrorOf(Exception error, CallPlace place) =>
         error as RpcException ?? new RpcException(RpcStatusCode.Internal, error.Message, error)
         {
@@ -154,10 +155,10 @@ internal sealed class FanOut : IDisposable
     private ValueTask SendAsync(FanOutResult result) => _results.Writer.WriteAsync(result, _end.Token);
 }
 
-/// <summary>Where one of many calls goes.</summary>
-/// <param name="Name">What the user calls it: a registered name, or the text of the endpoint.</param>
-/// <param name="Endpoint">The endpoint; null where the text is none.</param>
-/// <param name="Target">What errors are about: a connection, or the name.</param>
+/// <summary>The destination of one of many calls.</summary>
+/// <param name="Name">The registered name, or the text of the endpoint.</param>
+/// <param name="Endpoint">The endpoint; null if the text is not an endpoint.</param>
+/// <param name="Target">The target object of error records: a connection, or the name.</param>
 internal sealed record CallPlace(string Name, RpcEndpoint? Endpoint, object Target)
 {
     /// <summary>The place of an open connection.</summary>
@@ -165,12 +166,11 @@ internal sealed record CallPlace(string Name, RpcEndpoint? Endpoint, object Targ
         new(connection.Endpoint.ToString(), connection.Endpoint, connection);
 }
 
-/// <summary>One of many calls: where it goes, what it brings, and the pipeline object that it
-/// sends.</summary>
+/// <summary>One of many calls: its destination, its replies, and the pipeline object that it sends.</summary>
 internal sealed record FanOutCall(
     CallPlace Place, Func<CancellationToken, IAsyncEnumerable<object>> Replies, PipelineRow? Row = null)
 {
-    /// <summary>A call that ended before it began.</summary>
+    /// <summary>A call that fails before it begins.</summary>
     public static FanOutCall Failed(CallPlace place, RpcException error, PipelineRow? row = null) =>
         new(place, _ => Throw(error), row);
 
@@ -181,11 +181,11 @@ internal sealed record FanOutCall(
     }
 }
 
-/// <summary>What one of many calls brought: a reply, an error, or its end.</summary>
+/// <summary>A result of one of many calls: a reply, an error, or the end of the call.</summary>
 internal readonly record struct FanOutResult(
     CallPlace Place, object? Reply, RpcException? Error, PipelineRow? Row = null)
 {
-    /// <summary>Whether the call brings nothing more.</summary>
+    /// <summary>Whether this is the last result of the call.</summary>
     public bool IsEnd => Reply is null && Error is null;
 
     /// <summary>Whether the call failed.</summary>

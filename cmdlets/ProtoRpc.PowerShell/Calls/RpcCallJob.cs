@@ -5,8 +5,8 @@ using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc;
 
-/// <summary>Calls that run in the background, as a job of the shell:
-/// Receive-Job gives replies and errors.</summary>
+/// <summary>Calls that run in the background as a PowerShell job. Receive-Job returns replies and
+/// errors.</summary>
 public sealed class RpcCallJob : Job
 {
     private const int MaxNames = 5;
@@ -34,7 +34,7 @@ public sealed class RpcCallJob : Job
         _ended = ended;
     }
 
-    /// <summary>The endpoints that are called, the first of many.</summary>
+    /// <summary>The endpoints of the calls; only the first ones if there are many.</summary>
     public override string Location
     {
         get
@@ -45,10 +45,10 @@ public sealed class RpcCallJob : Job
         }
     }
 
-    /// <summary>How many calls there are, and how many failed so far.</summary>
+    /// <summary>The number of calls, and how many have failed so far.</summary>
     public override string StatusMessage => $"{_calls.Count} calls, {Volatile.Read(ref _failed)} failed";
 
-    /// <summary>Whether there is something to receive.</summary>
+    /// <summary>Whether Receive-Job has something to return.</summary>
     public override bool HasMoreData => Output.Count > 0 || Error.Count > 0 || Warning.Count > 0;
 
     /// <summary>Cancels the calls, and waits until they have ended.</summary>
@@ -62,7 +62,7 @@ public sealed class RpcCallJob : Job
         }
     }
 
-    /// <summary>Begins to call.</summary>
+    /// <summary>Starts the calls.</summary>
     internal void Start(int limit)
     {
         SetJobState(JobState.Running);
@@ -102,17 +102,17 @@ public sealed class RpcCallJob : Job
         }
         catch (Exception e) when (e is PSInvalidOperationException or ObjectDisposedException)
         {
-            // The job was removed meanwhile, and with it where its results would go.
+            // The job was removed while its calls ended, so there is nowhere to write the results.
         }
         catch (Exception e)
         {
-            // Otherwise Wait-Job would never end.
+            // Without an error and an end, Wait-Job would wait forever.
             Error.Add(new ErrorRecord(e, RpcErrorIds.JobFailed, ErrorCategory.NotSpecified, this));
             SetJobState(JobState.Failed);
         }
     }
 
-    // As part of the call, so that a reply that cannot be converted fails its call and no other.
+    // The conversion is part of the call, so that a reply that cannot be converted fails only its own call.
     private async IAsyncEnumerable<object> Convert(
         FanOutCall call, [EnumeratorCancellation] CancellationToken cancellation = default)
     {
@@ -142,6 +142,6 @@ public sealed class RpcCallJob : Job
         Output.Add(reply);
     }
 
-    /// <summary>A reply as it is shown; null is also a reply.</summary>
+    /// <summary>A converted reply. A null reply is also a reply.</summary>
     private sealed record Shown(PSObject? Reply);
 }

@@ -1,6 +1,6 @@
 namespace ProtoRpc;
 
-/// <summary>How one of many calls ended: a row for each endpoint, also for those that did not
+/// <summary>The result of one of many calls: one row for each endpoint, including the endpoints that did not
 /// answer.</summary>
 public sealed class RpcCallResult
 {
@@ -19,20 +19,20 @@ public sealed class RpcCallResult
     /// <summary>How the call ended.</summary>
     public RpcStatusCode Status => Error?.Code ?? RpcStatusCode.OK;
 
-    /// <summary>The reply; an array for a stream of replies, and null for a call that failed before the
-    /// first one.</summary>
+    /// <summary>The reply; an array for a stream of replies. Null if the call failed before its first
+    /// reply.</summary>
     public object? Reply { get; internal set; }
 
-    /// <summary>Why the call failed; null for one that succeeded.</summary>
+    /// <summary>Why the call failed; null if it succeeded.</summary>
     public RpcException? Error { get; internal set; }
 
-    /// <summary>How long the call took, with connecting, in milliseconds.</summary>
+    /// <summary>The duration of the call in milliseconds, including the time to connect.</summary>
     public double Milliseconds { get; internal set; }
 
-    /// <summary>The counts of all calls that were made together.</summary>
+    /// <summary>The counts of all calls of the same command.</summary>
     public RpcCallSummary Summary { get; internal set; } = new();
 
-    /// <summary>What is to be written as warnings.</summary>
+    /// <summary>The warnings to write for this call.</summary>
     internal List<string> Warnings { get; } = [];
 
     /// <inheritdoc/>

@@ -1,23 +1,23 @@
 namespace ProtoRpc;
 
-/// <summary>How calls that were made together ended, counted by status.</summary>
+/// <summary>Counts the calls of one command by status.</summary>
 public sealed class RpcCallSummary
 {
     private readonly SortedDictionary<RpcStatusCode, int> _counts = [];
 
-    /// <summary>How many calls there were.</summary>
+    /// <summary>The number of calls.</summary>
     public int Total { get; private set; }
 
-    /// <summary>How many succeeded.</summary>
+    /// <summary>The number of calls that succeeded.</summary>
     public int Succeeded => CountOf(RpcStatusCode.OK);
 
-    /// <summary>How many failed.</summary>
+    /// <summary>The number of calls that failed.</summary>
     public int Failed => Total - Succeeded;
 
     /// <summary>Whether all calls have ended.</summary>
     public bool IsComplete { get; internal set; }
 
-    /// <summary>How many calls ended with a status.</summary>
+    /// <summary>The number of calls that ended with a status.</summary>
     public int CountOf(RpcStatusCode status)
     {
         lock (_counts)
@@ -26,8 +26,8 @@ public sealed class RpcCallSummary
         }
     }
 
-    /// <summary>The counts in one line, as <c>320 calls: 312 OK, 8 Unavailable</c>; a constant text until
-    /// all calls have ended, so that a table of rows is one group.</summary>
+    /// <summary>The counts in one line, such as <c>320 calls: 312 OK, 8 Unavailable</c>. Until all calls have
+    /// ended, the text is constant, so that Format-Table shows the rows as one group.</summary>
     public override string ToString()
     {
         lock (_counts)

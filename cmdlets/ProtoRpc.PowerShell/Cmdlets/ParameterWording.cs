@@ -1,6 +1,7 @@
 namespace ProtoRpc.PowerShell.Cmdlets;
 
-/// <summary>Error texts of the core for the shell: the members that they name become parameters.</summary>
+/// <summary>Rewords error texts of the core for the shell: replaces the names of members by those of
+/// parameters.</summary>
 internal static class ParameterWording
 {
     private const string Limits = $"{nameof(RpcLimits)}.";
@@ -22,7 +23,8 @@ internal static class ParameterWording
         ["Choose fewer services"] = "Choose fewer services with -Service",
     };
 
-    /// <returns>The text with parameters; a member of the limits becomes 'NAME of -Limits'.</returns>
+    /// <returns>The text with the names of parameters. A member of the limits becomes 'NAME of
+    /// -Limits'.</returns>
     public static string Of(string text) => MemberTexts.Rename(
         text, name => name.StartsWith(Limits, StringComparison.Ordinal)
             ? $"{name[Limits.Length..]} of -Limits"

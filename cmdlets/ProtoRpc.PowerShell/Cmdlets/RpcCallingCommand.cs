@@ -5,8 +5,8 @@ using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that call methods, over a connection or at endpoints: what is called there,
-/// as whom, and whom to trust. A connection has all of that already.</summary>
+/// <summary>The base of cmdlets that call methods over a connection or at endpoints. Adds the parameters for
+/// the method, authentication and trust; an open connection already has the latter two.</summary>
 public abstract class RpcCallingCommand : RpcConnectingCommand
 {
     private protected const string ByConnection = "Connection";
@@ -14,6 +14,7 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
+    [SchemaList]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]

@@ -1,5 +1,4 @@
 using System.Collections;
-using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Runtime.ExceptionServices;
 using ProtoRpc.Client.Kept;
@@ -8,9 +7,9 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>The base of every cmdlet: cancellation, paths,
-/// and one place where failures become error records.</summary>
-public abstract class RpcCmdlet : PSCmdlet, IDisposable
+/// <summary>The base of every cmdlet. Handles cancellation and paths, and converts failures to error records
+/// in one place.</summary>
+public abstract partial class RpcCmdlet : PSCmdlet, IDisposable
 {
     private readonly CancellationTokenSource _stopping = new();
     private long _row;
@@ -19,6 +18,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     private bool? _isVerbose;
     private RetryLines? _retries;
     private ExceptionDispatchInfo? _ended;
+    private RunspaceStore? _store;
 
     /// <summary>Cancelled by Ctrl+C.</summary>
     protected CancellationToken Cancellation => _stopping.Token;
@@ -30,7 +30,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         GC.SuppressFinalize(this);
     }
 
-    /// <summary>Frees what the cmdlet holds.</summary>
+    /// <summary>Releases the cmdlet's resources.</summary>
     protected virtual void Dispose(bool disposing)
     {
         if (disposing)
@@ -63,31 +63,31 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
 
     protected override void EndProcessing() => Guard(null, End);
 
-    /// <summary>Once, before the first pipeline object.</summary>
+    /// <summary>Runs once, before the first pipeline object.</summary>
     protected virtual void Begin()
     {
     }
 
-    /// <summary>For each pipeline object.</summary>
+    /// <summary>Runs for each pipeline object.</summary>
     protected virtual void Process()
     {
     }
 
-    /// <summary>Once, after the last pipeline object.</summary>
+    /// <summary>Runs once, after the last pipeline object.</summary>
     protected virtual void End()
     {
     }
 
-    /// <summary>The pipeline object that is being processed, where errors are to name it;
-    /// null for none.</summary>
+    /// <summary>The pipeline object that is being processed, if errors should name it; null for
+    /// none.</summary>
     private protected virtual object? RowObject => null;
 
-    /// <summary>Which pipeline object is being processed, and that object; null for none.</summary>
+    /// <summary>The current pipeline object and its position; null for none.</summary>
     private protected PipelineRow? CurrentRow => _inRow && RowObject is { } input ? new(_row, input) : null;
 
-    /// <summary>Runs an action; an <see cref="RpcException"/> becomes a non-terminating error,
-    /// so that a pipeline goes on with its next object.</summary>
-    /// <returns>Whether it succeeded.</returns>
+    /// <summary>Runs an action. An <see cref="RpcException"/> becomes a non-terminating error, so that the
+    /// pipeline continues with its next object.</summary>
+    /// <returns>Whether the action succeeded.</returns>
     protected bool Guard(object? target, Action action)
     {
         bool succeeded = Try(target, action);
@@ -97,7 +97,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
 
     private bool Try(object? target, Action action)
     {
-        PendingTrace? trace = IsDebug ? RunspaceStore.Current.Trace : null;
+        PendingTrace? trace = IsDebug ? Store.Trace : null;
         RetryLines? retries = IsVerbose ? _retries ??= new RetryLines(WriteRetry) : null;
         RetryLines? reader = retries?.Enter();
         try
@@ -127,22 +127,27 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         }
     }
 
-    /// <summary>Whether verbose lines are shown, so that it is worth to gather what they say.</summary>
-    private protected bool IsVerbose => _isVerbose ??= IsDebug || Shows("Verbose");
+    /// <summary>The store of the cmdlet's runspace, looked up once: a short call asks for it five
+    /// times.</summary>
+    private protected RunspaceStore Store => _store ??= RunspaceStore.Current;
 
-    /// <summary>Whether debug lines are shown, so that it is worth to trace.</summary>
-    private protected bool IsDebug => _isDebug ??= Shows("Debug");
+    /// <summary>Whether verbose lines are shown. Check this before gathering their text.</summary>
+    private protected bool IsVerbose => _isVerbose ??= IsDebug || Shows("Verbose", "VerbosePreference");
 
-    /// <summary>Writes what clients have said to the debug stream.</summary>
+    /// <summary>Whether debug lines are shown. Check this before tracing.</summary>
+    private protected bool IsDebug => _isDebug ??= Shows("Debug", "DebugPreference");
+
+    /// <summary>Writes the waiting log and trace lines of clients to the debug stream.</summary>
     private protected void WritePendingDebug()
     {
         if (!Stopping)
         {
-            RunspaceStore.Current.DebugLog.WriteTo(WriteDebug);
+            Store.DebugLog.WriteTo(WriteDebug);
         }
     }
 
-    /// <summary>Writes attempts that failed on other threads, while the cmdlet waits for them.</summary>
+    /// <summary>Writes the retries that other threads report, while the cmdlet waits for these
+    /// threads.</summary>
     private protected void WritePendingRetries() => _retries?.WriteWaiting();
 
     private void WriteRetry(string line)
@@ -158,18 +163,20 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         }
         catch (Exception e)
         {
-            // The pipeline wants no more: the call must not take it for a failure of the log and go on.
+            // The pipeline has stopped. Kept for later, because the caller treats an exception here as a
+            // failure of the log, and continues.
             _ended = ExceptionDispatchInfo.Capture(e);
             StopProcessing();
         }
     }
 
-    /// <summary>Whose invocation it is: the cmdlet's own, or that of a command that it is a part
-    /// of.</summary>
+    /// <summary>The cmdlet that the user invoked: this cmdlet, or the command that it is a part of.</summary>
     private protected virtual PSCmdlet Caller => this;
 
-    private bool Shows(string name) => IsGiven(name)
-        ?? LanguagePrimitives.ConvertTo<ActionPreference>(Caller.GetVariableValue($"{name}Preference"))
+    private bool Shows(string parameter, string variable) => IsGiven(parameter)
+        ?? (Caller.GetVariableValue(variable) is var value && value is ActionPreference preference
+            ? preference
+            : LanguagePrimitives.ConvertTo<ActionPreference>(value))
             is not (ActionPreference.SilentlyContinue or ActionPreference.Ignore);
 
     private bool? IsGiven(string name) =>
@@ -177,17 +184,19 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             ? LanguagePrimitives.IsTrue(given)
             : null;
 
-    /// <summary>Ends the cmdlet with an error.</summary>
+    /// <summary>Ends the cmdlet with a terminating error.</summary>
     protected void Fail(RpcException exception, object? target = null) =>
         ThrowTerminatingError(RpcErrors.ToRecord(exception, target));
 
-    /// <summary>Writes a warning, which may quote a peer or a schema.</summary>
+    /// <summary>Writes a warning. The text may quote a peer or a schema, so control characters are
+    /// neutralized.</summary>
     protected new void WriteWarning(string text) => base.WriteWarning(TerminalText.Neutralize(text));
 
-    /// <summary>Writes a verbose line, which may quote a peer or a schema.</summary>
+    /// <summary>Writes a verbose line. The text may quote a peer or a schema, so control characters are
+    /// neutralized.</summary>
     protected new void WriteVerbose(string text)
     {
-        // The shell asks whether to go on after each verbose line of a cmdlet with -Debug and no -Verbose.
+        // With -Debug and without -Verbose, the shell asks after each verbose line whether to continue.
         if (IsGiven("Debug") == true && IsGiven("Verbose") is null)
         {
             WriteDebug(text);
@@ -198,42 +207,11 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         }
     }
 
-    /// <summary>Writes a debug line, which may quote a peer or a schema.</summary>
+    /// <summary>Writes a debug line. The text may quote a peer or a schema, so control characters are
+    /// neutralized.</summary>
     protected new void WriteDebug(string text) => base.WriteDebug(TerminalText.Neutralize(text));
 
-    /// <summary>The files that paths name, by the rules of the shell:
-    /// relative to its location, drives, wildcards.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not on the file system.</exception>
-    protected IReadOnlyList<string> ResolveFiles(IEnumerable<string> paths)
-    {
-        List<string> files = [];
-        foreach (string path in paths)
-        {
-            try
-            {
-                Collection<string> found = GetResolvedProviderPathFromPSPath(path, out ProviderInfo provider);
-                if (provider.Name != "FileSystem")
-                {
-                    throw RpcErrors.NotAFile(path, $"it is on the provider {provider.Name}");
-                }
-
-                files.AddRange(found);
-            }
-            catch (ItemNotFoundException)
-            {
-                // The reader of the files says what is missing.
-                files.Add(GetUnresolvedProviderPathFromPSPath(path));
-            }
-            catch (System.Management.Automation.DriveNotFoundException e)
-            {
-                throw RpcErrors.NotAFile(path, e.Message, e);
-            }
-        }
-
-        return files;
-    }
-
-    /// <summary>The items with some ids; an id that none has is an error.</summary>
+    /// <summary>The items with the given ids; an id without an item is an error.</summary>
     internal IReadOnlyList<T> WithIds<T>(IReadOnlyList<T> all, int[] ids, Func<T, int> idOf, string kind)
     {
         HashSet<int> known = [.. all.Select(idOf)];
@@ -250,21 +228,17 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         return [.. all.Where(item => ids.Contains(idOf(item)))];
     }
 
-    /// <summary>The one file that a path names.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not on the file system, or several.</exception>
-    internal string ResolveFile(string path) => ResolveFiles([path]) is [{ } only]
-        ? only
-        : throw RpcErrors.NotAFile(path, "it names several files");
-
-    /// <summary>A schema that was given as an object, or that is read from where it is.</summary>
+    /// <summary>The schema of an argument: an object, or the schema read from its files and
+    /// servers.</summary>
     internal RpcSchema Resolve(RpcSchemaSource source) =>
         source.Schema ?? (source.Import is { } parameters ? Import(parameters) : LoadSchema(source.Paths));
 
-    /// <summary>The same, which is the schema of the call before where its files did not change since, or
-    /// its server told it within five minutes, so that a connection can be kept.</summary>
+    /// <summary>Like <see cref="Resolve"/>, but reuses the schema of the previous call if its files have not
+    /// changed, or if it was fetched from a server in the last five minutes. Calls with the same schema share
+    /// a kept connection.</summary>
     private protected RpcSchema ResolveKept(RpcSchemaSource source)
     {
-        KeptSchemas kept = RunspaceStore.Current.Schemas;
+        KeptSchemas kept = Store.Schemas;
         if (source.Paths.Count == 0)
         {
             return Resolve(source);
@@ -283,11 +257,12 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         return ClientKey.Of(endpoint, schema: null, SchemaOptionsOf(endpoint));
     }
 
-    /// <summary>Reads files, and asks servers.</summary>
+    /// <summary>Loads a schema from files and servers.</summary>
     private protected RpcSchema LoadSchema(IReadOnlyCollection<string> paths)
     {
         ILookup<bool, string> locations = paths.ToLookup(RpcSchemaLoader.IsAddress);
-        // Here, and not when a server's turn comes: certificates are read at the shell's location.
+        // The options are made for all servers first, because certificates are read relative to the shell's
+        // current location.
         Dictionary<string, RpcClientOptions> options = locations[true].Select(RpcSchemaLoader.EndpointOf)
             .DistinctBy(endpoint => endpoint.ToString())
             .ToDictionary(endpoint => endpoint.ToString(), SchemaOptionsOf);
@@ -304,10 +279,10 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         return schema;
     }
 
-    /// <summary>How the server of a schema is contacted.</summary>
+    /// <summary>The options for connecting to the server of a schema.</summary>
     private protected virtual RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) => new();
 
-    // By the name of the module: a script may have a function of the cmdlet's name.
+    // Qualified by the module, because a script may define a function with the cmdlet's name.
     private RpcSchema Import(IDictionary parameters)
     {
         using System.Management.Automation.PowerShell shell =

@@ -4,7 +4,7 @@ using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc;
 
-// What was registered under the name of an endpoint, where no parameter says otherwise.
+// The options that are registered with an endpoint's name. Parameters override them.
 public abstract partial class RpcConnectingCommand
 {
     private static readonly string[] OfIdentity =
@@ -12,16 +12,17 @@ public abstract partial class RpcConnectingCommand
 
     private readonly Dictionary<string, RpcSchema> _schemas = [];
 
-    // Read once for all endpoints, of which there may be thousands.
+    // Each file is read once for all endpoints; there may be thousands of endpoints.
     private readonly Dictionary<string, X509Certificate2Collection> _authorities = [];
     private readonly Dictionary<string, X509Certificate2> _clientCertificates = [];
 
-    /// <summary>The registered name that was checked last; null for an endpoint without one.</summary>
+    /// <summary>The registration that was checked last; null for an endpoint without one.</summary>
     private protected RpcNamedEndpoint? Named { get; private set; }
 
     private bool UsesTls => IsGiven(nameof(Tls)) ? Tls && Takes(nameof(Tls)) : Named?.Tls == true;
 
-    /// <summary>The same for an endpoint or a registered name, whose options are used from then on.</summary>
+    /// <summary>Checks the parameters for an endpoint or a registered name. The options of the name apply
+    /// from then on.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(
         EndpointTarget target, IReadOnlyCollection<RpcEndpoint> all, bool isRaw = false)
@@ -34,25 +35,25 @@ public abstract partial class RpcConnectingCommand
     private protected virtual bool IsGiven(string parameter) =>
         MyInvocation.BoundParameters.ContainsKey(parameter);
 
-    /// <summary>The schema that was registered under a name; null for none. The options of the name are used
-    /// from then on.</summary>
+    /// <summary>The schema that is registered with a name; null for none. The options of the name apply from
+    /// then on.</summary>
     private protected RpcSchema? NamedSchema(EndpointTarget target)
     {
         Named = target.Named;
-        if (Named is not { Schema: { Count: > 0 } paths })
+        if (Named is not { Schema.Count: > 0 })
         {
             return null;
         }
 
         if (!_schemas.TryGetValue(Named.Name, out RpcSchema? schema))
         {
-            _schemas[Named.Name] = schema = ResolveKept(new RpcSchemaSource([.. paths]));
+            _schemas[Named.Name] = schema = ResolveKept(RpcSchemaSource.Of(Named));
         }
 
         return schema;
     }
 
-    /// <summary>Forgets the name that was used last.</summary>
+    /// <summary>Clears the registration that was checked last.</summary>
     private protected void ForgetNamed() => Named = null;
 
     // If the command sets the authentication, the registered credential must not be sent.
@@ -111,7 +112,7 @@ public abstract partial class RpcConnectingCommand
     {
         if (!_authorities.TryGetValue(key, out X509Certificate2Collection? all))
         {
-            _authorities[key] = all = [.. sources.SelectMany(source => source.ReadAll(this))];
+            _authorities[key] = all = [.. sources.SelectMany(source => source.ReadAll(ResolveLiteral))];
         }
 
         return all;
@@ -121,7 +122,7 @@ public abstract partial class RpcConnectingCommand
     {
         if (!_clientCertificates.TryGetValue(key, out X509Certificate2? certificate))
         {
-            _clientCertificates[key] = certificate = source.ReadWithKey(this);
+            _clientCertificates[key] = certificate = source.ReadWithKey(ResolveLiteral);
         }
 
         return certificate;

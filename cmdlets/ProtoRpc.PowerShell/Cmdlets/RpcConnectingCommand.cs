@@ -10,9 +10,10 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that contact servers: as whom, and whom to trust.</summary>
-/// <remarks>The parameters are virtual, because they are not part of all parameter sets of every cmdlet, and
-/// the shell reads attributes of the property that overrides another.</remarks>
+/// <summary>The base of cmdlets that connect to servers. Adds the parameters for authentication and
+/// trust.</summary>
+/// <remarks>The parameters are virtual, because not every parameter set of every cmdlet has them. The shell
+/// reads the attributes of the overriding property.</remarks>
 public abstract partial class RpcConnectingCommand : RpcCmdlet
 {
     private static readonly HashSet<string> OfConnecting = new(
@@ -77,12 +78,12 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
     private protected IEnumerable<string> GivenForConnecting =>
         MyInvocation.BoundParameters.Keys.Where(OfConnecting.Contains);
 
-    /// <summary>Finds the given parameters that do not apply to an endpoint. Alone, that is an error: who
-    /// gives one counts on it. Among several endpoints of which another takes it,
-    /// it is ignored for this one.</summary>
-    /// <param name="endpoint">The endpoint that is contacted next.</param>
+    /// <summary>Finds the given parameters that do not apply to an endpoint. This is an error for a single
+    /// endpoint, because the user relies on the parameter. With several endpoints, a parameter that applies
+    /// to another one is ignored for this one.</summary>
+    /// <param name="endpoint">The endpoint to connect to next.</param>
     /// <param name="all">All endpoints that the parameters were given for.</param>
-    /// <param name="isRaw">Whether bytes go there and no messages.</param>
+    /// <param name="isRaw">Whether the calls send raw bytes instead of messages.</param>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(
         RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all, bool isRaw = false)
@@ -119,10 +120,10 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
         HeaderMapping.CheckSecrets(Takes(nameof(Header)) ? Header : null, endpoint);
     }
 
-    /// <summary>Whether the endpoint that was checked last takes a parameter.</summary>
+    /// <summary>Whether a parameter applies to the endpoint that was checked last.</summary>
     private protected bool Takes(string parameter) => !_ignored.Contains(parameter);
 
-    /// <summary>How the endpoint that was checked last is contacted.</summary>
+    /// <summary>The options for connecting to the endpoint that was checked last.</summary>
     private protected virtual RpcClientOptions CreateOptions() => new()
     {
         Security = CreateSecurity(),
@@ -131,9 +132,9 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
         Headers = HeaderMapping.ToMetadata(Takes(nameof(Header)) ? Header : null),
     };
 
-    /// <summary>How the server of a schema is contacted. A credential is for the hosts that are called;
-    /// another host, which only has the schema, gets nothing of it.
-    /// The authorities of TLS are for both.</summary>
+    /// <summary>The options for connecting to the server of a schema. Credentials are only sent to hosts that
+    /// are called, not to another host that only has the schema. The certificate authorities apply to
+    /// both.</summary>
     /// <param name="endpoint">The server of the schema.</param>
     /// <param name="all">The endpoints that are called.</param>
     /// <exception cref="RpcException">InvalidArgument.</exception>
@@ -157,7 +158,7 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
         EndpointParameters.FindMisfit(name, new EndpointUse(endpoint, UsesTls, isRaw))
         ?? (OfConnecting.Contains(name) ? FindMisfit(name, endpoint) : null);
 
-    // What depends on the value, or on what else is given.
+    // Misfits that depend on the value of a parameter, or on other parameters.
     private RpcException? FindMisfit(string name, RpcEndpoint endpoint) => name.ToUpperInvariant() switch
     {
         "TLS" when Tls => EndpointParameters.FindTlsMisfit(endpoint),
@@ -174,7 +175,7 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
         _ => null,
     };
 
-    // A given credential or token must be used, or be an error.
+    // A given credential or token is always used, or reported as an error; never ignored.
     private RpcClientAuthentication AuthenticationOf() =>
         (Takes(nameof(Authentication)) ? Authentication : RpcClientAuthentication.None)
         ?? (Credential is not null && Takes(nameof(Credential)) ? RpcClientAuthentication.User

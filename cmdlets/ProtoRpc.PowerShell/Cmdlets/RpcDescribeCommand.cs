@@ -1,11 +1,12 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that list what a schema or a connection offers.</summary>
+/// <summary>The base of cmdlets that list the contents of a schema or a connection.</summary>
 public abstract class RpcDescribeCommand : RpcCmdlet
 {
     protected const string ByConnection = "Connection";
@@ -17,6 +18,7 @@ public abstract class RpcDescribeCommand : RpcCmdlet
     public RpcConnection? Connection { get; set; }
 
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = BySchema)]
+    [SchemaList]
     public RpcSchemaSource? Schema { get; set; }
 
     /// <summary>The schema to describe.</summary>
@@ -31,15 +33,15 @@ public abstract class RpcDescribeCommand : RpcCmdlet
         if (connection is { Schema: null, InterfaceId: null }
             && connection.Endpoint.Has(EndpointFeatures.Reflection))
         {
-            // A lazy connection, which was not used yet.
+            // A lazy connection that has made no call yet has no schema.
             return connection.Client.FetchSchema(null, Cancellation);
         }
 
         return connection.Schema ?? throw RpcErrors.NoSchema(connection);
     }
 
-    /// <summary>The items whose full or bare name matches one of the names;
-    /// a name without a match is an error.</summary>
+    /// <summary>The items whose full or bare name matches one of the names. A name without a match is an
+    /// error.</summary>
     protected IEnumerable<T> Select<T>(
         IEnumerable<T> items, string[] names, string kind, Func<T, string> fullName, Func<T, string> bareName)
         where T : class

@@ -3,18 +3,18 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Cmdlets;
 
-/// <summary>How an <see cref="RpcException"/> looks as an error record,
-/// and the failures of cmdlets themselves.</summary>
+/// <summary>Converts an <see cref="RpcException"/> to an error record, and creates the errors of the
+/// cmdlets.</summary>
 internal static class RpcErrors
 {
     private static readonly MessageMapper Objects = new(NeutralObjectModel.Instance);
 
     /// <param name="exception">The failure.</param>
-    /// <param name="target">What it is about, where it is not about a row.</param>
-    /// <param name="row">The object of the pipeline that it is about.</param>
+    /// <param name="target">The target object, unless the failure concerns a row.</param>
+    /// <param name="row">The pipeline object that failed; null for none.</param>
     public static ErrorRecord ToRecord(RpcException exception, object? target, PipelineRow? row = null)
     {
-        // What the server adds, as objects of the shell.
+        // The details that the server added, as objects of the shell.
         exception.Details = exception.Details
             .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail)
             .ToArray();
@@ -23,13 +23,14 @@ internal static class RpcErrors
             exception.Extensions = HeaderExtensionMap.ToDictionary(extensions);
         }
 
-        // What a server answered is its text, and is not reworded.
+        // The text of a server's answer is not reworded.
         string text = exception.Endpoint is null ? exception.Message : TextOf(exception);
         string worded = exception.IsAnswer ? text : ParameterWording.Of(text);
         string shown = row is null ? worded : $"Row {row.Number}: {worded}";
         if (row is not null && exception is { FieldPath: not null, Endpoint: null })
         {
-            // The message could not be made: the text of the exception names the row also.
+            // The request was not built or sent. The exception's text also names the row, because scripts
+            // often log only that.
             exception = new(exception.Code, shown, exception)
             {
                 ErrorId = exception.ErrorId,
@@ -48,15 +49,16 @@ internal static class RpcErrors
         return record;
     }
 
-    /// <summary>What the shell shows of a failure at an endpoint: status, text, method and endpoint. The text
-    /// alone, which scripts find in the exception's message, is that of the handler on
-    /// every endpoint.</summary>
+    /// <summary>The text that the shell shows for a failure at an endpoint: status, text, method and
+    /// endpoint. The exception's message is the handler's text alone, so scripts find the same text on every
+    /// endpoint.</summary>
     public static string TextOf(RpcException error)
     {
         string where = string.Join(" at ", PlacesOf(error));
         string text = $"{error.Code}: {error.Message}";
 
-        // A name of a method or an endpoint may come from a peer, and a terminal would do what it says.
+        // A peer may choose the name of a method or an endpoint, and a terminal would execute its escape
+        // sequences.
         return TerminalText.Neutralize(where.Length > 0 ? $"{text} ({where})" : text);
     }
 
@@ -67,6 +69,14 @@ internal static class RpcErrors
         new(RpcStatusCode.NotFound, $"Cannot read '{path}': {why}.", inner)
         { ErrorId = RpcErrorIds.FileNotFound };
 
+    public static RpcException NotOnFileSystem(string path, ProviderInfo provider) => new(
+        RpcStatusCode.NotFound,
+        $"'{path}' is not on the file system: it is on the provider {provider.Name}. Give a full path, or "
+        + "change to a folder with Set-Location.")
+    {
+        ErrorId = RpcErrorIds.FileNotFound,
+    };
+
     public static RpcException NoSchema(RpcConnection connection) => new(
         RpcStatusCode.FailedPrecondition,
         $"The connection to {connection} has no schema. Give Connect-RpcEndpoint a -Schema.")
@@ -74,7 +84,7 @@ internal static class RpcErrors
         ErrorId = RpcErrorIds.NoSchema,
     };
 
-    // Those that the text does not name by itself.
+    // The method and the endpoint, unless the text already names them.
     private static IEnumerable<string> PlacesOf(RpcException error)
     {
         if (error.MethodName is { } method && !error.Message.Contains(method, StringComparison.Ordinal))

@@ -1,11 +1,12 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>The base of a cmdlet whose script blocks answer calls: the workers that run them, and what these
-/// take from the caller's session.</summary>
+/// <summary>The base of cmdlets whose script blocks answer calls. Creates the workers that run the blocks,
+/// with what they use of the caller's session.</summary>
 public abstract class RpcHandlersCommand : RpcCmdlet
 {
     private const int MaxDefaultWorkers = 8;
@@ -25,7 +26,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
     [Parameter]
     public SwitchParameter Impersonate { get; set; }
 
-    // At the start, and not with the first call.
+    // Checked when the listener starts, instead of failing at the first call.
     private protected void RequireImpersonation()
     {
         if (Impersonate && !OperatingSystem.IsWindows())
@@ -40,7 +41,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         }
     }
 
-    // A listener of nothing but replies needs no worker.
+    // A listener whose handlers are all fixed replies needs no worker.
     private protected void StartWorkers(HandlerPool pool)
     {
         if (pool.Scripts.Count > 0 || InitializationScript is not null || Module.Length > 0)
@@ -73,7 +74,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
 
     private protected HandlerEnvironment CreateEnvironment()
     {
-        HandlerEnvironment environment = new(this);
+        HandlerEnvironment environment = new(this, RunspaceStore.ForgetContexts);
         foreach (string name in new[] { "Information", "Verbose", "Warning", "Debug" })
         {
             environment.SetVariable($"{name}Preference", PreferenceOf(name));
@@ -92,14 +93,14 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         return environment;
     }
 
-    // A name is found on the module path by every worker; a path is relative to the caller's place.
+    // Every worker finds a module's name on the module path, but a path is relative to the caller's location.
     private string PathOfModule(string module) =>
         module.AsSpan().ContainsAny('/', '\\') || module.EndsWith(".psm1", StringComparison.OrdinalIgnoreCase)
             || module.EndsWith(".psd1", StringComparison.OrdinalIgnoreCase)
-            ? GetUnresolvedProviderPathFromPSPath(module)
+            ? ResolveLiteral(module)
             : module;
 
-    // The common parameters are the preferences of the handlers and show their records immediately.
+    // The common parameters set the preferences of the handlers, and show their records immediately.
     private HandlerStreams CreateStreams()
     {
         bool information = Shows("Information");
@@ -116,7 +117,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         });
     }
 
-    // Only for a listener that is started with -Debug: a preference of the session is for its own cmdlets.
+    // Only if -Debug is given: the session's $DebugPreference applies to its own cmdlets.
     private protected RpcTrace? CreateTrace(HandlerPool pool) => Shows("Debug")
         ? RpcTrace.To(entry => pool.Streams.Add(new DebugRecord(entry.ToString())))
         : null;

@@ -7,7 +7,7 @@ namespace ProtoRpc.PowerShell.Cmdlets;
 
 /// <summary>Reads the secrets that named endpoints refer to, each once: environment variables, and secrets of
 /// the module SecretManagement.</summary>
-/// <remarks>For the thread of a pipeline alone.</remarks>
+/// <remarks>Use it only on the pipeline thread.</remarks>
 internal sealed class SecretReader
 {
     private const string GetSecret = @"Microsoft.PowerShell.SecretManagement\Get-Secret";
@@ -15,7 +15,7 @@ internal sealed class SecretReader
     private readonly Dictionary<SecretReference, object> _read = [];
 
     /// <summary>The credential of a named endpoint; null for none.</summary>
-    /// <exception cref="RpcException">FailedPrecondition: it cannot be read.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: the secret cannot be read.</exception>
     public NetworkCredential? CredentialOf(RpcNamedEndpoint named)
     {
         if (named.Credential is null)
@@ -45,7 +45,7 @@ internal sealed class SecretReader
     }
 
     /// <summary>The bearer token of a named endpoint; null for none.</summary>
-    /// <exception cref="RpcException">FailedPrecondition: it cannot be read.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: the secret cannot be read.</exception>
     public string? TokenOf(RpcNamedEndpoint named)
     {
         if (named.Token is null)

@@ -3,13 +3,12 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Cmdlets;
 
-/// <summary>Shows a progress bar for something that is waited for,
-/// once that takes longer than a second.</summary>
-/// <remarks>Updated by the thread of the cmdlet alone, for only it may write to the host,
-/// or that of a job.</remarks>
-/// <param name="activity">What is done.</param>
+/// <summary>Shows a progress bar during a wait that takes longer than a second.</summary>
+/// <remarks>Update it only on the thread of the cmdlet or of a job, because no other thread may write to the
+/// host.</remarks>
+/// <param name="activity">The activity that the bar shows.</param>
 /// <param name="show">Shows a record.</param>
-/// <param name="look">Called while it is waited; null for nothing.</param>
+/// <param name="look">Called on each update; null for nothing.</param>
 internal sealed class WaitProgress(string activity, Action<ProgressRecord> show, Action? look = null)
     : IDisposable
 {
@@ -20,13 +19,13 @@ internal sealed class WaitProgress(string activity, Action<ProgressRecord> show,
     private TimeSpan _next = Patience;
     private bool _isShown;
 
-    /// <summary>How long who waits for something else may let this wait.</summary>
+    /// <summary>How often to call <see cref="Report"/> during a wait.</summary>
     public static TimeSpan Period { get; } = TimeSpan.FromMilliseconds(200);
 
-    /// <summary>Shows how far it is, not too often.</summary>
-    /// <param name="status">How far.</param>
-    /// <param name="done">How much of it is done; null if unknown.</param>
-    /// <param name="total">Of how much.</param>
+    /// <summary>Shows the progress, at most a few times per second.</summary>
+    /// <param name="status">Returns the status text.</param>
+    /// <param name="done">The completed part of the total; null if unknown.</param>
+    /// <param name="total">The total.</param>
     public void Report(Func<string> status, int? done = null, int total = 0)
     {
         look?.Invoke();
@@ -45,7 +44,7 @@ internal sealed class WaitProgress(string activity, Action<ProgressRecord> show,
         });
     }
 
-    /// <summary>Takes the bar away.</summary>
+    /// <summary>Removes the bar.</summary>
     public void Dispose()
     {
         if (_isShown)

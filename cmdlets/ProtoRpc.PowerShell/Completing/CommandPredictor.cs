@@ -5,9 +5,9 @@ using System.Reflection;
 
 namespace ProtoRpc.PowerShell.Completing;
 
-/// <summary>The shell's predictor of command lines, which PSReadLine asks after each key.</summary>
-/// <remarks>The interface ICommandPredictor is newer than the reference assembly that the module is compiled
-/// with, so it is implemented at run time.</remarks>
+/// <summary>A predictor of command lines, which PSReadLine queries after each key.</summary>
+/// <remarks>The interface ICommandPredictor is newer than the module's reference assembly, so it is
+/// implemented at run time.</remarks>
 internal class CommandPredictor : DispatchProxy
 {
     private const string Namespace = "System.Management.Automation.Subsystem";
@@ -17,9 +17,10 @@ internal class CommandPredictor : DispatchProxy
     private Func<string, IReadOnlyList<CompletionResult>>? _suggest;
 
     /// <summary>Registers a predictor.</summary>
-    /// <param name="suggest">Gives whole lines, as lists show them, for what is written. It is called on any
-    /// thread, without a runspace, and has 20 ms.</param>
-    /// <returns>Takes it away when it is disposed of; null where the shell has no predictors.</returns>
+    /// <param name="suggest">Returns complete lines, as lists show them, for the current input. Called on any
+    /// thread, without a runspace, and must return within 20 ms.</param>
+    /// <returns>An object that unregisters the predictor when disposed; null if the shell has no
+    /// predictors.</returns>
     public static IDisposable? Register(Func<string, IReadOnlyList<CompletionResult>> suggest)
     {
         if (TypeOf("Prediction.ICommandPredictor") is not { } predictor
@@ -64,7 +65,7 @@ internal class CommandPredictor : DispatchProxy
         }
         catch (Exception)
         {
-            // An error has no place to be shown while the user types.
+            // There is no place to show an error while the user types.
             return none;
         }
     }

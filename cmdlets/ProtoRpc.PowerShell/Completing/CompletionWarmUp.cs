@@ -6,10 +6,10 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.PowerShell.Completing;
 
-/// <summary>Completes a line before somebody presses Tab, so that all that the first Tab needs is compiled
-/// and read from disk.</summary>
-/// <remarks>The shell's own completion is compiled with its first Tab, and so is the module's where it was
-/// not compiled ahead of time. That is most of the time of a first Tab.</remarks>
+/// <summary>Completes a line before the user first presses Tab, so that the code for the first Tab is
+/// compiled and read from disk.</summary>
+/// <remarks>The shell compiles its completion at the first Tab. The same is true for the module's, unless it
+/// is compiled ahead of time. This compilation is most of the time of a first Tab.</remarks>
 internal static class CompletionWarmUp
 {
     private const string LineEditor = "Microsoft.PowerShell.PSReadLine";
@@ -26,8 +26,8 @@ internal static class CompletionWarmUp
         return thread;
     });
 
-    /// <summary>Begins where somebody types: PSReadLine is loaded before a profile or a prompt imports the
-    /// module, and never by a script.</summary>
+    /// <summary>Begins in interactive sessions. There PSReadLine is loaded before a profile or a prompt
+    /// imports the module; scripts never load it.</summary>
     public static void BeginAtPrompt()
     {
         if (Array.Exists(
@@ -38,7 +38,7 @@ internal static class CompletionWarmUp
         }
     }
 
-    /// <summary>Begins once in the process, on a thread that stands back behind all others.</summary>
+    /// <summary>Begins once per process, on a thread with a lower priority.</summary>
     public static void Begin() => _ = Begun.Value;
 
     private static void Run()
@@ -47,7 +47,7 @@ internal static class CompletionWarmUp
         {
             RpcMethodInfo method = PingProtocol.Info;
 
-            // A separate runspace, because that of the user runs the user's commands meanwhile.
+            // A separate runspace, because the user's runspace runs the user's commands meanwhile.
             InitialSessionState state = InitialSessionState.CreateDefault2();
             state.Commands.Add(
                 new SessionStateCmdletEntry("Invoke-RpcMethod", typeof(InvokeRpcMethodCommand), null));

@@ -8,10 +8,10 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc.PowerShell.Completing;
 
-/// <summary>What a line with Invoke-RpcMethod may become: the names of methods with their requests, the keys
-/// of messages, and their values.</summary>
-/// <remarks>It runs without a runspace, so variables are not read: the schemas are those of the connections,
-/// or of the endpoint that the line names.</remarks>
+/// <summary>Predicts the rest of a line with Invoke-RpcMethod: names of methods with their requests, and keys
+/// and values of messages.</summary>
+/// <remarks>It runs without a runspace, so it cannot read variables. It uses the schemas of the open
+/// connections, or of the endpoint that the line names.</remarks>
 internal static class LinePrediction
 {
     private const string Cmdlet = "Invoke-RpcMethod";
@@ -20,10 +20,10 @@ internal static class LinePrediction
     private const int MaxLines = 10;
     private const int MaxInput = 4096;
 
-    // A line of the screen or two.
+    // About one or two lines of the screen.
     private const int MaxTemplate = 200;
 
-    /// <summary>The lines that can follow, all of which begin with the input.</summary>
+    /// <summary>The predicted lines, all of which begin with the input.</summary>
     public static IReadOnlyList<CompletionResult> Of(string input, RunspaceStore store)
     {
         if (input.Length > MaxInput || !input.Contains(Cmdlet, StringComparison.OrdinalIgnoreCase))
@@ -102,7 +102,7 @@ internal static class LinePrediction
     private static CompletionResult LineOf(string line, string toolTip) =>
         RpcCompleter.Candidate.OfScript(line, toolTip).ToResult(CompletionResultType.Text);
 
-    // What stands in a variable is not known here.
+    // The values of variables are not available here.
     private static IEnumerable<RpcSchema> SchemasOf(CommandCall call, RunspaceStore store) =>
         call.Has("Schema") ? []
         : !call.Has("Endpoint")
@@ -111,7 +111,7 @@ internal static class LinePrediction
             ? store.SchemasOf(endpoint)
             : [];
 
-    /// <summary>The last Invoke-RpcMethod of a line, as far as it is written.</summary>
+    /// <summary>The last Invoke-RpcMethod of a line, as far as it is typed.</summary>
     private sealed class CommandCall
     {
         private static readonly PropertyInfo[] Parameters = typeof(InvokeRpcMethodCommand).GetProperties();
@@ -140,15 +140,15 @@ internal static class LinePrediction
             }
         }
 
-        /// <summary>The method, or what is written of it.</summary>
+        /// <summary>The method, or the typed part of its name.</summary>
         public string? Method => MethodElement is StringConstantExpressionAst text ? text.Value : null;
 
         public int MethodStart => MethodElement?.Extent.StartOffset ?? _cursor;
 
-        /// <summary>Whether the name of the method is being written.</summary>
+        /// <summary>Whether the cursor is in the name of the method.</summary>
         public bool WritesMethod => MethodElement is null ? !Has("Bytes") : IsAtCursor(MethodElement);
 
-        /// <summary>Whether the message is being written.</summary>
+        /// <summary>Whether the cursor is in the message.</summary>
         public bool WritesMessage => MessageElement is { } message && IsAtCursor(message);
 
         /// <summary>Whether the method is known and no message was given.</summary>
@@ -181,7 +181,7 @@ internal static class LinePrediction
         private bool IsAtCursor(CommandElementAst element) =>
             element.Extent.StartOffset <= _cursor && element.Extent.EndOffset >= _cursor;
 
-        // Parameters may be shortened, as long as they are unique.
+        // The names of parameters may be shortened if they stay unique.
         private static string NameOf(string written) => Parameters
             .Select(property => property.Name)
             .Where(name => name.StartsWith(written, StringComparison.OrdinalIgnoreCase))

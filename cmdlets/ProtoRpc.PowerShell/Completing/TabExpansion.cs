@@ -4,17 +4,17 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc.PowerShell.Completing;
 
-/// <summary>Replaces the function TabExpansion2, which editors and PSReadLine call for each Tab, and puts
-/// the former one back; registers a predictor, and takes it away.</summary>
-/// <remarks>PowerShell 7.6 completes the keys of a hashtable by the properties of the parameter's type, and
-/// calls no argument completer there (CompletionCompleters.CompleteHashtableKey). So there is no other
-/// seam.</remarks>
+/// <summary>Replaces the function TabExpansion2, which editors and PSReadLine call for each Tab, and restores
+/// the previous one. Also registers and removes a predictor.</summary>
+/// <remarks>PowerShell 7.6 completes the keys of a hashtable from the properties of the parameter's type. It
+/// calls no argument completer for them (CompletionCompleters.CompleteHashtableKey), so replacing the
+/// function is the only way.</remarks>
 internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
 {
     private const string Name = "TabExpansion2";
 
-    // The shell's own parameters, and no variable beside them: a user could complete it.
-    // Another function can have captured this one, so it works without the module's accelerators.
+    // The body has only the parameters of the shell's function and no variables, because users could complete
+    // these. It works without the module's accelerators, because another function may capture this one.
     private const string Body = """
         [CmdletBinding(DefaultParameterSetName = 'ScriptInputSet')]
         [OutputType([System.Management.Automation.CommandCompletion])]
@@ -47,15 +47,15 @@ internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
         }
         """;
 
-    /// <summary>Completes hashtables from now on.</summary>
+    /// <summary>Turns completion of hashtables on.</summary>
     public void Enable()
     {
         state.IsEnabled = true;
         RunspaceStore store = RunspaceStore.Current;
         state.Predictor ??= CommandPredictor.Register(input => LinePrediction.Of(input, store));
         ScriptBlock? current = Current;
-        // Where another function calls ours, a second one around it would only take time. The shell's own
-        // does not: somebody has put it back.
+        // If another function calls ours, wrapping it again would only take time. The shell's own function
+        // does not call ours, so somebody has restored it.
         if (state.Own is null || current is null || IsOfShell(current))
         {
             state.Previous = current;
@@ -65,8 +65,8 @@ internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
         }
     }
 
-    /// <summary>Completes as before. A function that others put around ours stays,
-    /// and ours then calls the former one.</summary>
+    /// <summary>Turns completion of hashtables off. A function that wraps ours stays, and ours then calls the
+    /// previous one.</summary>
     public void Disable()
     {
         state.IsEnabled = false;

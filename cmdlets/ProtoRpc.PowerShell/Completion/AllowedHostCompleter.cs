@@ -2,7 +2,7 @@ using System.Collections;
 
 namespace ProtoRpc.PowerShell.Completion;
 
-/// <summary>Offers names by which a listener can be called.</summary>
+/// <summary>Offers host names that clients can use to call a listener.</summary>
 internal sealed class AllowedHostCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>

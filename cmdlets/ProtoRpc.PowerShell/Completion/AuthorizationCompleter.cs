@@ -4,7 +4,7 @@ using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
 
-/// <summary>Offers rules that let all authenticated callers call each service.</summary>
+/// <summary>Offers a rule for each service that allows all authenticated callers.</summary>
 public sealed class AuthorizationCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)

@@ -5,8 +5,7 @@ using System.Security.Cryptography.X509Certificates;
 namespace ProtoRpc.PowerShell.Completion;
 
 /// <summary>Offers the thumbprints of certificates with a private key in the stores of the user and the
-/// machine, found by their subjects as well. Where none begins like the word, the shell offers
-/// files.</summary>
+/// machine. The word may also match their subjects. Without a match, the shell offers files.</summary>
 internal sealed class CertificateCompleter : RpcCompleter
 {
     private static readonly StoreLocation[] Locations =
@@ -41,7 +40,7 @@ internal sealed class CertificateCompleter : RpcCompleter
         }
         catch (CryptographicException)
         {
-            // There is no such store for this account.
+            // This account has no such store.
             return [];
         }
     }

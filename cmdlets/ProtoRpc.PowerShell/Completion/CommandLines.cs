@@ -2,11 +2,11 @@ using System.Management.Automation.Language;
 
 namespace ProtoRpc.PowerShell.Completion;
 
-/// <summary>Finds the commands that hashtables of a script are for.</summary>
+/// <summary>Finds the commands that use the hashtables of a script.</summary>
 internal sealed class CommandLines(string script, Token[] tokens)
 {
-    /// <summary>The command that has a hashtable as an argument, gets it from the pipeline, or uses the
-    /// variable that it is assigned to; null where none is found.</summary>
+    /// <summary>The command that uses a hashtable: as an argument, from the pipeline, or through the variable
+    /// that it is assigned to. Null if none is found.</summary>
     /// <param name="table">The hashtable, or the list of hashtables.</param>
     /// <param name="path">The keys to the place in it.</param>
     public CommandLine? Find(TableFrame table, IReadOnlyList<string> path)
@@ -40,7 +40,7 @@ internal sealed class CommandLines(string script, Token[] tokens)
             : null;
     }
 
-    // The shell completes a word before other arguments, and does not complete an empty place there.
+    // The word comes before the other arguments: the shell completes a word there, but not an empty place.
     private CommandLine Line(
         int start, int first, int next, int end, IReadOnlyList<string> path, string given = "")
     {
@@ -94,7 +94,7 @@ internal sealed class CommandLines(string script, Token[] tokens)
 
     private string Text(int from, int to) => from < to ? script[OffsetOf(from)..OffsetOf(to)] : "";
 
-    // The last token, which is the end of the script, is said to stand behind it.
+    // The parser places the last token, which is the end of the script, after the last character.
     private int OffsetOf(int token) => token < tokens.Length
         ? Math.Min(tokens[token].Extent.StartOffset, script.Length)
         : script.Length;
@@ -122,7 +122,7 @@ internal sealed class CommandLines(string script, Token[] tokens)
         return Math.Min(end, tokens.Length);
     }
 
-    // Brackets count as one with all that is in them.
+    // A bracket and everything in it count as one element.
     private int StartOfElement(int index)
     {
         int depth = 0;

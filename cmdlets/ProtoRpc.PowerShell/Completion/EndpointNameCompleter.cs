@@ -19,7 +19,7 @@ public sealed class EndpointNameCompleter : RpcCompleter
         }
         catch (RpcException)
         {
-            // A file that cannot be read: the cmdlet itself will say so.
+            // The registry's file cannot be read. The cmdlet reports that when it runs.
             return [];
         }
     }

@@ -3,10 +3,10 @@ using ProtoRpc.Gateway;
 
 namespace ProtoRpc.PowerShell.Completion;
 
-/// <summary>Offers names of headers for a gateway, and what it does with each by itself.</summary>
+/// <summary>Offers names of headers for a gateway, with the default treatment of each.</summary>
 internal sealed class HeaderNameCompleter : RpcCompleter
 {
-    // Those that pass by themselves are only worth to be blocked.
+    // The gateway forwards these by default, so listing them only makes sense for blocking.
     private static readonly string[] Passing = ["traceparent", "tracestate", "baggage", "x-request-id"];
 
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => HeaderRule.OfOthers

@@ -5,8 +5,8 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell.Completion;
 
-/// <summary>What a hashtable of request headers holds.</summary>
-/// <param name="named">The headers that the schema names, with what it says of them.</param>
+/// <summary>The keys and values of a hashtable of request headers.</summary>
+/// <param name="named">The headers that the schema names, with their descriptions.</param>
 internal sealed class HeaderShape(IReadOnlyList<TableKey> named) : TableShape
 {
     private const string Type = "header";
@@ -25,7 +25,7 @@ internal sealed class HeaderShape(IReadOnlyList<TableKey> named) : TableShape
         new("cookie", Type, "Cookies of an HTTP service"),
         new("idempotency-key", Type, "The same for repeated requests that are to count once"),
         new("if-match", Type, "The version that a change is for"),
-        new("x-forwarded-for", Type, "The address of the first caller, as proxies tell it"),
+        new("x-forwarded-for", Type, "The address of the original client, set by proxies"),
         new("x-tenant-id", Type, "The tenant whose data it is"),
         new("x-user-agent", Type, "The program that calls; user-agent is set by the transport"),
     ];
@@ -55,7 +55,7 @@ internal sealed class HeaderShape(IReadOnlyList<TableKey> named) : TableShape
         _ => [],
     };
 
-    /// <summary>The first value of a header; empty where none is known.</summary>
+    /// <summary>The first suggested value of a header; empty if there is none.</summary>
     public object First(string name) => Values(name).FirstOrDefault()?.Value ?? "";
 
     private static string Language =>
@@ -66,8 +66,8 @@ internal sealed class HeaderShape(IReadOnlyList<TableKey> named) : TableShape
 
     private static TableValue Value(string value, string comment) => new(value, Type, comment);
 
-    // No standard says where a schema names its headers. Options whose names speak of headers or metadata
-    // are taken at their word: (acme.required_headers) = "x-tenant".
+    // No standard defines how a schema names its headers. An option whose name contains headers or metadata
+    // is assumed to list them: (acme.required_headers) = "x-tenant".
     private static IEnumerable<TableKey> InOptions(
         string owner, IReadOnlyDictionary<string, object?> options) =>
         from option in options

@@ -19,7 +19,7 @@ internal class HostCompleter : RpcCompleter
             .DistinctBy(host => host.Host, StringComparer.OrdinalIgnoreCase);
 }
 
-/// <summary>Offers the names of services for Kerberos on the hosts of <c>-Endpoint</c>.</summary>
+/// <summary>Offers Kerberos service principal names for the hosts of <c>-Endpoint</c>.</summary>
 internal sealed class PrincipalCompleter : HostCompleter
 {
     private static readonly string[] Services = ["host", "HTTP", "RestrictedKrbHost"];

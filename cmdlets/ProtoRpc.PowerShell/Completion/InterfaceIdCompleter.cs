@@ -3,8 +3,8 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>Offers interface ids: of the services of the schema, found by their names as well, and of the
-/// listeners of this session.</summary>
+/// <summary>Offers the interface ids of the schema's services and of the session's listeners. The word may
+/// also match the name of a service.</summary>
 public sealed class InterfaceIdCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)

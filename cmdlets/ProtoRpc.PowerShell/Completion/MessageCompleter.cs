@@ -15,7 +15,7 @@ public sealed class MessageCompleter : RpcCompleter
 
     internal override TableShape? TableOf(IDictionary bound) => TableShape.OfMessage(Types(bound));
 
-    /// <summary>The types of the requests of all methods of a name.</summary>
+    /// <summary>The request types of all methods with a name.</summary>
     internal static IEnumerable<RpcMessageInfo> RequestTypes(IEnumerable<RpcSchema> schemas, string name) =>
         schemas
             .SelectMany(schema => schema.Services)

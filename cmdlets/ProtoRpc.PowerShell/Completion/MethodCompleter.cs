@@ -2,7 +2,7 @@ using System.Collections;
 
 namespace ProtoRpc;
 
-/// <summary>Offers methods: bare names where they are enough, else full names.</summary>
+/// <summary>Offers methods: bare names if they are unique, otherwise full names.</summary>
 public sealed class MethodCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)

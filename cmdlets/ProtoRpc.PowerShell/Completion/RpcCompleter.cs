@@ -7,17 +7,17 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>The base of completers: candidates by the word that is being written,
-/// quoted where that is needed.</summary>
+/// <summary>The base of completers. Filters the candidates by the typed word, and quotes them if
+/// necessary.</summary>
 public abstract class RpcCompleter : IArgumentCompleter
 {
-    // Longer texts are not useful at the prompt, and a hostile schema can have one of any length.
+    // Longer texts are not useful at the prompt, and a hostile schema can have texts of any length.
     private const int MaxTextLength = 32 * 1024;
 
-    // Lists and tooltips are shown, not run.
+    // A limit for lists and tooltips, which are shown but never run.
     private const int MaxShownLength = 1000;
 
-    // The quotes of PowerShell.
+    // The characters that PowerShell accepts as quotes.
     internal static readonly char[] Quotes =
         ['\'', '\u2018', '\u2019', '\u201A', '\u201B', '"', '\u201C', '\u201D', '\u201E'];
 
@@ -45,19 +45,20 @@ public abstract class RpcCompleter : IArgumentCompleter
         }
         catch (RpcException)
         {
-            // A schema that cannot be read now: the cmdlet itself will say so.
+            // The schema cannot be read now. The cmdlet reports that when it runs.
             return [];
         }
     }
 
-    /// <summary>All that could be written here.</summary>
+    /// <summary>All candidates, before they are filtered by the typed word.</summary>
     internal abstract IEnumerable<Candidate> Candidates(IDictionary bound);
 
-    /// <summary>What a hashtable holds that is written here; null where the schema does not say.</summary>
+    /// <summary>The keys of the hashtable for this parameter; null if the schema does not define
+    /// them.</summary>
     internal virtual TableShape? TableOf(IDictionary bound) => null;
 
-    /// <summary>The schemas that are meant: the given one, the given connection's,
-    /// else those of all connections.</summary>
+    /// <summary>The schemas for completion: the given one, the given connection's, otherwise those of all
+    /// connections.</summary>
     internal static IReadOnlyList<RpcSchema> SchemasOf(IDictionary bound)
     {
         object? given = Unwrap(bound["Schema"]);
@@ -69,7 +70,7 @@ public abstract class RpcCompleter : IArgumentCompleter
         if (given is not null)
         {
             RpcSchemaSource source = LanguagePrimitives.ConvertTo<RpcSchemaSource>(given);
-            // A key that is pressed contacts no server.
+            // Pressing Tab must not contact a server.
             return source.Schema is not null ? [source.Schema]
                 : source.Import is not null || source.Paths.Count == 0 ? []
                 : source.Paths.Any(RpcSchemaLoader.IsAddress) ? KnownSchemasOf(source.Paths)
@@ -87,7 +88,8 @@ public abstract class RpcCompleter : IArgumentCompleter
         return [.. connections.Select(c => c.Schema).OfType<RpcSchema>().Distinct()];
     }
 
-    // Of endpoints, and of registered names: those bring the files of their schema, or a server told it.
+    // The schemas of endpoints and registered names. A name may list schema files; otherwise the schema is
+    // that of the endpoint's connections and listeners.
     private static IReadOnlyList<RpcSchema> KnownSchemasOf(IEnumerable<string> endpoints) =>
         [.. endpoints.SelectMany(KnownSchemasOf).Distinct()];
 
@@ -97,14 +99,14 @@ public abstract class RpcCompleter : IArgumentCompleter
             : RpcEndpointRegistry.OfUser.Find(text).SelectMany(named =>
                 named.Schema.Count == 0 || named.Schema.Any(RpcSchemaLoader.IsAddress)
                     ? RunspaceStore.Current.SchemasOf(named.Endpoint)
-                    : SchemasOfFiles([.. named.Schema.SelectMany(FilesOf)]));
+                    : SchemasOfFiles([.. RpcSchemaSource.Of(named).Paths.SelectMany(FilesOf)]));
 
-    // Read again only where a file changed: protoc takes longer than a user waits for Tab.
+    // Kept until a file changes: protoc takes longer than a user waits for Tab.
     private static IReadOnlyList<RpcSchema> SchemasOfFiles(string[] files) => files.Length == 0
         ? []
         : [RunspaceStore.Current.Schemas.Find(files, () => RpcSchemaLoader.Load(files))];
 
-    // The shell leaves out what @variable stands for.
+    // The shell does not pass the contents of a splatted @variable to completers.
     private static IDictionary WithSplatted(IDictionary bound, CommandAst? command)
     {
         IEnumerable<VariableExpressionAst> splatted = command?.CommandElements
@@ -131,15 +133,15 @@ public abstract class RpcCompleter : IArgumentCompleter
         return bound;
     }
 
-    /// <summary>An id that is a number.</summary>
+    /// <summary>A candidate for a numeric id.</summary>
     private protected static Candidate OfId(int id, string toolTip) =>
         Candidate.OfScript(ScriptLiteral.Of(id), toolTip);
 
     private protected static object? Unwrap(object? value) =>
         value is PSObject wrapped ? wrapped.BaseObject : value;
 
-    // Both may not be empty, and a terminal shows them:
-    // in one line, or a comment could look like more candidates.
+    // CompletionResult rejects empty texts. Line breaks and control characters are removed, because a comment
+    // of several lines could look like more candidates.
     private static string Shown(string text)
     {
         string cut = text.Length <= MaxShownLength ? text : $"{text.AsSpan(0, MaxShownLength)}...";
@@ -159,17 +161,17 @@ public abstract class RpcCompleter : IArgumentCompleter
         return [.. shell.AddCommand("Convert-Path").AddParameter("Path", path).Invoke<string>()];
     }
 
-    /// <summary>Something that could be written.</summary>
-    /// <param name="Name">What the word that is being written is compared with, and what lists show.</param>
-    /// <param name="ToolTip">What it is.</param>
-    /// <param name="BareName">A shorter name that it is found by as well.</param>
+    /// <summary>A text that can complete the word.</summary>
+    /// <param name="Name">The name that the typed word is compared with, and that lists show.</param>
+    /// <param name="ToolTip">The description.</param>
+    /// <param name="BareName">A shorter name that the typed word may also match.</param>
     internal sealed record Candidate(string Name, string ToolTip, string? BareName = null)
     {
-        /// <summary>How it stands in a script.</summary>
+        /// <summary>The text to insert into the script.</summary>
         public string Text { get; private init; } = ScriptLiteral.Argument(Name);
 
-        /// <summary>A piece of script, in which <see cref="ScriptLiteral"/> wrote whatever a schema or a peer
-        /// says.</summary>
+        /// <summary>A candidate that inserts script text. Values from a schema or a peer must be written by
+        /// <see cref="ScriptLiteral"/>.</summary>
         public static Candidate OfScript(string script, string toolTip, string? name = null) =>
             new(name ?? script, toolTip) { Text = script };
 

@@ -6,16 +6,16 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>What the function TabExpansion2 of Enable-RpcCompletion calls.</summary>
+/// <summary>Called by the function TabExpansion2 of Enable-RpcCompletion.</summary>
 public static class RpcCompletion
 {
-    /// <summary>The body of the function that was there before; empty where there was none.</summary>
+    /// <summary>The body of the previous TabExpansion2; empty if there was none.</summary>
     public static ScriptBlock Previous =>
         RunspaceStore.Current.Completion.Previous ?? ScriptBlock.Create("");
 
     /// <summary>Completes the arguments of TabExpansion2.</summary>
     /// <param name="bound">The parameters of the function.</param>
-    /// <returns>What is offered; null where the function that was there before has to say it.</returns>
+    /// <returns>The completion; null if the previous function should complete.</returns>
     public static CommandCompletion? Complete(IDictionary bound)
     {
         ArgumentNullException.ThrowIfNull(bound);
@@ -32,11 +32,12 @@ public static class RpcCompletion
         string script = bound["inputScript"] as string ?? "";
         int cursor = bound["cursorColumn"] as int? ?? script.Length;
         return Find(state, script, 0, cursor, options)
-            // Called from here, PowerShell hides the variables of the function, which it finds by name.
+            // Completing here keeps variables of the function out of the results: PowerShell finds these by
+            // name.
             ?? (state.IsPreviousOfShell ? CommandCompletion.CompleteInput(script, cursor, options) : null);
     }
 
-    // A failure here must not keep the shell from completing what it can.
+    // A failure here must not prevent the shell's own completion.
     private static CommandCompletion? Find(
         ShellCompletion state, string script, int start, int cursor, Hashtable? options)
     {

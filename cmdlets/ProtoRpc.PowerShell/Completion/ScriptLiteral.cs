@@ -5,8 +5,8 @@ using System.Text;
 
 namespace ProtoRpc.PowerShell.Completion;
 
-/// <summary>Writes values as source text of PowerShell that is nothing but these values. Completers write
-/// everything here that comes from a schema or a peer, because Tab and Enter run what they offer.</summary>
+/// <summary>Writes values as PowerShell source text that only evaluates to these values. Tab and Enter insert
+/// and run what completers offer, so everything from a schema or a peer is written here.</summary>
 internal static class ScriptLiteral
 {
     private const string Rfc3339 = "yyyy-MM-dd'T'HH:mm:ss.FFFFFFF'Z'";
@@ -31,7 +31,8 @@ internal static class ScriptLiteral
         _ => OfText(value.ToString() ?? ""),
     };
 
-    /// <summary>A text as an argument of a command: bare where it is a plain word, else in quotes.</summary>
+    /// <summary>A text as an argument of a command: bare if it is a plain word, otherwise in
+    /// quotes.</summary>
     public static string Argument(string text) =>
         text.Length > 0 && (char.IsAsciiLetter(text[0]) || text[0] == '_')
             && text.All(c => char.IsAsciiLetterOrDigit(c) || c is '.' or '_' or '/' or '-')
@@ -50,7 +51,7 @@ internal static class ScriptLiteral
         }
     }
 
-    /// <summary>A key of a hashtable: bare where it is a plain word.</summary>
+    /// <summary>A key of a hashtable: bare if it is a plain word, otherwise quoted.</summary>
     public static string Key(object key) => key is string name && IsWord(name) ? name : Of(key);
 
     private static bool IsWord(string text) => text.Length > 0 && !char.IsAsciiDigit(text[0])
@@ -61,7 +62,8 @@ internal static class ScriptLiteral
         ? $"'{CodeGeneration.EscapeSingleQuotedStringContent(text)}'"
         : $"\"{string.Concat(text.EnumerateRunes().Select(Escape))}\"";
 
-    // Only printable ASCII without meaning in double quotes stays: everything else is written by its number.
+    // Printable ASCII that has no meaning in double quotes is kept. Every other character is written by its
+    // number.
     private static string Escape(Rune rune) => rune.Value is >= ' ' and <= '~' and not ('"' or '$' or '`')
         ? rune.ToString()
         : $"`u{{{rune.Value:X}}}";

@@ -2,7 +2,7 @@ using System.Collections;
 
 namespace ProtoRpc.PowerShell.Completion;
 
-/// <summary>Offers references of secrets in environment variables. Their values are never read.</summary>
+/// <summary>Offers references to secrets in environment variables. Never reads their values.</summary>
 internal sealed class SecretCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Environment

@@ -13,8 +13,8 @@ internal static class TableCompletion
     // Longer lists are not useful, and a hostile schema can have one of any length.
     private const int MaxResults = 500;
 
-    /// <summary>What can stand at an offset of a script; null where that is in no hashtable that is known, or
-    /// where the schema has nothing to offer.</summary>
+    /// <summary>The completion at an offset of a script; null if the offset is not in a known hashtable, or
+    /// if the schema offers nothing there.</summary>
     public static CommandCompletion? Find(string script, int cursor, Hashtable? options)
     {
         if (TablePlace.Find(script, cursor) is not { } place || ShapeOf(place, options) is not { } shape)
@@ -40,8 +40,8 @@ internal static class TableCompletion
             new Collection<CompletionResult>(results), -1, place.Index, place.Length);
     }
 
-    // The shell finds out which parameter the argument is for, and what the others are,
-    // as it does before it calls a completer.
+    // The shell resolves the argument's parameter and the other arguments, as it does before it calls a
+    // completer.
     private static TableShape? ShapeOf(TablePlace place, Hashtable? options)
     {
         TableShape? shape = null;
@@ -59,7 +59,7 @@ internal static class TableCompletion
         return shape;
     }
 
-    /// <summary>What can stand at a place and begins with what is written there.</summary>
+    /// <summary>The candidates at a place that begin with the typed text.</summary>
     public static IEnumerable<RpcCompleter.Candidate> Candidates(TableShape shape, TablePlace place) =>
         (place.Key is { } key
             ? shape.Values(key).Select(OfValue)

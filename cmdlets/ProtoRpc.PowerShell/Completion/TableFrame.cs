@@ -2,8 +2,8 @@ using System.Management.Automation.Language;
 
 namespace ProtoRpc.PowerShell.Completion;
 
-/// <summary>A bracket that is open at a place of a script: a hashtable, a list in round brackets, or
-/// something else, which is opaque.</summary>
+/// <summary>An open bracket in a script: a hashtable, a list in parentheses, or something else, which is
+/// ignored.</summary>
 internal sealed class TableFrame(TokenKind opening, int start, TableFrame? parent)
 {
     private readonly bool _isTable = opening == TokenKind.AtCurly;
@@ -12,31 +12,31 @@ internal sealed class TableFrame(TokenKind opening, int start, TableFrame? paren
     private Token? _value;
     private bool _hasCommand;
 
-    // Whether an element of the value or of the list begins here.
+    // Whether the next token begins an element of the value or the list.
     private bool _expectsElement = true;
 
-    /// <summary>Whether it is a hashtable.</summary>
+    /// <summary>Whether the bracket is a hashtable.</summary>
     public bool IsTable => _isTable;
 
-    /// <summary>The index of its opening token.</summary>
+    /// <summary>The index of the opening token.</summary>
     public int Start { get; } = start;
 
-    /// <summary>The index of its closing token; -1 while it is open.</summary>
+    /// <summary>The index of the closing token; -1 while the bracket is open.</summary>
     public int End { get; private set; } = -1;
 
-    /// <summary>The bracket around it.</summary>
+    /// <summary>The enclosing bracket.</summary>
     public TableFrame? Parent { get; } = parent;
 
-    /// <summary>Whether it is an element of the list or value around it.</summary>
+    /// <summary>Whether the bracket is an element of the enclosing list or value.</summary>
     public bool IsElement { get; } = parent?.TakesElement == true;
 
     /// <summary>The key whose value is being written, or null.</summary>
     public string? Key { get; private set; }
 
-    /// <summary>The keys with the offsets where they stand.</summary>
+    /// <summary>The keys and their offsets in the script.</summary>
     public List<(string Name, int Offset)> Keys { get; } = [];
 
-    /// <summary>The values that are one token, by key.</summary>
+    /// <summary>The values that consist of one token, by key.</summary>
     public Dictionary<string, Token> Values { get; } = new(StringComparer.OrdinalIgnoreCase);
 
     /// <summary>Whether a key can be written here.</summary>
@@ -45,7 +45,7 @@ internal sealed class TableFrame(TokenKind opening, int start, TableFrame? paren
     /// <summary>Whether a value or an element of one can be written here.</summary>
     public bool TakesElement => (_isTable ? Key is not null : _isGroup) && _expectsElement && !_hasCommand;
 
-    /// <summary>Reads a token that stands directly in it.</summary>
+    /// <summary>Reads a token directly inside the bracket.</summary>
     public void Read(Token token)
     {
         switch (token.Kind)
@@ -70,14 +70,14 @@ internal sealed class TableFrame(TokenKind opening, int start, TableFrame? paren
         }
     }
 
-    /// <summary>Reads the closing token of a bracket that stands in it.</summary>
+    /// <summary>Reads the closing token of a nested bracket.</summary>
     public void EndChild()
     {
         _expectsElement = false;
         _value = null;
     }
 
-    /// <summary>Ends it.</summary>
+    /// <summary>Closes the bracket.</summary>
     public void Close(int end)
     {
         EndStatement();

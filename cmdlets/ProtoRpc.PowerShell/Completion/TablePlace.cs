@@ -2,15 +2,15 @@ using System.Management.Automation.Language;
 
 namespace ProtoRpc.PowerShell.Completion;
 
-/// <summary>A place within a hashtable of a script, where a key or a value is being written.</summary>
+/// <summary>A place in a hashtable of a script where a key or a value is being typed.</summary>
 /// <param name="Line">A command line with a word in place of the argument with the hashtable.</param>
 /// <param name="Cursor">The offset of that word's end in <paramref name="Line"/>.</param>
 /// <param name="Path">The keys that lead from the argument to the hashtable.</param>
-/// <param name="Key">The key whose value is written; null where a key is.</param>
+/// <param name="Key">The key whose value is being typed; null if a key is being typed.</param>
 /// <param name="Given">The other keys of the hashtable.</param>
-/// <param name="Word">What is written already.</param>
-/// <param name="Index">The offset of what a completion replaces.</param>
-/// <param name="Length">The length of what a completion replaces.</param>
+/// <param name="Word">The typed text.</param>
+/// <param name="Index">The offset of the text to replace.</param>
+/// <param name="Length">The length of the text to replace.</param>
 internal sealed record TablePlace(
     string Line,
     int Cursor,
@@ -21,11 +21,11 @@ internal sealed record TablePlace(
     int Index,
     int Length)
 {
-    /// <summary>The place at an offset of a script; null where that is in no hashtable that is an argument of
-    /// a command, or where neither a key nor a value begins.</summary>
+    /// <summary>The place at an offset of a script. Null if the offset is not in a hashtable argument, or if
+    /// neither a key nor a value can begin there.</summary>
     public static TablePlace? Find(string script, int cursor)
     {
-        // Most lines have none, and need not be parsed.
+        // Most lines have no hashtable, and need not be parsed.
         if (cursor > script.Length || script.IndexOf("@{", 0, cursor, StringComparison.Ordinal) < 0)
         {
             return null;
@@ -35,7 +35,8 @@ internal sealed record TablePlace(
         return new Reader(script, tokens, cursor).Read() ?? FindAtHyphens(script, cursor);
     }
 
-    // A key such as x-request-id, which needs quotes but is begun without: to the parser it is a difference.
+    // A key such as x-request-id needs quotes. If it is typed without quotes, the parser reads it as a
+    // subtraction.
     private static TablePlace? FindAtHyphens(string script, int cursor)
     {
         int start = cursor;
@@ -158,7 +159,7 @@ internal sealed record TablePlace(
             return written.Trim(RpcCompleter.Quotes);
         }
 
-        // A string without its end takes in all that follows.
+        // An unterminated string extends to the end of the script.
         private int LengthOf(Token? word) => word is null ? 0
             : (word.TokenFlags.HasFlag(TokenFlags.TokenInError) ? cursor : word.Extent.EndOffset)
                 - word.Extent.StartOffset;

@@ -106,16 +106,16 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
             : options with { MultiPartThreshold = threshold == 0 ? null : threshold };
     }
 
-    // Without a schema there is nothing but bytes to send to an interface.
+    // Without a schema, the connection can only send bytes to an interface.
     private Guid? RawInterface => Schema is not null ? null
         : Listener is null ? InterfaceId
         : Listener.IsRaw ? InterfaceId ?? Listener.InterfaceId[0]
         : null;
 
-    // One connection for all endpoints.
+    // Makes one connection for all endpoints.
     private void Connect(IReadOnlyList<EndpointTarget> targets, RpcSchema? given)
     {
-        // The options of several names are those of the first.
+        // If several names are given, the options of the first one apply.
         RpcSchema? schema = SchemaOf(targets[0], given);
         foreach (EndpointTarget target in targets.Reverse())
         {
@@ -170,8 +170,8 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         return RpcRawClient.Connect(endpoint, interfaceId, CreateOptions(), Cancellation);
     }
 
-    // A gRPC server tells what it serves, when nobody else did or when it is asked to; a lazy connection asks
-    // with its first call.
+    // Uses reflection on gRPC endpoints without a schema, or if -Reflection asks for it; a lazy connection
+    // does so with its first call.
     private RpcClient ConnectClient(IReadOnlyList<RpcEndpoint> endpoints, RpcSchema? schema)
     {
         RpcClient client = LoadBalancing == RpcLoadBalancing.None

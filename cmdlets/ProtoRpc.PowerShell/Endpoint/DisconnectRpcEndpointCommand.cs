@@ -25,7 +25,7 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
     {
         if (Kept)
         {
-            // Connections to servers that do not answer take a while to close.
+            // Closed in parallel, because closing takes a while if the server does not answer.
             RunspaceStore store = RunspaceStore.Current;
             Task.Run(store.Clients.Clear).WaitAsync(Cancellation).GetAwaiter().GetResult();
             return;

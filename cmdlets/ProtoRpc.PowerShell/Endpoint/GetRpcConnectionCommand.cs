@@ -18,7 +18,7 @@ public sealed class GetRpcConnectionCommand : RpcCmdlet
 
     protected override void Process()
     {
-        // As a text that may have wildcards, so brackets of a string binding stand for themselves.
+        // The filter accepts wildcards, so the brackets of string bindings are escaped.
         string escaped = Endpoint.Replace("[", "`[").Replace("]", "`]");
         WildcardPattern pattern = new(escaped, WildcardOptions.IgnoreCase);
         IReadOnlyList<RpcConnection> open = RunspaceStore.Current.Connections;

@@ -2,18 +2,18 @@ using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc.PowerShell.Endpoint;
 
-/// <summary>Waits for a load test on the thread of the pipeline, which meanwhile shows the progress and runs
-/// script blocks.</summary>
+/// <summary>Waits for a load test on the pipeline thread. Meanwhile it shows the progress and runs script
+/// blocks.</summary>
 internal sealed class LoadRun(RpcLoadTest test, WaitProgress progress, CancellationToken cancellation)
 {
     private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(100);
     private static readonly TimeSpan ScriptPeriod = TimeSpan.FromMilliseconds(2);
 
     /// <summary>Runs the test to its end.</summary>
-    /// <param name="scripts">What makes requests meanwhile.</param>
+    /// <param name="scripts">The scripts that make requests during the test.</param>
     public IReadOnlyList<RpcLoadResult> Wait(IReadOnlyList<ScriptRequests> scripts)
     {
-        // The first requests are there before a call wants one.
+        // The first requests are ready before the first call needs one.
         FillAll(scripts);
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         Task<IReadOnlyList<RpcLoadResult>> running = Task.Run(() => test.RunAsync(end.Token));
@@ -31,7 +31,7 @@ internal sealed class LoadRun(RpcLoadTest test, WaitProgress progress, Cancellat
         }
         catch
         {
-            // A script block failed, or was stopped.
+            // A script block failed or was stopped.
             end.Cancel();
             Task.WaitAny([running]);
             throw;

@@ -4,7 +4,7 @@ using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
-// Which endpoints are called, and with how many connections.
+// The endpoints to call, and the number of connections.
 public sealed partial class MeasureRpcEndpointCommand
 {
     private readonly List<RpcEndpoint> _endpoints = [];

@@ -6,7 +6,7 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc;
 
-// What the calls send.
+// The requests that the calls send.
 public sealed partial class MeasureRpcEndpointCommand
 {
     private MessageMapper? _mapper;
@@ -90,7 +90,7 @@ public sealed partial class MeasureRpcEndpointCommand
         }
     }
 
-    // A list is a message each where the method takes a stream.
+    // For a client-streaming method, each element of a list is one message.
     private IReadOnlyList<DynamicMessage> MessagesOf(RpcMethodInfo method, object? given)
     {
         object? value = Unwrap(given);

@@ -156,7 +156,7 @@ public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
                 FetchSchema(client);
             }
 
-            // Asked for once.
+            // Fetched once for all targets.
             schema ??= client.Schema;
         }
 
@@ -207,7 +207,7 @@ public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
                 CallOptions = new RpcCallOptions
                 {
                     Timeout = Deadline,
-                    // A new connection already has them.
+                    // A new connection already sends these headers.
                     Headers = ParameterSetName == ByConnection && Header is not null
                         ? HeaderMapping.ToMetadata(Header)
                         : null,
@@ -240,7 +240,7 @@ public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
         PSObject shown = new(result);
         if (isOneOfSeveral)
         {
-            // The first object decides how all are shown.
+            // The type name of the first object selects the view for all.
             shown.TypeNames.Insert(0, $"{typeof(RpcLoadResult).FullName}#Comparison");
         }
 

@@ -19,21 +19,22 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     public string Endpoint { get; set; } = "";
 
     [Parameter(Position = 2, ValueFromPipelineByPropertyName = true)]
-    [ValidateNotNull]
-    public string[] Schema { get; set; } = [];
+    [EmptyCell]
+    public string[]? Schema { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [ArgumentCompleter(typeof(ServiceCompleter))]
     public string? Service { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
+    [EmptyCell]
     [ArgumentCompleter(typeof(InterfaceIdCompleter))]
     public Guid? InterfaceId { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
-    [ValidateNotNull]
+    [EmptyCell]
     [ArgumentCompleter(typeof(TagCompleter))]
-    public string[] Tag { get; set; } = [];
+    public string[]? Tag { get; set; }
 
     [Parameter]
     public RpcClientAuthentication? Authentication { get; set; }
@@ -117,10 +118,10 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     private RpcNamedEndpoint Create() => new(Name, RpcEndpoint.Parse(Endpoint))
     {
-        Schema = [.. Schema.Select(FullPath)],
+        Schema = [.. Texts(Schema).Select(FullPath)],
         Service = OrNull(Service),
         InterfaceId = InterfaceId,
-        Tag = Tag,
+        Tag = [.. Texts(Tag)],
         Authentication = Authentication,
         UserName = OrNull(UserName),
         Credential = OrNull(Credential),
@@ -137,15 +138,18 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
         RetryCount = RetryCount,
     };
 
-    // An empty cell of Import-Csv.
+    // Import-Csv returns an empty text for an empty cell.
     private static string? OrNull(string? text) => string.IsNullOrEmpty(text) ? null : text;
 
-    // The name is used from other locations as well.
+    private static IEnumerable<string> Texts(string[]? texts) =>
+        (texts ?? []).Where(text => !string.IsNullOrEmpty(text));
+
+    // Paths are stored in full, because the name is also used from other locations.
     private string FullPath(string path) =>
-        RpcSchemaLoader.IsAddress(path) ? path : GetUnresolvedProviderPathFromPSPath(path);
+        RpcSchemaLoader.IsAddress(path) ? path : ResolveLiteral(path);
 
     private string CertificatePath(string pathOrThumbprint) =>
         RpcCertificateSource.IsThumbprint(pathOrThumbprint)
             ? pathOrThumbprint
-            : GetUnresolvedProviderPathFromPSPath(pathOrThumbprint);
+            : ResolveLiteral(pathOrThumbprint);
 }

@@ -5,7 +5,7 @@ using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
 
-// As whom endpoints are contacted, and whom to trust. A connection that is open already has no use for that.
+// The parameters for authentication and trust. They do not apply to an open connection.
 public abstract partial class RpcEndpointCommand
 {
     [Parameter(ParameterSetName = ByEndpoint)]

@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -11,6 +12,7 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
     protected const string ByListener = "Listener";
 
     private IReadOnlyList<EndpointTarget>? _targets;
+    private RpcSchema? _given;
 
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
@@ -23,6 +25,7 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
 
     [Parameter(Position = 1, ParameterSetName = ByEndpoint)]
     [Parameter(Position = 1, ParameterSetName = ByListener)]
+    [SchemaList]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
@@ -40,34 +43,36 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
     private protected IReadOnlyCollection<string> Endpoints =>
         Listener is null ? Endpoint : [.. Listener.Endpoint.Select(endpoint => endpoint.ToString())];
 
-    /// <summary>What the endpoints lead to, registered names included.</summary>
+    /// <summary>The targets of the endpoints, including registered names.</summary>
     private protected IReadOnlyList<EndpointTarget> FindTargets() => Listener is null
         ? _targets = EndpointTarget.Find(Endpoint)
         : [.. Listener.Endpoint.Select(endpoint => new EndpointTarget(endpoint.ToString(), endpoint))];
 
-    /// <summary>The schema for a target: the one that was given, else the registered one, else the
+    /// <summary>The schema for a target: the given one, otherwise the registered one, otherwise the
     /// listener's.</summary>
     /// <param name="target">The target.</param>
-    /// <param name="given">What <see cref="FindSchema"/> found.</param>
+    /// <param name="given">The result of <see cref="FindSchema"/>.</param>
     private protected RpcSchema? SchemaOf(EndpointTarget target, RpcSchema? given) =>
         given ?? NamedSchema(target);
 
     private protected RpcSchema? FindSchema()
     {
-        // That of the pipeline's object before.
+        // Clears the name of the previous pipeline object.
         ForgetNamed();
-        return Schema is null ? Listener?.Schema : Resolve(Schema);
+        // Read once: its files do not change between two endpoints of the pipeline.
+        return Schema is null ? Listener?.Schema : _given ??= Resolve(Schema);
     }
 
-    /// <summary>Rejects parameters that do not apply to an endpoint,
-    /// or ignores them for one of several.</summary>
+    /// <summary>Rejects parameters that do not apply to an endpoint. With several endpoints, ignores those
+    /// that apply to another one.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(RpcEndpoint endpoint, bool isRaw = false)
     {
         CheckParameters(endpoint, ParsedEndpoints(), isRaw);
     }
 
-    /// <summary>The same for an endpoint or a registered name, whose options are used from then on.</summary>
+    /// <summary>Checks the parameters for an endpoint or a registered name. The options of the name apply
+    /// from then on.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(EndpointTarget target, bool isRaw = false)
     {
@@ -77,12 +82,12 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
         SchemaOptionsFor(endpoint, ParsedEndpoints());
 
-    // A text that is not an endpoint has no parameters. Its error is written when its turn comes.
+    // A text that is not an endpoint is skipped here. Its error is written when it is processed.
     private List<RpcEndpoint> ParsedEndpoints() => Listener is null
         ? [.. (_targets ?? FindTargets()).Select(target => target.Endpoint).OfType<RpcEndpoint>()]
         : [.. Listener.Endpoint];
 
-    // A listener's schema may have more services than the listener.
+    // A listener's schema may define more services than the listener serves.
     private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with
     {
         Service = Service ?? Named?.Service ?? (Listener?.Service is [string only] ? only : null),

@@ -8,7 +8,7 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that ping: connections, endpoints, or those of listeners.</summary>
+/// <summary>The base of cmdlets that ping connections, endpoints, or the endpoints of listeners.</summary>
 public abstract class RpcPingCommand : RpcEndpointCommand
 {
     protected const string ByConnection = "Connection";
@@ -28,24 +28,25 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     [ArgumentCompleter(typeof(ConnectionCompleter))]
     public RpcConnection? Connection { get; set; }
 
-    /// <summary>The connection of the parameter, or the only one that is open.</summary>
+    /// <summary>The given connection, or the only open one.</summary>
     private protected RpcClient FindClient() => RunspaceStore.Current.Resolve(Connection, "-Endpoint").Client;
 
     /// <summary>Connects to an endpoint, and pings it.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="schema">The schema of its services; null where none is known.</param>
-    /// <param name="options">How it is contacted.</param>
-    /// <param name="deadline">For connecting and the ping together; null for the defaults.</param>
-    /// <param name="compares">Whether the schema is compared with the server's,
-    /// if the server publishes it.</param>
+    /// <param name="schema">The schema of its services; null if unknown.</param>
+    /// <param name="options">The options for connecting.</param>
+    /// <param name="deadline">The time for connecting and the ping together; null for the defaults.</param>
+    /// <param name="compares">Whether to compare the schema with the one that the server publishes, if
+    /// any.</param>
     /// <param name="request">The request to its ping handlers; null for none.</param>
-    /// <exception cref="RpcException">It does not answer, or does not serve what is asked for.</exception>
+    /// <exception cref="RpcException">The endpoint does not answer, or does not serve the requested
+    /// service.</exception>
     private protected RpcPingResult Ping(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline,
         bool compares = false,
         IMessage? request = null)
     {
-        // Without a schema the name cannot be looked up, but the server can be asked for it.
+        // Without a schema, the client cannot look up the service, but the server can check its name.
         RpcClientOptions known = schema is null ? options with { Service = null } : options;
         Stopwatch watch = Stopwatch.StartNew();
         using RpcClient client = RpcClient.Connect(endpoint, schema, Within(known, deadline), Cancellation);
@@ -62,14 +63,15 @@ public abstract class RpcPingCommand : RpcEndpointCommand
             : result with { SchemaDifferences = client.CompareSchema(Service, Cancellation) ?? [] };
     }
 
-    /// <summary>What a server's ping handlers are asked; null for nothing.</summary>
-    /// <exception cref="RpcException">InvalidArgument: no message of that type.</exception>
+    /// <summary>The request for the server's ping handlers; null for none.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the message does not fit the type of ping
+    /// requests.</exception>
     private protected static IMessage? ToRequest(RpcSchema? schema, object? message) => message is null
         ? null
         : ShellMapper.Create(asHashtable: false).ToMessage(PingProtocol.InfoIn(schema).RequestType, message);
 
-    /// <summary>Whether a server that answered is well:
-    /// one that says that it does not serve is not.</summary>
+    /// <summary>Whether a server is healthy. A server that answers with another health status than Serving is
+    /// not.</summary>
     private protected static bool IsWell(RpcPingResult result) => result.Health is "" or "Serving";
 
     private static RpcClientOptions Within(RpcClientOptions options, TimeSpan? deadline) =>

@@ -4,24 +4,25 @@ using ProtoRpc.Load;
 
 namespace ProtoRpc.PowerShell.Endpoint;
 
-/// <summary>Requests that a script block makes, one for each call, on the thread of the pipeline.</summary>
-/// <param name="script">Gets the number of the call, from 1 on, as <c>$_</c> and as its argument.</param>
-/// <param name="method">The method that is called.</param>
-/// <param name="toMessage">Makes a message of what the block wrote.</param>
+/// <summary>Makes the requests of a load test with a script block, one for each call, on the pipeline
+/// thread.</summary>
+/// <param name="script">Gets the number of the call, from 1, as <c>$_</c> and as its argument.</param>
+/// <param name="method">The method to call.</param>
+/// <param name="toMessage">Converts the block's output to a message.</param>
 internal sealed class ScriptRequests(
     ScriptBlock script, RpcMethodInfo method, Func<object?, DynamicMessage> toMessage)
 {
-    // So that the progress bar and Ctrl+C are looked after between.
+    // The progress bar and Ctrl+C are handled between batches.
     private const int Batch = 100;
 
     private long _number;
 
-    /// <summary>What the load test takes.</summary>
+    /// <summary>The queue that the load test reads.</summary>
     public QueuedRequests Requests { get; } = new();
 
-    /// <summary>Makes some requests, unless there are enough.</summary>
-    /// <returns>Whether there are enough now.</returns>
-    /// <exception cref="RpcException">InvalidArgument: what the block wrote is no request.</exception>
+    /// <summary>Makes some requests if the queue has too few.</summary>
+    /// <returns>Whether the queue has enough now.</returns>
+    /// <exception cref="RpcException">InvalidArgument: the block's output is not a request.</exception>
     /// <exception cref="RuntimeException">The block failed.</exception>
     public bool Fill()
     {

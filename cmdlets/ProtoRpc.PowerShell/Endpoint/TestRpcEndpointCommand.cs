@@ -41,7 +41,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         }
     }
 
-    // What was asked for wrongly says nothing about the endpoint, so it is an error with -Quiet too.
+    // A wrong parameter says nothing about the endpoint, so it is an error even with -Quiet.
     private void Ping(EndpointTarget target, RpcSchema? schema)
     {
         RpcEndpoint endpoint = target.Require();
@@ -79,7 +79,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     private static string TextOf(RpcEndpoint endpoint, string status, long start) => Invariant(
         $"Ping of {endpoint}: {status} in {Stopwatch.GetElapsedTime(start).TotalMilliseconds:0.###} ms");
 
-    // The reply as messages are shown.
+    // Converts the reply to the object that the shell shows for messages.
     private static object ToShell(RpcPingResult result)
     {
         if (result.Reply is not { } reply)

@@ -11,7 +11,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
 
-    // One server that takes the connection and says nothing must not use up the time of all.
+    // A server that accepts the connection but does not answer must not use up the time of the others.
     private static readonly TimeSpan LongestPing = TimeSpan.FromSeconds(5);
 
     private readonly List<PendingEndpoint> _pending = [];
@@ -45,7 +45,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         }
     }
 
-    // All are asked in turn, so that the time is one for all.
+    // Pings all endpoints in turns, so that they share one timeout.
     protected override void End()
     {
         Stopwatch watch = Stopwatch.StartNew();
@@ -93,7 +93,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         }
         catch (RpcException e) when (IsTemporary(e))
         {
-            // The last ping has little time left, and its running out says less than what came before.
+            // If the last ping had little time left, its timeout says less than the previous error.
             if (endpoint.Last is null || left >= LongestPing || e.Code is not RpcStatusCode.DeadlineExceeded)
             {
                 endpoint.Last = e;
@@ -109,8 +109,8 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         }
     }
 
-    // Whom a server refuses, it refuses later as well, and one that is not trusted stays so. What it does not
-    // serve yet it may serve later.
+    // Retrying does not help if the server rejects the caller, or if its certificate is not trusted. A
+    // service that is not served yet may start later.
     private static bool IsTemporary(RpcException e) =>
         e.ErrorId is not (RpcErrorIds.CertificateNotTrusted or RpcErrorIds.TlsHandshakeFailed)
         && e.Code is RpcStatusCode.Unavailable or RpcStatusCode.DeadlineExceeded or RpcStatusCode.NotFound
@@ -124,7 +124,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
             return LongestPing;
         }
 
-        // Each is asked once at least.
+        // Each endpoint is pinged at least once.
         TimeSpan left = Timeout - watch.Elapsed;
         return left > TimeSpan.Zero ? left : TimeSpan.Zero;
     }

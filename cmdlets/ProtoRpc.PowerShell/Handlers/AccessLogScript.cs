@@ -1,11 +1,10 @@
 using System.Management.Automation;
-using System.Management.Automation.Runspaces;
 using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A script block that receives each call of a listener, one at a time, in a separate runspace.
-/// Its streams and errors are records of the listener.</summary>
+/// <summary>Runs a script block for each call of a listener, one call at a time, in a separate runspace. The
+/// block's streams and errors become records of the listener.</summary>
 internal sealed class AccessLogScript(
     HandlerEnvironment environment, ScriptSource script, HandlerStreams streams) : IDisposable
 {
@@ -29,7 +28,7 @@ internal sealed class AccessLogScript(
         }
     }
 
-    /// <summary>Ends the runspace, also while the block runs.</summary>
+    /// <summary>Closes the runspace, even while the block runs.</summary>
     public void Dispose()
     {
         if (_shell is { } shell)
@@ -44,21 +43,11 @@ internal sealed class AccessLogScript(
         }
     }
 
-    // Started with the first call, on a separate thread.
+    // Opened by the first call, on the log's own thread.
     private Shell Open()
     {
-        Runspace runspace = RunspaceFactory.CreateRunspace(environment.State);
-        runspace.Open();
-        runspace.SessionStateProxy.Path.SetLocation(WildcardPattern.Escape(environment.Location));
         Shell shell = Shell.Create();
-        shell.Runspace = runspace;
-        foreach ((string name, ScriptSource source) in environment.Functions)
-        {
-            shell.Commands.Clear();
-            string text = source.Parse().ToString();
-            shell.AddScript(name.Length == 0 ? text : $"function global:{name} {{ {text} }}").Invoke();
-        }
-
+        shell.Runspace = environment.OpenRunspace();
         return shell;
     }
 

@@ -2,16 +2,16 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>What <c>-AccessLog</c> takes: the path of a file, or a script block.</summary>
+/// <summary>The value of <c>-AccessLog</c>: the path of a file, or a script block.</summary>
 internal static class AccessLogTarget
 {
-    /// <summary>The access log of a listener, whose warnings are records of the listener.</summary>
-    /// <param name="value">What was given; null for nothing.</param>
-    /// <param name="environment">What the block takes from the caller's session.</param>
-    /// <param name="streams">The records.</param>
-    /// <param name="resolve">Makes a full path, by the rules of the shell.</param>
-    /// <param name="script">To dispose of when the listener has stopped; null for a file.</param>
-    /// <exception cref="RpcException">InvalidArgument: neither a path nor a block.</exception>
+    /// <summary>Creates the access log of a listener. Its warnings become records of the listener.</summary>
+    /// <param name="value">The value of the parameter; null for no log.</param>
+    /// <param name="environment">What the block uses of the caller's session.</param>
+    /// <param name="streams">The records of the listener.</param>
+    /// <param name="resolve">Resolves a path by the rules of the shell.</param>
+    /// <param name="script">Dispose of it after the listener has stopped; null for a file.</param>
+    /// <exception cref="RpcException">InvalidArgument: the value is neither a path nor a block.</exception>
     public static RpcAccessLog? Of(
         object? value, HandlerEnvironment environment, HandlerStreams streams, Func<string, string> resolve,
         out IDisposable? script)

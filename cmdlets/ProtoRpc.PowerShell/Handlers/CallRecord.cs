@@ -3,14 +3,14 @@ using ProtoRpc.Server.Interceptors;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>The record of a listener's calls. It is among the interceptors before the listener starts;
-/// its file is opened when the listener does.</summary>
+/// <summary>Records a listener's calls. The interceptor is added before the listener starts; its file is
+/// opened when the listener starts.</summary>
 internal sealed class CallRecord : IRpcInterceptor, IPassesBytes, IDisposable
 {
     private RpcCallRecorder? _recorder;
 
     /// <summary>Opens the file.</summary>
-    /// <exception cref="RpcException">It cannot be written, or a mask is none.</exception>
+    /// <exception cref="RpcException">The file cannot be written, or a mask is invalid.</exception>
     public RpcCallRecorder Open(string path, RpcCallRecorderOptions options) =>
         _recorder = new RpcCallRecorder(path, options);
 
@@ -24,6 +24,6 @@ internal sealed class CallRecord : IRpcInterceptor, IPassesBytes, IDisposable
         RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next) =>
         _recorder!.InvokeStreamAsync(context, stream, next);
 
-    /// <summary>Writes what waits, and closes the file.</summary>
+    /// <summary>Writes the waiting calls, and closes the file.</summary>
     public void Dispose() => _recorder?.Dispose();
 }

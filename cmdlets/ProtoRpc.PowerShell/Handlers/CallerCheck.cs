@@ -1,22 +1,22 @@
 using System.Management.Automation;
-using System.Management.Automation.Runspaces;
 using System.Security.Principal;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A check of a listener, whose script can be replaced while callers are checked.</summary>
-/// <param name="authenticationType">The type of the identities that it gives.</param>
-/// <param name="failed">Takes the records of scripts that fail.</param>
+/// <summary>A check that authenticates callers of a listener. Its script can be replaced while checks
+/// run.</summary>
+/// <param name="authenticationType">The authentication type of the identities that it returns.</param>
+/// <param name="failed">Receives the records of scripts that fail.</param>
 internal sealed class CallerCheck(string authenticationType, Action<ErrorRecord> failed) : IDisposable
 {
     private CallerCheckScript? _script;
 
-    /// <summary>Checks with a script from now on. Callers who are being checked are checked to the end by the
-    /// former one.</summary>
+    /// <summary>Sets the script for new checks. Checks that are running finish with the previous
+    /// script.</summary>
     /// <param name="script">The script.</param>
-    /// <param name="state">What its runspaces have.</param>
-    public void Set(ScriptSource script, InitialSessionState state) => Interlocked
-        .Exchange(ref _script, new CallerCheckScript(state, script, authenticationType, failed))?
+    /// <param name="environment">What it uses of the caller's session.</param>
+    public void Set(ScriptSource script, HandlerEnvironment environment) => Interlocked
+        .Exchange(ref _script, new CallerCheckScript(environment, script, authenticationType, failed))?
         .Dispose();
 
     /// <inheritdoc cref="CallerCheckScript.CheckAsync"/>
@@ -37,7 +37,7 @@ internal sealed class CallerCheck(string authenticationType, Action<ErrorRecord>
             }
         }
 
-        // The listener has stopped.
+        // The listener has stopped, so the caller is rejected.
         return null;
     }
 

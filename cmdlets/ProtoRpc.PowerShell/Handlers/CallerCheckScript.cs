@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Management.Automation;
 using System.Management.Automation.Runspaces;
 using System.Security.Principal;
@@ -5,24 +6,26 @@ using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A script block that says who a caller is, by what he presents:
-/// a name, or whether it is right.</summary>
+/// <summary>A script block that authenticates a caller by the presented credentials. It returns a name, or
+/// whether the credentials are valid.</summary>
 internal sealed class CallerCheckScript(
-    InitialSessionState state, ScriptSource script, string authenticationType, Action<ErrorRecord> failed)
+    HandlerEnvironment environment, ScriptSource script, string authenticationType,
+    Action<ErrorRecord> failed)
     : IDisposable
 {
     private const int MaxChecks = 4;
 
     private readonly string _script = script.Parse().ToString();
 
-    // Opened when the first caller is checked: most listeners check none.
-    private readonly Lazy<RunspacePool> _runspaces = new(() => Open(state));
+    // Opened by the first checks, because most listeners check no callers.
+    private readonly ConcurrentBag<Runspace> _idle = [];
+    private readonly SemaphoreSlim _free = new(MaxChecks, MaxChecks);
     private readonly Lock _gate = new();
     private int _running;
     private bool _isEnded;
 
     /// <summary>Begins a check.</summary>
-    /// <returns>False after it was disposed of.</returns>
+    /// <returns>False if this was disposed.</returns>
     public bool TryEnter()
     {
         lock (_gate)
@@ -47,7 +50,7 @@ internal sealed class CallerCheckScript(
         Close();
     }
 
-    /// <summary>Takes no more checks; the runspaces go with the last one that runs.</summary>
+    /// <summary>Rejects new checks. The last running check closes the runspaces.</summary>
     public void Dispose()
     {
         lock (_gate)
@@ -67,16 +70,42 @@ internal sealed class CallerCheckScript(
         Close();
     }
 
-    /// <summary>Asks the script.</summary>
-    /// <param name="proof">What the script gets.</param>
-    /// <param name="name">The caller's name, where the script only says that he is right.</param>
+    /// <summary>Runs the script to check a caller.</summary>
+    /// <param name="proof">The script's argument: the presented credentials.</param>
+    /// <param name="name">The caller's name if the script returns true.</param>
     /// <param name="cancellation">Cancelled when the caller disconnects.</param>
-    /// <returns>The caller; null to reject it. A script that fails rejects it, and leaves a record.</returns>
+    /// <returns>The caller; null to reject the caller. If the script fails, the caller is rejected, and the
+    /// listener gets a record.</returns>
     public async ValueTask<IIdentity?> CheckAsync(object proof, string name, CancellationToken cancellation)
     {
+        await _free.WaitAsync(cancellation).ConfigureAwait(false);
+        Runspace? runspace = null;
+        try
+        {
+            runspace = _idle.TryTake(out Runspace? idle) ? idle : environment.OpenRunspace();
+            return await RunAsync(runspace, proof, name, cancellation).ConfigureAwait(false);
+        }
+        finally
+        {
+            if (runspace is not null)
+            {
+                _idle.Add(runspace);
+            }
+
+            _free.Release();
+        }
+    }
+
+    private async Task<IIdentity?> RunAsync(
+        Runspace runspace, object proof, string name, CancellationToken cancellation)
+    {
+        // The sessions on other servers that the previous caller's check began are not for this one.
+        environment.Forget(runspace);
         using Shell shell = Shell.Create();
-        shell.RunspacePool = _runspaces.Value;
-        shell.AddScript(_script).AddArgument(proof);
+        shell.Runspace = runspace;
+
+        // In a scope of its own: the next caller must not find the variables of this one.
+        shell.AddScript(_script, useLocalScope: true).AddArgument(proof);
         using CancellationTokenRegistration gone =
             cancellation.UnsafeRegister(_ => shell.BeginStop(null, null), null);
         try
@@ -92,7 +121,7 @@ internal sealed class CallerCheckScript(
         }
         catch (RuntimeException) when (cancellation.IsCancellationRequested)
         {
-            // Stopped because the caller is gone.
+            // The caller disconnected, which stopped the script.
             return null;
         }
         catch (RuntimeException e)
@@ -104,17 +133,11 @@ internal sealed class CallerCheckScript(
 
     private void Close()
     {
-        if (_runspaces.IsValueCreated)
+        while (_idle.TryTake(out Runspace? runspace))
         {
-            _runspaces.Value.Dispose();
+            runspace.Dispose();
         }
-    }
 
-    private static RunspacePool Open(InitialSessionState state)
-    {
-        RunspacePool runspaces = RunspaceFactory.CreateRunspacePool(state);
-        runspaces.SetMaxRunspaces(MaxChecks);
-        runspaces.Open();
-        return runspaces;
+        _free.Dispose();
     }
 }

@@ -3,14 +3,14 @@ using System.Management.Automation.Language;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>The variables that <c>GetNewClosure()</c> kept for a script block: those of its module that the
-/// block names.</summary>
+/// <summary>Finds the variables that <c>GetNewClosure()</c> stored in a script block's module and that the
+/// block uses.</summary>
 internal static class ClosureVariables
 {
     private const string DynamicModulePrefix = "__DynamicModule_";
 
-    // Variables that a handler finds in its worker, and those that every script has of its own. A closure
-    // kept what had these names where it was made.
+    // Variables that the worker sets, and automatic variables. GetNewClosure() copies them from the place
+    // where it was called, and these copies must not replace the worker's values.
     private static readonly HashSet<string> OfTheWorker = new(StringComparer.OrdinalIgnoreCase)
     {
         "Request", "RpcContext", "RpcMethod", "Bytes", "Next",
@@ -18,11 +18,11 @@ internal static class ClosureVariables
         "MyInvocation", "PSBoundParameters", "PSCmdlet", "PSScriptRoot", "PSCommandPath", "ExecutionContext",
     };
 
-    /// <summary>The kept variables that a block names; none of a block that is no closure.</summary>
+    /// <summary>The stored variables that a block uses; empty if the block is not a closure.</summary>
     /// <param name="block">The block.</param>
-    /// <param name="caller">The session in which it is.</param>
-    /// <exception cref="RpcException">InvalidArgument:
-    /// it calls a function that is only in its module.</exception>
+    /// <param name="caller">The session of the block.</param>
+    /// <exception cref="RpcException">InvalidArgument: the block calls a function of its dynamic
+    /// module.</exception>
     public static IReadOnlyList<PSVariable> Of(ScriptBlock block, SessionState caller)
     {
         if (block.Module is not { SessionState: { } kept } module
@@ -50,7 +50,8 @@ internal static class ClosureVariables
         .Where(name => !OfTheWorker.Contains(name))
         .Distinct(StringComparer.OrdinalIgnoreCase);
 
-    // Of New-Module { ... }: its functions have variables of their own, and call further functions.
+    // The functions of New-Module { ... } have their own variables and call other functions, so they cannot
+    // be copied.
     private static void RequireNoFunctions(Ast ast, PSModuleInfo module)
     {
         ScriptBlock find = module.NewBoundScriptBlock(ScriptBlock.Create(

@@ -7,14 +7,14 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>What a script adds to a failure: details of the status, hashtables or objects with their type
-/// under <c>@type</c>, and extensions of the native protocol's exception.</summary>
+/// <summary>Converts what a script adds to a failure: details of the status, as hashtables or objects with
+/// their type in <c>@type</c>, and extensions of the native protocol's exception.</summary>
 internal static class ErrorDetails
 {
     private const string TypeKey = "@type";
 
-    /// <summary>Makes messages of an exception's details;
-    /// what is none stays as it is, and is not sent.</summary>
+    /// <summary>Converts an exception's details to messages. A detail that cannot be converted stays as it
+    /// is, and is not sent.</summary>
     public static void ToMessages(RpcException error, RpcSchema? schema)
     {
         if (error.Details.Any(detail => Unwrap(detail) is not IMessage))
@@ -23,9 +23,9 @@ internal static class ErrorDetails
         }
     }
 
-    /// <summary>Makes a message of an exception's extensions, a hashtable with their names.</summary>
-    /// <exception cref="RpcException">InvalidArgument: no extension of that name, or not its
-    /// type.</exception>
+    /// <summary>Converts an exception's extensions, a hashtable by name, to a message.</summary>
+    /// <exception cref="RpcException">InvalidArgument: an extension does not exist, or its value does not fit
+    /// its type.</exception>
     public static void ToExtensions(RpcException error, RpcSchema? schema)
     {
         object given = Unwrap(error.Extensions!);

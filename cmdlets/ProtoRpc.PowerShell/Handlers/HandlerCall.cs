@@ -2,22 +2,22 @@ using ProtoRpc.Server.Admission;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>One call on its way from a connection's thread to a worker and back.</summary>
+/// <summary>A call that a connection's thread passes to a worker.</summary>
 internal abstract class HandlerCall(RpcPeerContext context, ScriptSource script)
 {
-    /// <summary>Who calls.</summary>
+    /// <summary>The context of the call, with its caller.</summary>
     public RpcPeerContext Context { get; } = context;
 
-    /// <summary>What handles it.</summary>
+    /// <summary>The handler or filter to run.</summary>
     public ScriptSource Script { get; } = script;
 
-    /// <summary>Where it waits for a worker; null before.</summary>
+    /// <summary>The call's place in the queue for a worker; null before it is queued.</summary>
     public CallQueue<HandlerCall>.Place? Place { get; set; }
 
-    /// <summary>Whether its time is over, or its caller gave it up.</summary>
+    /// <summary>Whether the deadline has passed, or the caller has cancelled the call.</summary>
     public bool IsOver => Context.Clock.Aborted.IsCancellationRequested || Context.Clock.IsOver;
 
-    /// <summary>What a call ends with that is given up.</summary>
+    /// <summary>The error for a call that is cancelled or late.</summary>
     public RpcException GivenUp() => Context.Clock.Aborted.IsCancellationRequested
         ? new RpcException(
             RpcStatusCode.Cancelled,
@@ -27,18 +27,18 @@ internal abstract class HandlerCall(RpcPeerContext context, ScriptSource script)
     /// <summary>Runs the script on a worker's thread, and ends the call.</summary>
     public abstract void Run(HandlerWorker worker);
 
-    /// <summary>Ends the call with an error, unless it ended before.</summary>
+    /// <summary>Fails the call, unless it has already ended.</summary>
     public abstract void Fail(Exception error);
 }
 
-/// <summary>What a script finds in its variables.</summary>
+/// <summary>The variables that a script sees.</summary>
 /// <param name="Context"><c>$RpcContext</c>.</param>
 internal sealed record HandlerVariables(RpcHandlerContext Context)
 {
-    /// <summary><c>$Request</c> as a message, or <c>$Bytes</c> of the raw layer.</summary>
+    /// <summary><c>$Request</c>, the message, or <c>$Bytes</c> of a raw call.</summary>
     public required object Request { get; init; }
 
-    /// <summary><c>$RpcMethod</c>; null on the raw layer.</summary>
+    /// <summary><c>$RpcMethod</c>; null for a raw call.</summary>
     public object? Method { get; init; }
 
     /// <summary><c>$Next</c> of a filter.</summary>

@@ -2,16 +2,16 @@ using System.Runtime.ExceptionServices;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A call with its reply.</summary>
-/// <param name="context">Who calls.</param>
-/// <param name="script">What handles it.</param>
+/// <summary>A call that returns a reply.</summary>
+/// <param name="context">The context of the call.</param>
+/// <param name="script">The handler or filter to run.</param>
 internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource script)
     : HandlerCall(context, script)
 {
     // Long enough for an empty handler on a free core, short enough not to burn the core of a slow one.
     private const int SpinCount = 10;
 
-    // What waits for the reply: neither for a call that runs on the thread of its connection.
+    // The waiting thread or task. Both are null for a call that runs on the thread of its connection.
     private ManualResetEventSlim? _ended;
     private TaskCompletionSource<TReply>? _task;
 
@@ -19,10 +19,10 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
     private TReply? _reply;
     private Exception? _error;
 
-    /// <summary>Whether it can run on the thread of its connection.</summary>
+    /// <summary>Whether the call can run on the thread of its connection.</summary>
     public virtual bool CanRunHere => Script.Pace.IsShort;
 
-    /// <summary>Runs the script, and gives what it stands for.</summary>
+    /// <summary>Runs the script and converts its output to the reply.</summary>
     public abstract TReply Execute(HandlerWorker worker);
 
     /// <inheritdoc/>
@@ -39,8 +39,8 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
         }
     }
 
-    /// <summary>Prepares to wait for the reply, before a worker gets the call.</summary>
-    /// <param name="blocking">Whether a thread waits for it, and not a task.</param>
+    /// <summary>Prepares to wait for the reply. Call this before a worker gets the call.</summary>
+    /// <param name="blocking">Whether a thread waits, instead of a task.</param>
     public void Expect(bool blocking)
     {
         if (blocking)
@@ -58,14 +58,14 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
     {
         if (_error is not null)
         {
-            // With the stack trace of the place where the handler failed.
+            // Keeps the stack trace of the place where the handler failed.
             ExceptionDispatchInfo.Throw(_error);
         }
 
         return _reply!;
     }
 
-    /// <summary>Blocks until the call ends; one that is cancelled or past its deadline is given up.</summary>
+    /// <summary>Blocks until the call ends. Stops a call that is cancelled or past its deadline.</summary>
     public TReply Wait(Action<HandlerCall> giveUp)
     {
         if (!WaitUntilDeadline())
@@ -77,7 +77,7 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
         return Result();
     }
 
-    /// <summary>The same without holding a thread of the pool.</summary>
+    /// <summary>Waits like <see cref="Wait"/>, without blocking a thread.</summary>
     public async ValueTask<TReply> WaitAsync(Action<HandlerCall> giveUp)
     {
         using CancellationTokenRegistration cancelled =
@@ -85,7 +85,7 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
         return await _task!.Task.ConfigureAwait(false);
     }
 
-    // Not when the call was given up meanwhile.
+    // Has no effect if the call was stopped meanwhile.
     private void Complete(TReply reply)
     {
         if (Interlocked.Exchange(ref _done, 1) == 0)

@@ -2,15 +2,16 @@ using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Management.Automation.Runspaces;
 using ProtoRpc.Schema.Sources.Protoc;
+using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>What every worker of a listener starts with: modules, functions, aliases and variables
-/// of the caller that the handlers use, preferences, and the place in the file system.</summary>
-/// <remarks>Made on the caller's thread, from the caller's session; read by the workers.</remarks>
+/// <summary>The initial state of a listener's workers: modules, preferences and the current location, and the
+/// caller's functions, aliases and variables that the handlers use.</summary>
+/// <remarks>Made on the caller's thread from the caller's session; the workers only read it.</remarks>
 internal sealed class HandlerEnvironment
 {
-    // These load by themselves in every runspace.
+    // Every runspace loads these modules on demand.
     private static readonly HashSet<string> BuiltInModules = new(StringComparer.OrdinalIgnoreCase)
     {
         "Microsoft.PowerShell.Core", "Microsoft.PowerShell.Utility", "Microsoft.PowerShell.Management",
@@ -20,11 +21,16 @@ internal sealed class HandlerEnvironment
     private readonly PSCmdlet _caller;
     private readonly HashSet<string> _seenCommands = new(StringComparer.OrdinalIgnoreCase);
     private readonly List<KeyValuePair<string, ScriptSource>> _functions = [];
+    private readonly List<PSModuleInfo> _modules = [];
     private readonly Dictionary<ScriptBlock, ScriptSource> _added = new(ReferenceEqualityComparer.Instance);
 
-    public HandlerEnvironment(PSCmdlet caller)
+    /// <param name="caller">The cmdlet, in the caller's session.</param>
+    /// <param name="forget">Makes a runspace forget what one caller's call leaves there for the next one:
+    /// sessions on other servers.</param>
+    public HandlerEnvironment(PSCmdlet caller, Action<Runspace> forget)
     {
         _caller = caller;
+        Forget = forget;
         State = InitialSessionState.CreateDefault();
         State.LanguageMode = caller.SessionState.LanguageMode;
         State.ThrowOnRunspaceOpenError = true;
@@ -32,37 +38,85 @@ internal sealed class HandlerEnvironment
         SetVariable("ProgressPreference", ActionPreference.SilentlyContinue);
     }
 
-    /// <summary>How a worker's runspace begins.</summary>
+    /// <summary>Called with a runspace before each call or check of a caller.</summary>
+    public Action<Runspace> Forget { get; }
+
+    /// <summary>The initial state of a worker's runspace.</summary>
     public InitialSessionState State { get; }
 
-    /// <summary>The caller's folder, where relative paths of handlers lead.</summary>
+    /// <summary>The caller's folder. Relative paths of handlers are relative to it.</summary>
     public string Location { get; }
 
-    /// <summary>Functions by name; a name that is empty stands in its own definition.</summary>
+    /// <summary>Modules of the caller's session that no file has, such as those of Import-RpcService. They
+    /// have cmdlets only, which other runspaces can import.</summary>
+    public IReadOnlyList<PSModuleInfo> Modules => _modules;
+
+    /// <summary>The functions by name. If the name is empty, the source contains it.</summary>
     public IReadOnlyList<KeyValuePair<string, ScriptSource>> Functions => _functions;
 
-    /// <summary>Run once in each worker before its first call.</summary>
+    /// <summary>Runs once in each worker, before its first call.</summary>
     public ScriptSource? Initialization { get; private set; }
 
-    /// <summary>A variable of the workers.</summary>
+    /// <summary>Sets a variable of the workers.</summary>
     public void SetVariable(string name, object? value) =>
         State.Variables.Add(new SessionStateVariableEntry(name, value, description: null));
 
     /// <summary>Imports a module into each worker.</summary>
     public void AddModule(string nameOrPath) => State.ImportPSModule([nameOrPath]);
 
+    /// <summary>Adds the command that imports one of <see cref="Modules"/> into the shell's
+    /// runspace.</summary>
+    public static Shell AddImport(Shell shell, PSModuleInfo module) =>
+        shell.AddCommand(@"Microsoft.PowerShell.Core\Import-Module")
+            .AddParameter("ModuleInfo", module)
+            .AddParameter("Global")
+            .AddParameter("DisableNameChecking")
+            .AddParameter("ErrorAction", ActionPreference.Stop);
+
+    /// <summary>Opens a runspace that is not a worker's, with the modules and functions.</summary>
+    public Runspace OpenRunspace()
+    {
+        Runspace runspace = RunspaceFactory.CreateRunspace(State);
+        try
+        {
+            runspace.Open();
+            runspace.SessionStateProxy.Path.SetLocation(WildcardPattern.Escape(Location));
+            using Shell shell = Shell.Create();
+            shell.Runspace = runspace;
+            foreach (PSModuleInfo module in _modules)
+            {
+                shell.Commands.Clear();
+                AddImport(shell, module).Invoke();
+            }
+
+            foreach ((string name, ScriptSource source) in _functions)
+            {
+                shell.Commands.Clear();
+                string text = source.Parse().ToString();
+                shell.AddScript(name.Length == 0 ? text : $"function global:{name} {{ {text} }}").Invoke();
+            }
+
+            return runspace;
+        }
+        catch
+        {
+            runspace.Dispose();
+            throw;
+        }
+    }
+
     public void SetInitialization(ScriptBlock block) =>
         Initialization = AddPlain(block, "-InitializationScript");
 
-    /// <summary>Takes a block over, with what it uses of the caller's session, and with the variables that
-    /// <c>GetNewClosure()</c> kept for it.</summary>
-    /// <exception cref="RpcException">InvalidArgument: <c>$using:</c>
-    /// of a variable that does not exist, or something that workers cannot have.</exception>
+    /// <summary>Adds a block with what it uses of the caller's session, and with the variables that
+    /// <c>GetNewClosure()</c> stored in it.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a variable of <c>$using:</c> does not exist, or
+    /// workers cannot use something that the block needs.</exception>
     public ScriptSource Add(ScriptBlock block)
     {
         if (!_added.TryGetValue(block, out ScriptSource? source))
         {
-            // A closure may have kept itself.
+            // A closure may contain itself, so its source must exist before its variables are added.
             Dictionary<string, object?> variables = new(StringComparer.OrdinalIgnoreCase);
             _added.Add(block, source = ScriptSource.OfBlock(block, variables));
             foreach (PSVariable kept in ClosureVariables.Of(block, _caller.SessionState))
@@ -78,8 +132,9 @@ internal sealed class HandlerEnvironment
         return source;
     }
 
-    /// <summary>The same for a block that does not run as handlers do.</summary>
-    /// <exception cref="RpcException">InvalidArgument: also a closure with variables.</exception>
+    /// <summary>Adds a block that does not run as a handler, such as a check.</summary>
+    /// <exception cref="RpcException">InvalidArgument: like <see cref="Add"/>; also for a closure with
+    /// variables.</exception>
     public ScriptSource AddPlain(ScriptBlock block, string what)
     {
         RequireNoClosure(block, what);
@@ -129,7 +184,8 @@ internal sealed class HandlerEnvironment
         }
     }
 
-    // A block that ran in another runspace would be sent back to its own, which is busy.
+    // PowerShell sends a block to the runspace that made it. That runspace is busy, so the block is made
+    // again without one.
     private object? ForOtherRunspaces(string name, object? value)
     {
         if (BlockOf(value) is not { } block)
@@ -146,7 +202,7 @@ internal sealed class HandlerEnvironment
     {
         const CommandTypes Types =
             CommandTypes.Alias | CommandTypes.Function | CommandTypes.Filter | CommandTypes.Cmdlet;
-        // Only what is loaded already: the rest loads by itself in the worker.
+        // Only commands that are loaded: workers load the others on demand.
         CommandInfo? command = _caller.InvokeCommand
             .GetCommands(name, Types, nameIsPattern: false)
             .FirstOrDefault();
@@ -167,7 +223,7 @@ internal sealed class HandlerEnvironment
                 AddModule(OwnManifest);
                 break;
             case CmdletInfo { Module: { } module } when !BuiltInModules.Contains(module.Name):
-                AddModule(module.Path);
+                AddModule(module);
                 break;
         }
     }
@@ -180,6 +236,18 @@ internal sealed class HandlerEnvironment
         if (_seenCommands.Add(name))
         {
             TakeOverCommand(name);
+        }
+    }
+
+    private void AddModule(PSModuleInfo module)
+    {
+        if (File.Exists(module.Path))
+        {
+            AddModule(module.Path);
+        }
+        else if (!_modules.Contains(module))
+        {
+            _modules.Add(module);
         }
     }
 

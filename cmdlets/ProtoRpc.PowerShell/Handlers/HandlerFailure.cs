@@ -7,8 +7,8 @@ internal static class HandlerFailure
 {
     private const string ErrorId = RpcErrorIds.HandlerFailed;
 
-    /// <summary>What failed, where, and for whom, with the text that a remote caller does not get, and the id
-    /// that he gets.</summary>
+    /// <summary>The failed method, the caller, the error text that remote callers do not get, and the id that
+    /// they get.</summary>
     public static ErrorRecord ToRecord(RpcFailedCall failed)
     {
         string method = failed.Context?.Method.FullName ?? "A call";
@@ -16,14 +16,14 @@ internal static class HandlerFailure
         ErrorRecord? thrown = HandlerReply.RecordOf(failed.Error);
         string stack = thrown?.ScriptStackTrace ?? "";
 
-        // The copy keeps the line of the script.
+        // The copy keeps the script's line number.
         ErrorRecord record = thrown is null
             ? new ErrorRecord(
                 failed.Error, RpcErrorIds.HandlerFailed, ErrorCategory.NotSpecified, targetObject: null)
             : new ErrorRecord(thrown, failed.Error);
         record.CategoryInfo.Activity = method;
         record.CategoryInfo.TargetName = caller;
-        // An exception may repeat what a caller sent, and a terminal would do what it says.
+        // The exception may contain text from the caller, and a terminal would execute its escape sequences.
         record.ErrorDetails = new System.Management.Automation.ErrorDetails(
             TerminalText.Neutralize(TextOf(failed, method, caller, stack)));
 
@@ -36,8 +36,7 @@ internal static class HandlerFailure
         return record;
     }
 
-    /// <summary>A script that checks callers and failed:
-    /// the callers only learn that they are not known.</summary>
+    /// <summary>The record of a check that failed. Callers only see that authentication failed.</summary>
     public static ErrorRecord ToRecord(RuntimeException failure, string authenticationType)
     {
         string stack = failure.ErrorRecord.ScriptStackTrace ?? "";

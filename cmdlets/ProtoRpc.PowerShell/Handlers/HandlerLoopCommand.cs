@@ -2,7 +2,7 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-// Not public, so that the module does not export it: the one command of a worker's pipeline.
+// Runs as the only command of a worker's pipeline. Not public, so that the module does not export it.
 [Cmdlet(VerbsLifecycle.Invoke, "RpcHandlerLoop")]
 internal sealed class HandlerLoopCommand : PSCmdlet
 {

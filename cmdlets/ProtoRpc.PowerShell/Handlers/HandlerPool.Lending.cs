@@ -2,19 +2,19 @@ using System.Management.Automation.Runspaces;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-// Scripts that were short so far run on the thread of the connection that the call came by, in the runspace
-// of a worker that has nothing to do: the worker's own thread waits meanwhile. To wake one thread for the
-// script and another for the reply would take several times as long as such a script.
+// Scripts with short runs run on the connection's thread, in the runspace of an idle worker whose own thread
+// waits meanwhile. Waking one thread for the script and another for the reply would take several times as
+// long as a short script.
 internal sealed partial class HandlerPool
 {
-    // A connection's thread does not look at the clock while it runs a script.
+    // How often the deadlines are checked: a connection's thread cannot check them while it runs a script.
     private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(50);
 
     private readonly Timer _watch;
     private int _watching;
 
-    // A thread that is in a runspace already, as one whose script calls this listener within the process,
-    // stays in it.
+    // A thread that is already in a runspace stays there. This happens when a script calls a listener in its
+    // own process.
     private HandlerWorker? TryLend<TReply>(HandlerCall<TReply> call)
     {
         if (!call.CanRunHere || Impersonates || Runspace.DefaultRunspace is not null)
@@ -80,7 +80,7 @@ internal sealed partial class HandlerPool
             }
         }
 
-        // To the next call, or to the end of its pipeline.
+        // Wakes the worker's thread for the next call, or to end its pipeline.
         worker.Wake();
     }
 }

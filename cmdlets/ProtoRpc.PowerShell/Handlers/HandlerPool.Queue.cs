@@ -2,7 +2,7 @@ using ProtoRpc.Server.Admission;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-// Calls for which no worker has time yet.
+// The queue of calls that wait for a worker.
 internal sealed partial class HandlerPool
 {
     /// <summary>Calls that wait for a worker.</summary>
@@ -41,11 +41,11 @@ internal sealed partial class HandlerPool
 
                 if (_workers.Count < WorkersAllowed)
                 {
-                    // It waits for the new worker, however many others wait.
+                    // This call waits for the new worker, so the limit of the queue does not apply.
                     call.Place = _queue.Add(call.Context.Client, call);
                     Watch();
 
-                    // Outside of the lock it would be too late to count it.
+                    // Inside the lock, because the worker counts towards the limit from now on.
                     StartWorker();
                 }
                 else
@@ -59,7 +59,7 @@ internal sealed partial class HandlerPool
         displaced?.Fail(ServerBusy.GivenUp());
     }
 
-    // Returns the call that gives way to it, or null.
+    // Returns the call that was removed from the queue to make room, or null.
     private HandlerCall? Enqueue(HandlerCall call)
     {
         call.Place = _queue.TryAdd(
@@ -69,8 +69,8 @@ internal sealed partial class HandlerPool
         return displaced;
     }
 
-    // Calls that wait and those that run on the threads of their connections have nobody else who looks at
-    // the clock.
+    // Checks the deadlines of waiting calls, and of calls on the threads of their connections, because no
+    // other thread does.
     private void Watch()
     {
         if (Volatile.Read(ref _watching) == 0 && Interlocked.Exchange(ref _watching, 1) == 0)

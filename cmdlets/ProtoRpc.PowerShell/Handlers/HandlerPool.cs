@@ -5,12 +5,12 @@ using ProtoRpc.Server.Admission;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>The workers of a listener: threads with a runspace each,
-/// made when they are needed, up to a limit.</summary>
+/// <summary>The workers of a listener: threads with one runspace each, created on demand up to a
+/// limit.</summary>
 internal sealed partial class HandlerPool : IDisposable
 {
-    // How long a stopped worker may take to end. The shell cannot stop .NET code that a script called;
-    // such a worker is written off. Its thread does not keep the process alive.
+    // How long a stopped worker may take to end. The shell cannot stop .NET code that a script called, so
+    // such a worker is written off. Its background thread does not keep the process alive.
     private static readonly TimeSpan StopTimeout = TimeSpan.FromSeconds(2);
 
     private readonly Lock _gate = new();
@@ -38,20 +38,20 @@ internal sealed partial class HandlerPool : IDisposable
 
     public HandlerEnvironment Environment { get; }
 
-    /// <summary>What the workers run; complete before the first of them is made.</summary>
+    /// <summary>The scripts that the workers run; complete before the first worker is created.</summary>
     public HashSet<ScriptSource> Scripts { get; } = [];
 
-    /// <summary>Whether there are filters, so that a handler may be called from within a worker.</summary>
+    /// <summary>Whether there are filters. A filter calls the handler from its own worker.</summary>
     public bool HasFilters { get; init; }
 
-    /// <summary>Whether scripts run as the caller.</summary>
+    /// <summary>Whether scripts run under the caller's identity.</summary>
     public bool Impersonates { get; init; }
 
     public HandlerStreams Streams { get; }
 
     public RpcLimits Limits { get; }
 
-    /// <summary>The most workers.</summary>
+    /// <summary>The maximum number of workers.</summary>
     public int MaxWorkers => _maxWorkers;
 
     public int WorkerCount
@@ -65,7 +65,7 @@ internal sealed partial class HandlerPool : IDisposable
         }
     }
 
-    /// <summary>Workers that were stopped and still run.</summary>
+    /// <summary>The number of workers that were stopped but are still running.</summary>
     public int StuckWorkerCount
     {
         get
@@ -77,19 +77,19 @@ internal sealed partial class HandlerPool : IDisposable
         }
     }
 
-    // Each stuck worker is replaced until there are too many of them.
+    // Stuck workers are replaced, until there are too many of them.
     private int WorkersAllowed => _maxWorkers - Math.Max(0, _stuck.Count - _maxStuck);
 
-    /// <summary>Makes the first worker, so that a module or an initialization
-    /// that fails shows immediately.</summary>
+    /// <summary>Creates the first worker, so that a module or an initialization script that fails is reported
+    /// immediately.</summary>
     public void Start()
     {
         HandlerWorker first = AddWorker();
         first.WaitUntilReady();
     }
 
-    /// <summary>Lets its workers end when their calls have. Calls that begin nevertheless, as one whose
-    /// request was still on its way, are run all the same.</summary>
+    /// <summary>Ends the workers when their calls have ended. Calls that still arrive, such as a call whose
+    /// request was being received, are run.</summary>
     public void Retire()
     {
         lock (_gate)
@@ -103,7 +103,7 @@ internal sealed partial class HandlerPool : IDisposable
         }
     }
 
-    /// <summary>Runs a handler for a call, or a filter that passes it on.</summary>
+    /// <summary>Runs a handler, or a filter that passes the call on.</summary>
     public ValueTask<IMessage> HandleAsync(
         RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next = null)
     {
@@ -114,7 +114,7 @@ internal sealed partial class HandlerPool : IDisposable
             : HandleAsync(call, blocking);
     }
 
-    /// <summary>Runs a handler for a call of a method that streams.</summary>
+    /// <summary>Runs the handler of a streaming method.</summary>
     public async ValueTask HandleAsync(
         RpcServerCallContext context, RpcServerStream stream, ScriptSource script)
     {
@@ -130,8 +130,8 @@ internal sealed partial class HandlerPool : IDisposable
         }
     }
 
-    /// <summary>Runs a handler for a call of the raw layer, or a filter that passes it on;
-    /// the failure is shown here, for the caller sees a bare return code.</summary>
+    /// <summary>Runs a handler or a filter for a raw call. A failure is written to the streams, because the
+    /// caller only gets a return code.</summary>
     public async ValueTask<ReadOnlyMemory<byte>?> HandleAsync(
         RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script, RpcRawHandler? next = null)
     {
@@ -154,8 +154,8 @@ internal sealed partial class HandlerPool : IDisposable
         }
     }
 
-    /// <summary>The next call for a worker; blocks until there is one.</summary>
-    /// <returns>Null when the worker must end its pipeline.</returns>
+    /// <summary>Returns the next call for a worker; blocks until there is one.</summary>
+    /// <returns>Null if the worker must end its pipeline.</returns>
     public HandlerCall? Take(HandlerWorker worker)
     {
         lock (_gate)
@@ -186,8 +186,8 @@ internal sealed partial class HandlerPool : IDisposable
         return worker.WaitForCall();
     }
 
-    /// <summary>Notes that a worker's thread has ended;
-    /// with the last one end the calls that wait for one.</summary>
+    /// <summary>Removes a worker whose thread has ended. If no worker is left, the waiting calls
+    /// fail.</summary>
     public void Remove(HandlerWorker worker, RpcException why)
     {
         HandlerCall[] queued = [];
@@ -234,7 +234,7 @@ internal sealed partial class HandlerPool : IDisposable
         }
     }
 
-    // A connection with its own thread waits on it, which is cheaper than returning through the pool.
+    // A connection's own thread blocks until the reply, which is cheaper than continuing on the thread pool.
     private static bool IsBlocking => !Thread.CurrentThread.IsThreadPoolThread;
 
     private static RpcException Stopped() =>
@@ -276,7 +276,8 @@ internal sealed partial class HandlerPool : IDisposable
         return worker;
     }
 
-    // The caller disconnected or stopped waiting: the script is stopped, without waiting for its end.
+    // The caller disconnected or stopped waiting. The script is stopped, but this does not wait for it to
+    // end.
     private void GiveUp(HandlerCall call)
     {
         HandlerWorker? running;

@@ -6,18 +6,18 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>What came out of a handler: its output as the reply, its failure as an exception.</summary>
+/// <summary>Converts a handler's output to the reply, and its failure to an exception.</summary>
 internal static class HandlerReply
 {
-    // At the detail level Full, callers see it in the remote exception's data.
+    // With the error detail Full, callers get this entry of the exception's data.
     private const string ScriptStackTrace = "ScriptStackTrace";
 
-    // Not in the exception's data, which callers may get.
+    // A separate table, because callers may get the exception's data.
     private static readonly ConditionalWeakTable<Exception, ErrorRecord> Records = [];
 
-    /// <summary>The reply that a handler's output stands for; nothing stands for an empty message.</summary>
-    /// <exception cref="RpcException">Internal: several objects,
-    /// or one that does not fit the reply's type.</exception>
+    /// <summary>Converts a handler's output to the reply. No output is an empty message.</summary>
+    /// <exception cref="RpcException">Internal: the handler wrote several objects, or an object that does not
+    /// fit the reply's type.</exception>
     public static IMessage Of(RpcMethodInfo method, Collection<PSObject> output)
     {
         PSObject? reply = null;
@@ -41,8 +41,8 @@ internal static class HandlerReply
         return Of(method, reply);
     }
 
-    /// <summary>The reply that an object stands for; null stands for an empty message.</summary>
-    /// <exception cref="RpcException">Internal: one that does not fit the reply's type.</exception>
+    /// <summary>Converts an object to the reply. Null is an empty message.</summary>
+    /// <exception cref="RpcException">Internal: the object does not fit the reply's type.</exception>
     public static IMessage Of(RpcMethodInfo method, PSObject? reply)
     {
         if (reply?.BaseObject is IMessage message)
@@ -60,9 +60,9 @@ internal static class HandlerReply
         }
     }
 
-    /// <summary>The bytes that a handler's output stands for: one array, or bytes one by one. Nothing is an
-    /// empty reply, and null is none.</summary>
-    /// <exception cref="RpcException">Internal: something that is no byte.</exception>
+    /// <summary>Converts a handler's output to the bytes of the reply: one array, or single bytes. No output
+    /// is an empty reply; null is no reply.</summary>
+    /// <exception cref="RpcException">Internal: the output has an object that is not a byte.</exception>
     public static ReadOnlyMemory<byte>? BytesOf(Guid interfaceId, Collection<PSObject> output)
     {
         if (output.Count == 1)
@@ -80,8 +80,7 @@ internal static class HandlerReply
 
         try
         {
-            // A pipeline takes arrays apart, so the bytes of one come singly;
-            // and 1, 2, 3 are numbers to a script.
+            // A pipeline unrolls arrays into single bytes, and scripts may write numbers such as 1, 2, 3.
             byte[] bytes = new byte[output.Count];
             for (int i = 0; i < bytes.Length; i++)
             {
@@ -105,10 +104,9 @@ internal static class HandlerReply
         }
     }
 
-    /// <summary>The exception that a script raised, without what the shell put around it. A text that one of
-    /// the scripts throws itself is what its author says to the caller,
-    /// and becomes an RpcException.</summary>
-    /// <param name="exception">What came out of the script.</param>
+    /// <summary>The exception that a script raised, without the shell's wrappers. If one of the scripts
+    /// itself throws a text, the text is meant for the caller and becomes an RpcException.</summary>
+    /// <param name="exception">The exception that the pipeline raised.</param>
     /// <param name="scripts">The handlers and filters.</param>
     public static Exception Unwrap(Exception exception, IReadOnlyCollection<ScriptSource> scripts)
     {
@@ -168,7 +166,7 @@ internal static class HandlerReply
         return exception;
     }
 
-    // The innermost one is what was thrown; those around it have the place.
+    // The inner exception is the one that was thrown; the record has its place in the script.
     private static RpcException Said(Exception exception, ErrorRecord record)
     {
         Exception thrown = record.Exception as RuntimeException ?? exception;
@@ -181,8 +179,8 @@ internal static class HandlerReply
         return said;
     }
 
-    /// <summary>What the shell says of an exception that a script raised: the place, and the way there. Null
-    /// where none did.</summary>
+    /// <summary>The shell's record of an exception that a script raised, with its place and stack trace. Null
+    /// for other exceptions.</summary>
     public static ErrorRecord? RecordOf(Exception? exception)
     {
         for (; exception is not null; exception = exception.InnerException)
@@ -196,8 +194,8 @@ internal static class HandlerReply
         return null;
     }
 
-    // throw 'text' makes a RuntimeException whose target and id are the text. What a function, a module or a
-    // command throws is written for the script that calls it.
+    // throw 'text' makes a RuntimeException whose target and id are the text. If a function, a module or a
+    // command throws a text, it is meant for the calling script instead.
     private static bool IsSaid(
         Exception exception, ErrorRecord record, IReadOnlyCollection<ScriptSource> scripts) =>
         exception is RuntimeException { WasThrownFromThrowStatement: true }
@@ -207,7 +205,7 @@ internal static class HandlerReply
         && trace.Split('\n').All(IsFrameOfBlock)
         && scripts.Any(script => script.Contains(statement));
 
-    // Functions and commands have their names there.
+    // Frames of functions and commands begin with their names instead.
     private static bool IsFrameOfBlock(string frame) =>
         frame.StartsWith("at <ScriptBlock>", StringComparison.Ordinal);
 

@@ -4,20 +4,21 @@ using System.Management.Automation.Host;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>What handlers write to their streams:
-/// shown immediately in the host, or kept until it is received.</summary>
+/// <summary>Receives what handlers write to their streams. A record is shown immediately in the host, or kept
+/// until it is received.</summary>
 internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce)
 {
-    // The oldest are dropped, so that a listener whose records are not received does not grow.
+    // The oldest records are dropped, so that a listener whose records are not received does not use more and
+    // more memory.
     private const int Capacity = 1000;
 
     private readonly Lock _gate = new();
     private readonly Queue<object> _kept = [];
 
-    /// <summary>Raised after a record was kept.</summary>
+    /// <summary>Raised after a record is kept.</summary>
     public event Action? Added;
 
-    /// <summary>Records that wait to be received.</summary>
+    /// <summary>The number of records that can be received.</summary>
     public int Count
     {
         get
@@ -29,13 +30,13 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         }
     }
 
-    /// <summary>Records that were dropped because they were not received.</summary>
+    /// <summary>The number of records that were dropped before they were received.</summary>
     public long Dropped { get; private set; }
 
     /// <summary>The last record, as text.</summary>
     public string Last { get; private set; } = "";
 
-    /// <summary>Takes over the records of a pipeline as they come.</summary>
+    /// <summary>Receives the records of a pipeline as it writes them.</summary>
     public void Attach(PSDataStreams streams)
     {
         Attach(streams.Error);
@@ -69,7 +70,7 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         Added?.Invoke();
     }
 
-    /// <summary>The kept records, oldest first; they stay here.</summary>
+    /// <summary>The kept records, oldest first, without removing them.</summary>
     public IReadOnlyList<object> Peek()
     {
         lock (_gate)
@@ -78,8 +79,8 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         }
     }
 
-    /// <summary>The records that are kept now, oldest first. Each is gone from here when it is handed out, so
-    /// that one at which the caller ends leaves the rest for the next time.</summary>
+    /// <summary>Removes and returns the kept records, oldest first. Each record is removed when it is
+    /// returned, so a caller that stops early leaves the rest.</summary>
     public IEnumerable<object> Take()
     {
         for (int left = Count; left > 0 && TryTake(out object? record); left--)

@@ -3,34 +3,34 @@ using System.Management.Automation.Runspaces;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-// Its runspace on the thread of a connection, while its own thread waits within its long pipeline. The pool
-// sees to it that one thread at a time is in the runspace.
+// Lends the runspace to the thread of a connection, while the worker's own thread waits in its pipeline. The
+// pool ensures that only one thread at a time uses the runspace.
 internal sealed partial class HandlerWorker
 {
-    // The thread that runs scripts.
+    // The thread that runs scripts in the runspace.
     private volatile Thread _runner;
 
-    // Null before the first pipeline, and where the shell does not let other threads in.
+    // Null before the first pipeline, and if this version of the shell does not support other threads.
     private PipelineThread? _pipelineThread;
 
-    /// <summary>Whether another thread can run scripts for it.</summary>
+    /// <summary>Whether another thread can use the runspace.</summary>
     public bool CanBeLent => _pipelineThread is not null;
 
-    /// <summary>Whether another thread runs a script for it.</summary>
+    /// <summary>Whether another thread uses the runspace now.</summary>
     public bool IsLent => _runner != _thread;
 
-    /// <summary>Whether its pipeline, or its thread, is to end.</summary>
+    /// <summary>Whether the worker's pipeline or thread is ending.</summary>
     public bool IsEnding => _stopping || _closed;
 
-    /// <summary>The call that it was given.</summary>
+    /// <summary>The current call; null for none.</summary>
     public HandlerCall? Call => _call;
 
-    // The next two run under the pool's lock.
+    // The pool's lock is held for the next two methods.
     public void Lend(Thread thread) => _runner = thread;
 
     public void TakeBack() => _runner = _thread;
 
-    /// <summary>Runs a call on this very thread, to which it was lent.</summary>
+    /// <summary>Runs a call on the current thread, to which the runspace was lent.</summary>
     public void RunHere(HandlerCall call)
     {
         Runspace.DefaultRunspace = _runspace;
@@ -41,7 +41,7 @@ internal sealed partial class HandlerWorker
         }
         catch (PipelineStoppedException)
         {
-            // The call was given up, or the listener stops.
+            // The call was cancelled, or the listener is stopping.
             call.Fail(call.GivenUp());
         }
         finally

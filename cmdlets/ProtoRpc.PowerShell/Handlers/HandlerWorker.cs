@@ -1,18 +1,14 @@
 using System.Collections.ObjectModel;
-using System.Diagnostics;
 using System.Management.Automation;
 using System.Management.Automation.Runspaces;
-using ProtoRpc.Protocols.Native;
 using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A thread with a runspace, in which one long pipeline runs
-/// a handler for call after call.</summary>
+/// <summary>A thread with a runspace. One long pipeline in it runs the handlers of all calls.</summary>
 /// <remarks>
-/// The pipeline is there so that streams work, and is one for all calls because a new one costs
-/// a hundred times as much as the call of a block. A call that is given up stops the pipeline;
-/// the worker then begins another.
+/// Streams of handlers only work in a pipeline. All calls share one, because a new pipeline costs a hundred
+/// times as much as invoking a block. Stopping a call stops the pipeline; the worker then begins another one.
 /// </remarks>
 internal sealed partial class HandlerWorker
 {
@@ -27,8 +23,8 @@ internal sealed partial class HandlerWorker
     private readonly TaskCompletionSource _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Dictionary<ScriptSource, ScriptBlock> _blocks = [];
 
-    // What a block outputs leaves it at once only when something stands behind it in a pipeline.
-    // In $args, which every scope has of its own, so that the block finds no variables of ours.
+    // The block's output is sent immediately only if another command follows in the pipeline. The block and
+    // its arguments are in $args, because each scope has its own $args: the block sees no extra variables.
     private readonly ScriptBlock _streaming =
         ScriptBlock.Create("& $args[2] $args[3] | & $args[0] -Send $args[1]");
     private readonly ScriptBlock _streamingWithContext =
@@ -58,32 +54,33 @@ internal sealed partial class HandlerWorker
         IsStoppedHere = () => _stopping && Thread.CurrentThread == _runner;
     }
 
-    /// <summary>What the script that runs now sees as its context.</summary>
+    /// <summary>The context that the running script sees.</summary>
     public RpcHandlerContext? Shown => _variables?.Context;
 
-    /// <summary>Whether its pipeline is being stopped.</summary>
+    /// <summary>Whether the pipeline is being stopped.</summary>
     public bool IsStopping => _stopping;
 
-    /// <summary>Whether this very thread is its, and shall come to an end: what is not a script has to
-    /// ask.</summary>
+    /// <summary>Whether the current thread belongs to this worker and must stop. Long .NET code polls it,
+    /// because the shell can only stop scripts.</summary>
     public Func<bool> IsStoppedHere { get; }
 
     public void Start() => _thread.Start();
 
-    /// <summary>Waits until it takes calls; throws what kept it from that.</summary>
+    /// <summary>Waits until the worker can run calls. Throws if its initialization failed.</summary>
     public void WaitUntilReady() => _ready.Task.GetAwaiter().GetResult();
 
-    /// <summary>False when it has not ended in time.</summary>
+    /// <summary>Waits for the thread to end.</summary>
+    /// <returns>False if it has not ended in time.</returns>
     public bool Join(TimeSpan timeout) => _thread.Join(timeout);
 
-    // The next three run under the pool's lock, so that no call is stopped in the place of another.
+    // The pool's lock is held for the next three methods, so that stopping a call never stops the next one.
     public void Begin(HandlerCall call) => _call = call;
 
     public void End() => _call = null;
 
     public bool IsRunning(HandlerCall call) => ReferenceEquals(_call, call);
 
-    /// <summary>Whether this very thread is its, and runs a script for that call.</summary>
+    /// <summary>Whether the current thread runs a script of the call for this worker.</summary>
     public bool IsRunningHere(RpcPeerContext context) =>
         _runner == Thread.CurrentThread && ReferenceEquals(_running?.Context, context);
 
@@ -94,8 +91,8 @@ internal sealed partial class HandlerWorker
             _stopping = true;
             if (_shell is { } shell)
             {
-                // The shell's own BeginStop waits in a foreground thread, which keeps the process from ending
-                // where the script cannot be stopped.
+                // The shell's own BeginStop uses a foreground thread. If the script cannot be stopped, that
+                // thread would keep the process alive.
                 _stopper ??= InBackground("ProtoRpc handler's stop", shell.Stop);
             }
         }
@@ -111,7 +108,7 @@ internal sealed partial class HandlerWorker
             }
             catch (Exception)
             {
-                // The script ended by itself meanwhile; what a thread throws would end the process.
+                // The script has ended meanwhile. An unhandled exception of a thread would end the process.
             }
         })
         {
@@ -122,29 +119,29 @@ internal sealed partial class HandlerWorker
         return thread;
     }
 
-    /// <summary>Ends it: immediately if it is idle, otherwise by stopping what runs.</summary>
+    /// <summary>Ends the worker: immediately if it is idle, otherwise by stopping its script.</summary>
     public void Close()
     {
         _closed = true;
         if (!IsLent)
         {
-            // Else it is woken when it comes back: its runspace is in use until then.
+            // A lent runspace is in use; the worker is woken when the other thread returns it.
             _wake.Set();
         }
 
         BeginStop();
     }
 
-    /// <summary>Ends it while it is idle.</summary>
+    /// <summary>Ends an idle worker.</summary>
     public void Retire()
     {
         _closed = true;
         _wake.Set();
     }
 
-    /// <summary>Ends its thread when the script that could not be stopped returns by itself.</summary>
-    /// <remarks>At its end the shell closes every runspace that is open, and waits for each: this one is
-    /// closing by then, or the process would never end.</remarks>
+    /// <summary>Ends the worker's thread when the script that could not be stopped returns.</summary>
+    /// <remarks>When the process ends, the shell closes every open runspace and waits for each. This runspace
+    /// must already be closing, or the process would never end.</remarks>
     public void WriteOff()
     {
         _closed = true;
@@ -154,7 +151,7 @@ internal sealed partial class HandlerWorker
         }
     }
 
-    /// <summary>Lets it see the call that it was given.</summary>
+    /// <summary>Wakes the worker's thread, so that it runs its call.</summary>
     public void Wake() => _wake.Set();
 
     public HandlerCall? WaitForCall()
@@ -180,12 +177,12 @@ internal sealed partial class HandlerWorker
         }
     }
 
-    /// <summary>Runs a script for the call that runs now;
-    /// one within another sees variables of its own.</summary>
+    /// <summary>Runs a script for the current call. A script inside another one has its own
+    /// variables.</summary>
     /// <param name="script">The script.</param>
-    /// <param name="variables">What it finds in its variables.</param>
-    /// <param name="send">What takes each object that it outputs, when it does;
-    /// null to have them all at the end.</param>
+    /// <param name="variables">The variables that it sees.</param>
+    /// <param name="send">Receives each output object immediately; null to return all of them at the
+    /// end.</param>
     public Collection<PSObject> Invoke(
         ScriptSource script, HandlerVariables variables, Action<PSObject>? send = null)
     {
@@ -193,7 +190,7 @@ internal sealed partial class HandlerWorker
         SetVariables(variables);
         try
         {
-            // The innermost script is within the outermost one's impersonation already.
+            // An inner script already runs under the outer script's impersonation.
             return _pool.Impersonates && outer is null
                 ? InvokeAsCaller(script, variables, send)
                 : InvokeBlock(script, variables, send);
@@ -224,7 +221,8 @@ internal sealed partial class HandlerWorker
         }
         catch (Exception e)
         {
-            // The first worker's failure is the listener's; a later one fails the calls that wait for it.
+            // If the first worker fails to start, the listener fails to start. A later failure fails the
+            // calls that wait for the worker.
             if (!_ready.TrySetException(e))
             {
                 _pool.Streams.Add(new ErrorRecord(
@@ -257,7 +255,7 @@ internal sealed partial class HandlerWorker
         }
         catch (PipelineStoppedException)
         {
-            // A call was given up, or the worker is closed.
+            // A call was stopped, or the worker is closing.
         }
         finally
         {
@@ -269,7 +267,7 @@ internal sealed partial class HandlerWorker
                 _stopper = null;
             }
 
-            // It ends with the pipeline, and needs the shell until then.
+            // The stopping thread ends with the pipeline, and uses the shell until then.
             stopper?.Join();
         }
     }
@@ -277,6 +275,12 @@ internal sealed partial class HandlerWorker
     private void Prepare(PSCmdlet cmdlet)
     {
         cmdlet.SessionState.Path.SetLocation(WildcardPattern.Escape(_pool.Environment.Location));
+        foreach (PSModuleInfo module in _pool.Environment.Modules)
+        {
+            using Shell shell = Shell.Create(RunspaceMode.CurrentRunspace);
+            HandlerEnvironment.AddImport(shell, module).Invoke();
+        }
+
         foreach ((string name, ScriptSource source) in _pool.Environment.Functions)
         {
             if (name.Length == 0)
@@ -310,54 +314,6 @@ internal sealed partial class HandlerWorker
     {
         cmdlet.SessionState.PSVariable.Set(name, null);
         return cmdlet.SessionState.PSVariable.Get(name);
-    }
-
-    private void RunCall(HandlerCall call)
-    {
-        long start = Stopwatch.GetTimestamp();
-        try
-        {
-            _running = call;
-            call.Run(this);
-        }
-        catch (PipelineStoppedException) when (_stopping)
-        {
-            throw;
-        }
-        catch (Exception e)
-        {
-            call.Fail(Explain(HandlerReply.Unwrap(e, _pool.Scripts), call));
-        }
-        finally
-        {
-            _running = null;
-            call.Script.Pace.Note(start);
-        }
-    }
-
-    private static Exception Explain(Exception failure, HandlerCall call)
-    {
-        try
-        {
-            if (failure is RpcException { Details.Count: > 0 } rpc)
-            {
-                ErrorDetails.ToMessages(rpc, (call.Context as RpcServerCallContext)?.Method.Service.Schema);
-            }
-
-            if (failure is RpcException extended && HeaderExtensions.AreSentWith(extended))
-            {
-                ErrorDetails.ToExtensions(
-                    extended, (call.Context as RpcServerCallContext)?.Method.Service.Schema);
-            }
-
-            return failure;
-        }
-        catch (RpcException e)
-        {
-            return new RpcException(
-                RpcStatusCode.Internal,
-                $"The details or extensions of '{failure.Message}' cannot be sent: {e.Message}", failure);
-        }
     }
 
     private Collection<PSObject> InvokeAsCaller(

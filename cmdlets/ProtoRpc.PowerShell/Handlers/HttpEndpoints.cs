@@ -5,13 +5,12 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>Brings HTTP endpoints to a listener that has some,
-/// and ASP.NET Core into the process only then.</summary>
+/// <summary>Adds HTTP endpoints to a listener. Loads ASP.NET Core only if there are such endpoints.</summary>
 internal sealed class HttpEndpoints : IDisposable
 {
     private readonly Dictionary<string, CallerCheck> _checks = [];
 
-    // Endpoints that a listener gets later share the ports of those that it has.
+    // Endpoints that are added later share the ports of the existing ones.
     private RpcServerOptions? _added;
 
     public bool AllowUnencrypted { get; init; }
@@ -28,15 +27,15 @@ internal sealed class HttpEndpoints : IDisposable
 
     public bool EnableHealth { get; init; }
 
-    /// <summary>The checks of callers.</summary>
+    /// <summary>The scripts that authenticate callers.</summary>
     public CheckScripts Checks { get; init; } = new();
 
     public bool AllowAnonymous { get; init; }
 
-    /// <summary>Takes the records of checks that fail.</summary>
+    /// <summary>Receives the records of checks that fail.</summary>
     public required Action<ErrorRecord> CheckFailed { get; init; }
 
-    /// <summary>Gives the options HTTP endpoints when there are some.</summary>
+    /// <summary>Adds HTTP support to a server's options if any endpoint needs it.</summary>
     /// <exception cref="RpcException">FailedPrecondition: ASP.NET Core is not on this machine.</exception>
     public RpcServerOptions AddTo(
         RpcServerOptions options, IEnumerable<RpcEndpoint> endpoints, HandlerEnvironment environment)
@@ -50,25 +49,26 @@ internal sealed class HttpEndpoints : IDisposable
         foreach ((string type, ScriptBlock script) in Checks.Given)
         {
             CallerCheck check = new(type, CheckFailed);
-            check.Set(environment.AddPlain(script, "A check"), environment.State);
+            check.Set(environment.AddPlain(script, "A check"), environment);
             _checks.Add(type, check);
         }
 
         return _added = Add(options);
     }
 
-    /// <summary>Prepares to replace scripts of checks.</summary>
-    /// <param name="scripts">The new ones; a check without one stays as it is.</param>
-    /// <param name="environment">What they take from the caller's session.</param>
-    /// <returns>Replaces them.</returns>
-    /// <exception cref="RpcException">FailedPrecondition: the listener was started without such a
+    /// <summary>Prepares to replace the scripts of checks.</summary>
+    /// <param name="scripts">The new scripts; other checks stay unchanged.</param>
+    /// <param name="environment">What they use of the caller's session.</param>
+    /// <returns>An action that replaces the scripts.</returns>
+    /// <exception cref="RpcException">FailedPrecondition: the listener was started without this
     /// check.</exception>
     public Action Replace(CheckScripts scripts, HandlerEnvironment environment)
     {
         List<(CallerCheck Check, ScriptSource Script)> changes = [];
         foreach ((string type, ScriptBlock script) in scripts.Given)
         {
-            // What callers are asked for, anonymous ones above all, is decided when an endpoint is bound.
+            // Only an existing check can be replaced: binding an endpoint decides how it authenticates
+            // callers, and whether it allows anonymous ones.
             changes.Add((
                 _checks.GetValueOrDefault(type) ?? throw new RpcException(
                     RpcStatusCode.FailedPrecondition,
@@ -80,7 +80,7 @@ internal sealed class HttpEndpoints : IDisposable
                 environment.AddPlain(script, "A check")));
         }
 
-        return () => changes.ForEach(change => change.Check.Set(change.Script, environment.State));
+        return () => changes.ForEach(change => change.Check.Set(change.Script, environment));
     }
 
     public void Dispose()
@@ -91,7 +91,7 @@ internal sealed class HttpEndpoints : IDisposable
         }
     }
 
-    // On its own, so that nothing of ASP.NET Core is looked for before it is known where it is.
+    // A separate method, so that the runtime loads ASP.NET Core only after its folder is known.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private RpcServerOptions Add(RpcServerOptions options) => options.WithHttp(new HttpServerOptions
     {
@@ -104,8 +104,10 @@ internal sealed class HttpEndpoints : IDisposable
         EnableHealth = EnableHealth,
         Security = new HttpServerSecurity
         {
+            // The shell has no credentials without a user name.
             Basic = Check<NetworkCredential>(
-                "Basic", c => new PSCredential(c.UserName, c.SecurePassword), c => c.UserName),
+                "Basic", c => c.UserName.Length > 0 ? new PSCredential(c.UserName, c.SecurePassword) : null,
+                c => c.UserName),
             Bearer = Check<string>("Bearer", token => token, _ => "bearer"),
             ClientCertificate = Check<X509Certificate2>(
                 "Certificate", certificate => certificate, certificate => certificate.Subject),
@@ -114,20 +116,22 @@ internal sealed class HttpEndpoints : IDisposable
     });
 
     private HttpCallerCheck<TProof>? Check<TProof>(
-        string type, Func<TProof, object> argument, Func<TProof, string> name) =>
+        string type, Func<TProof, object?> argument, Func<TProof, string> name) =>
         _checks.TryGetValue(type, out CallerCheck? check)
-            ? (proof, cancellation) => check.CheckAsync(argument(proof), name(proof), cancellation)
+            ? (proof, cancellation) => argument(proof) is { } value
+                ? check.CheckAsync(value, name(proof), cancellation)
+                : default
             : null;
 }
 
-/// <summary>The scripts that say who callers are.</summary>
-/// <param name="Basic">By a name and a password.</param>
-/// <param name="Bearer">By a token.</param>
-/// <param name="Certificate">By a client's certificate.</param>
+/// <summary>The scripts that authenticate callers.</summary>
+/// <param name="Basic">Checks a name and a password.</param>
+/// <param name="Bearer">Checks a bearer token.</param>
+/// <param name="Certificate">Checks a client certificate.</param>
 internal sealed record CheckScripts(
     ScriptBlock? Basic = null, ScriptBlock? Bearer = null, ScriptBlock? Certificate = null)
 {
-    /// <summary>Those that are given, by the name of their parameter without <c>Check</c>.</summary>
+    /// <summary>The given scripts, with the names of their parameters without <c>Check</c>.</summary>
     public IEnumerable<(string Type, ScriptBlock Script)> Given =>
         new (string Type, ScriptBlock? Script)[]
         {

@@ -1,11 +1,11 @@
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>Gives memory back to the system when a listener has had nothing to do for a while.</summary>
-/// <remarks>.NET collects when something is allocated, and keeps what it has freed: after one large request a
-/// listener without calls would hold on to its memory for good.</remarks>
+/// <summary>Returns memory to the system after a listener has been idle for a while.</summary>
+/// <remarks>.NET only collects garbage when something is allocated, and keeps freed memory. After one large
+/// request, an idle listener would keep its memory forever.</remarks>
 internal sealed class IdleMemory : IDisposable
 {
-    // What is less stays: a collection stops the process for some milliseconds.
+    // Smaller amounts are kept, because a collection pauses the process for some milliseconds.
     private const long WorthIt = 16L * 1024 * 1024;
     private static readonly TimeSpan Quiet = TimeSpan.FromSeconds(5);
 
@@ -42,7 +42,7 @@ internal sealed class IdleMemory : IDisposable
             }
             catch (ObjectDisposedException)
             {
-                // The listener stopped meanwhile.
+                // The listener has stopped.
             }
 
             return;

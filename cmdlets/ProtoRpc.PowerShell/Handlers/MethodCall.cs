@@ -5,11 +5,11 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A method's call that a handler answers, or that a filter sees on its way there.</summary>
-/// <param name="context">Who calls what.</param>
+/// <summary>A call of a method, for a handler or a filter.</summary>
+/// <param name="context">The context of the call.</param>
 /// <param name="request">The request.</param>
 /// <param name="script">The handler, or the filter.</param>
-/// <param name="next">What a filter passes the call on to; null for a handler.</param>
+/// <param name="next">The next filter or handler; null for a handler.</param>
 internal sealed class MethodCall(
     RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next)
     : HandlerCall<IMessage>(context, script)
@@ -35,19 +35,19 @@ internal sealed class MethodCall(
         return reply;
     }
 
-    /// <summary>What a script sees of a call: the same for a filter and the handler within it, so that each
-    /// sees what the other did.</summary>
+    /// <summary>The context that scripts see. A filter and the handler share it, so that each sees the
+    /// other's changes.</summary>
     public static RpcMethodContext ContextOf(HandlerWorker worker, RpcServerCallContext context) =>
         worker.Shown as RpcMethodContext is { } outer && outer.IsOf(context)
             ? outer
             : new RpcMethodContext(context);
 
-    /// <summary>A message as a worker's scripts see it.</summary>
+    /// <summary>Converts a message to the object that a worker's scripts see.</summary>
     public static object ToShell(IMessage message, HandlerWorker worker) => message is DynamicMessage dynamic
         ? ShellMapper.Create(asHashtable: false, isGivenUp: worker.IsStoppedHere).ToObject(dynamic)
         : message;
 
-    // The replies of a method that streams are sent when the handler ends; a filter sees none of them.
+    // A filter does not see the replies of a streaming method: they are sent before the call returns here.
     private object? PassOn(object? changed, HandlerWorker worker)
     {
         object reply = PassOnRequest(changed, worker);
@@ -55,7 +55,8 @@ internal sealed class MethodCall(
         return _passedStreamOn ? null : reply;
     }
 
-    // A handler of this pool runs on this very thread; what else there is may take its time.
+    // A handler of this pool runs on the current thread and is complete here; other handlers may complete
+    // later.
     private object PassOnRequest(object? changed, HandlerWorker worker)
     {
         ValueTask<IMessage> reply = next!(_context, changed is null ? request : ToMessage(changed));

@@ -2,12 +2,11 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>The records of handlers for the terminal of who runs the listener: handlers write what callers
-/// send, so control characters are written by their number.
-/// Colours of Write-Host's parameters stay.</summary>
+/// <summary>Neutralizes the records of handlers before they are shown. Handlers write text from callers, so
+/// control characters are replaced by their numbers. The colours of Write-Host are kept.</summary>
 internal static class NeutralRecord
 {
-    /// <summary>The record, or a copy without control characters in its text.</summary>
+    /// <summary>The record itself, or a copy without control characters in its text.</summary>
     public static object Of(object record)
     {
         switch (record)
@@ -43,10 +42,11 @@ internal static class NeutralRecord
         return copy;
     }
 
-    // What the views of the shell show. The exception and the target are the handler's own objects and stay.
+    // Only the parts that the shell's views show. The exception and the target object are not changed.
     private static ErrorRecord Of(ErrorRecord record)
     {
-        // A script's `throw TEXT` makes the text the id, which nothing but another record can change.
+        // A script's `throw TEXT` makes the text the error id, which is read-only. The id can only be
+        // replaced in a new record.
         ErrorRecord neutral = IsChanged(record.FullyQualifiedErrorId, out string id)
             ? new(record.Exception, id, record.CategoryInfo.Category, record.TargetObject)
             : record;
@@ -93,7 +93,7 @@ internal static class NeutralRecord
                     ForegroundColor = host.ForegroundColor,
                     BackgroundColor = host.BackgroundColor,
                 }),
-            // Anything else is shown as its text.
+            // The shell shows other objects as their text.
             { } other when IsChanged(other.ToString(), out _)
                 || IsChanged(record.MessageData.ToString(), out _) =>
                 Copy(record, TerminalText.Neutralize(record.MessageData.ToString())),

@@ -3,9 +3,9 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>The thread that runs scripts in a pipeline.</summary>
-/// <remarks>The shell passes a script block that another thread invokes on to the pipeline's thread, as an
-/// event, which takes milliseconds. It asks the pipeline which thread that is.</remarks>
+/// <summary>Sets the thread that runs scripts in a pipeline.</summary>
+/// <remarks>If another thread invokes a script block, the shell passes the block to the pipeline's thread as
+/// an event, which takes milliseconds. The shell asks the pipeline which thread that is.</remarks>
 internal sealed class PipelineThread
 {
     private const string Running =
@@ -18,8 +18,8 @@ internal sealed class PipelineThread
 
     private PipelineThread(object pipeline) => _pipeline = pipeline;
 
-    /// <summary>The pipeline that runs in a runspace; null where the shell has changed, for this is not
-    /// public.</summary>
+    /// <summary>The running pipeline of a runspace. Null if this version of the shell lacks the internal
+    /// members.</summary>
     public static PipelineThread? Of(Runspace runspace)
     {
         try
@@ -35,7 +35,7 @@ internal sealed class PipelineThread
         }
     }
 
-    /// <summary>Says which thread it is from now on.</summary>
+    /// <summary>Makes a thread the pipeline's thread.</summary>
     public void Set(Thread thread) => SetThread(_pipeline, thread);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "GetCurrentlyRunningPipeline")]

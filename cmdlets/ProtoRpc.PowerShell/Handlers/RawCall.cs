@@ -2,11 +2,11 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A call of the raw layer that a handler answers, or that a filter sees on its way there.</summary>
-/// <param name="context">Who calls.</param>
+/// <summary>A raw call, for a handler or a filter.</summary>
+/// <param name="context">The context of the call.</param>
 /// <param name="request">The request.</param>
 /// <param name="script">The handler, or the filter.</param>
-/// <param name="next">What a filter passes the call on to; null for a handler.</param>
+/// <param name="next">The next filter or handler; null for a handler.</param>
 internal sealed class RawCall(
     RpcRawContext context,
     ReadOnlyMemory<byte> request,
@@ -16,7 +16,7 @@ internal sealed class RawCall(
 {
     private readonly RpcRawContext _context = context;
 
-    // A copy, for a script that was given up may still run when the connection uses the memory again.
+    // A copy, because a script that was stopped may still read it after the connection has reused the memory.
     private readonly byte[] _request = request.ToArray();
 
     /// <inheritdoc/>
@@ -30,7 +30,8 @@ internal sealed class RawCall(
         return HandlerReply.BytesOf(_context.InterfaceId, worker.Invoke(Script, variables));
     }
 
-    // A handler of this pool runs on this very thread; what else there is may take its time.
+    // A handler of this pool runs on the current thread and is complete here; other handlers may complete
+    // later.
     private object? PassOn(object? changed)
     {
         byte[] bytes = changed is null ? _request : ToBytes(changed);

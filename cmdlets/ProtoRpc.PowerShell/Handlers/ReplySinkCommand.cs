@@ -2,8 +2,8 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-// Not public, so that the module does not export it:
-// the end of the pipeline of a handler whose replies stream.
+// Sends the replies of a streaming handler: the last command of its pipeline. Not public, so that the module
+// does not export it.
 [Cmdlet(VerbsCommunications.Send, "RpcReply")]
 internal sealed class ReplySinkCommand : PSCmdlet
 {

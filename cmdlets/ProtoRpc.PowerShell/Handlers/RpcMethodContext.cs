@@ -4,7 +4,7 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc;
 
-/// <summary>What a method's handler sees in <c>$RpcContext</c>.</summary>
+/// <summary>The context of a method's call, <c>$RpcContext</c> in handlers.</summary>
 public sealed class RpcMethodContext : RpcHandlerContext
 {
     private readonly RpcServerCallContext _context;
@@ -21,65 +21,65 @@ public sealed class RpcMethodContext : RpcHandlerContext
         _context = context;
     }
 
-    /// <summary>The method that is called.</summary>
+    /// <summary>The called method.</summary>
     public RpcMethodInfo Method => _context.Method;
 
-    /// <summary>What the listener keeps for the caller between calls;
-    /// made when it is first asked for.</summary>
+    /// <summary>The values that the listener keeps for the caller between calls. The first access creates the
+    /// session.</summary>
     public RpcSession Session => _context.Session;
 
-    /// <summary>The side channel: what came with the request,
-    /// and what goes back when it was changed.</summary>
+    /// <summary>The side channel: the context that came with the request. It is sent back if the handler
+    /// changes it.</summary>
     public IDictionary CallContext
     {
         get => _callContext ??= CallContextMap.ToDictionary(_context.CallContext);
         set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>What came beside the request; bytes where a name ends in -bin.</summary>
+    /// <summary>The headers of the request. Values are bytes if the name ends in -bin.</summary>
     public IDictionary RequestHeaders =>
         _requestHeaders ??= HeaderMapping.ToHashtable(_context.RequestHeaders);
 
-    /// <summary>What is sent before the first reply.</summary>
+    /// <summary>The headers to send before the first reply.</summary>
     public IDictionary ResponseHeaders
     {
         get => _responseHeaders ??= NewHeaders();
         set => _responseHeaders = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>What is sent after the last reply, also when the handler fails.</summary>
+    /// <summary>The trailers to send after the last reply; also sent if the handler fails.</summary>
     public IDictionary ResponseTrailers
     {
         get => _responseTrailers ??= NewHeaders();
         set => _responseTrailers = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>Extensions of the request header of the native protocol; empty on HTTP and gRPC endpoints,
+    /// <summary>The extensions of the native protocol's request header. Empty on HTTP and gRPC endpoints,
     /// which have no such header.</summary>
     public IDictionary RequestExtensions =>
         _requestExtensions ??= HeaderExtensionMap.ToDictionary(_context.RequestExtensions);
 
-    /// <summary>Extensions of the response header of the native protocol, sent also when the handler fails.
-    /// HTTP and gRPC endpoints have no such header and do not send them.</summary>
+    /// <summary>The extensions to send in the native protocol's response header; also sent if the handler
+    /// fails. Not sent on HTTP and gRPC endpoints, which have no such header.</summary>
     public IDictionary ResponseExtensions
     {
         get => _responseExtensions ??= HeaderExtensionMap.ToDictionary(_context.ResponseExtensions);
         set => _responseExtensions = value ?? throw new ArgumentNullException(nameof(value));
     }
 
-    /// <summary>How replies are compressed on gRPC endpoints where the caller takes it;
-    /// set before the first one.</summary>
+    /// <summary>How replies are compressed on gRPC endpoints if the caller accepts it. Set it before the
+    /// first reply.</summary>
     public RpcCompression ResponseCompression
     {
         get => _context.ResponseCompression;
         set => _context.ResponseCompression = value;
     }
 
-    /// <summary>Whether it shows this call.</summary>
+    /// <summary>Whether this is the context of a call.</summary>
     internal bool IsOf(RpcServerCallContext context) => ReferenceEquals(context, _context);
 
-    /// <summary>Takes over the headers that the handler set, before the first reply.</summary>
-    /// <exception cref="RpcException">Internal when that are no headers.</exception>
+    /// <summary>Sets the headers from the handler's dictionary, before the first reply.</summary>
+    /// <exception cref="RpcException">Internal: a header is invalid.</exception>
     internal void FlushHeaders()
     {
         if (_responseHeaders is not null)
@@ -89,8 +89,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         }
     }
 
-    /// <summary>Takes over the headers, trailers and extensions of a handler that failed. Its failure counts
-    /// more than what is wrong with them.</summary>
+    /// <summary>Sets the headers, trailers and extensions of a handler that failed. Errors in these are
+    /// ignored, because the handler's failure is more important.</summary>
     internal void FlushOfFailure()
     {
         try
@@ -104,8 +104,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         }
     }
 
-    /// <summary>Takes over what the handler set for the end of the call.</summary>
-    /// <exception cref="RpcException">Internal when that is no call context, or no headers.</exception>
+    /// <summary>Sets the call context, headers, trailers and extensions at the end of the call.</summary>
+    /// <exception cref="RpcException">Internal: the call context or a header is invalid.</exception>
     internal void Flush()
     {
         FlushHeaders();

@@ -1,6 +1,6 @@
 namespace ProtoRpc;
 
-/// <summary>What a handler of the raw layer sees in <c>$RpcContext</c>.</summary>
+/// <summary>The context of a raw call, <c>$RpcContext</c> in handlers.</summary>
 public sealed class RpcRawHandlerContext : RpcHandlerContext
 {
     internal RpcRawHandlerContext(RpcRawContext context)
@@ -9,6 +9,6 @@ public sealed class RpcRawHandlerContext : RpcHandlerContext
         InterfaceId = context.InterfaceId;
     }
 
-    /// <summary>The interface that is called.</summary>
+    /// <summary>The id of the called interface.</summary>
     public Guid InterfaceId { get; }
 }

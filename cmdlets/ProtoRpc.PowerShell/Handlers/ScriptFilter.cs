@@ -2,8 +2,8 @@ using Google.Protobuf;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A script block around every call of a listener. The handler then runs in the filter's worker, so
-/// that a call never holds two.</summary>
+/// <summary>Runs a script block around every call of a listener. The handler runs in the filter's worker, so
+/// that a call never uses two workers.</summary>
 internal sealed class ScriptFilter(HandlerPool pool, ScriptSource script)
     : IRpcInterceptor, IRpcRawInterceptor
 {

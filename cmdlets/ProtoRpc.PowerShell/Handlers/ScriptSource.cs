@@ -5,16 +5,16 @@ using System.Text;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>The text of a caller's script block,
-/// from which each worker makes its own block.</summary>
+/// <summary>The source of a caller's script block. Each worker makes its own block from it.</summary>
 /// <remarks>
-/// One block in two runspaces would run in the one that it came from, or crash
-/// (https://github.com/PowerShell/PowerShell/issues/24629). The text is parsed again at its place in its
-/// file, so that errors and breakpoints name the caller's lines.
+/// A block is bound to the runspace that made it; used in two runspaces, it may crash
+/// (https://github.com/PowerShell/PowerShell/issues/24629). The text is parsed again at its original position
+/// in its file, so that errors and breakpoints name the caller's lines.
 /// </remarks>
 internal sealed class ScriptSource
 {
-    // Stands for the colon of $using:x. A letter that looks alike, so that it is part of the variable's name.
+    // Replaces the colon of $using:x by a letter that looks like it, so that it is part of the variable's
+    // name.
     private const char UsingColon = 'ː';
 
     private readonly string _text;
@@ -29,20 +29,20 @@ internal sealed class ScriptSource
         ParameterCount = ParametersOf(ast)?.Parameters.Count ?? 0;
     }
 
-    /// <summary>How long its runs take.</summary>
+    /// <summary>Measures how long the runs take.</summary>
     public HandlerPace Pace { get; } = new();
 
-    /// <summary>How many parameters the block declares.</summary>
+    /// <summary>The number of parameters that the block declares.</summary>
     public int ParameterCount { get; }
 
-    /// <summary>What the block finds in variables of its own, which live as long as its worker; a block
-    /// stands there as its source.</summary>
+    /// <summary>The block's own variables, which live as long as its worker. A block among the values is
+    /// replaced by its source.</summary>
     public IReadOnlyDictionary<string, object?> Variables { get; private init; } =
         FrozenDictionary<string, object?>.Empty;
 
-    /// <summary>The source of a block's body.</summary>
+    /// <summary>Creates the source of a block's body.</summary>
     /// <param name="block">The block.</param>
-    /// <param name="variables">Its variables, which may be filled later; null for none.</param>
+    /// <param name="variables">The block's variables, which may be filled later; null for none.</param>
     public static ScriptSource OfBlock(
         ScriptBlock block, IReadOnlyDictionary<string, object?>? variables = null)
     {
@@ -60,19 +60,19 @@ internal sealed class ScriptSource
         };
     }
 
-    /// <summary>The source of a function's definition, <c>function</c> and name included.</summary>
+    /// <summary>Creates the source of a function, including <c>function</c> and its name.</summary>
     public static ScriptSource OfDefinition(FunctionDefinitionAst function) =>
         new(function, new string(WithoutUsing(function)));
 
-    /// <summary>The variables that a script takes from its caller with <c>$using:</c>.</summary>
+    /// <summary>The variables that a script reads with <c>$using:</c>.</summary>
     public static IEnumerable<string> UsingVariables(Ast ast) => UsingExpressions(ast)
         .Select(expression => UsingExpressionAst.ExtractUsingVariable(expression).VariablePath.UserPath)
         .Distinct(StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>The name that stands for <c>$using:NAME</c> in a worker.</summary>
+    /// <summary>The name of the variable that replaces <c>$using:NAME</c> in a worker.</summary>
     public static string UsingName(string variable) => $"using{UsingColon}{variable}";
 
-    /// <summary>Whether a statement stands in this script itself, and not in what it calls.</summary>
+    /// <summary>Whether a statement is in this script itself, and not in a function that it calls.</summary>
     public bool Contains(InvocationInfo statement)
     {
         int line = statement.ScriptLineNumber;
@@ -82,7 +82,7 @@ internal sealed class ScriptSource
             && (line, column).CompareTo((_extent.EndLineNumber, _extent.EndColumnNumber)) <= 0;
     }
 
-    /// <summary>A new block for the calling thread's runspace.</summary>
+    /// <summary>Makes a block for the current thread's runspace.</summary>
     public ScriptBlock Parse()
     {
         ScriptBlockAst ast = Parser.ParseInput(_text, _file, out _, out ParseError[] errors);
@@ -91,9 +91,8 @@ internal sealed class ScriptSource
             : throw new ParseException(errors);
     }
 
-    /// <summary>A new block for the calling thread's runspace, with its variables.</summary>
-    /// <param name="bound">The blocks that were made for this runspace, for those that are in variables of
-    /// others.</param>
+    /// <summary>Makes a block with its variables for the current thread's runspace.</summary>
+    /// <param name="bound">The blocks already made for this runspace. Variables may contain them.</param>
     public ScriptBlock Bind(IDictionary<ScriptSource, ScriptBlock> bound)
     {
         if (bound.TryGetValue(this, out ScriptBlock? block))
@@ -106,7 +105,7 @@ internal sealed class ScriptSource
             return bound[this] = Parse();
         }
 
-        // What GetNewClosure() makes, too: a module of the block's own.
+        // Like GetNewClosure(): a separate module holds the block's variables.
         PSModuleInfo module = new(linkToGlobal: true);
         bound[this] = block = module.NewBoundScriptBlock(Parse());
         foreach ((string name, object? value) in Variables)
@@ -133,8 +132,8 @@ internal sealed class ScriptSource
         return text;
     }
 
-    // Blank lines and spaces before the text put it where it was;
-    // the file's "using namespace" go before them.
+    // Blank lines and spaces move the text to its original position. The file's "using namespace" statements
+    // come first.
     private static string Place(Ast ast, string body)
     {
         Ast root = ast;

@@ -3,10 +3,10 @@ using Google.Protobuf;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>A call of a streaming method: the handler reads requests as they arrive, and its output is
-/// sent immediately.</summary>
-/// <param name="context">Who calls what.</param>
-/// <param name="stream">The messages both ways.</param>
+/// <summary>A call of a streaming method. The handler reads requests as they arrive, and its output is sent
+/// immediately.</summary>
+/// <param name="context">The context of the call.</param>
+/// <param name="stream">The messages in both directions.</param>
 /// <param name="script">The handler.</param>
 internal sealed class StreamCall(
     RpcServerCallContext context, RpcServerStream stream, ScriptSource script)
@@ -54,7 +54,7 @@ internal sealed class StreamCall(
         }
     }
 
-    // The worker's thread waits for each: it has nothing else to do.
+    // Blocks for each request, because the worker's thread has nothing else to do.
     private IEnumerable<object> Requests(HandlerWorker worker)
     {
         while (Wait(stream.ReadAsync()) is { } request)

@@ -4,12 +4,12 @@ using ProtoRpc.PowerShell.Views;
 
 namespace ProtoRpc.PowerShell.Import;
 
-/// <summary>What an import of the module does in its runspace.</summary>
+/// <summary>Sets up the module in the runspace that imports it.</summary>
 internal static class ModuleImport
 {
-    /// <summary>Lets the shell show messages, and clean up when the module is removed.</summary>
-    /// <param name="shell">The module's.</param>
-    /// <param name="removed">Runs when it is removed.</param>
+    /// <summary>Adds the type data of messages, and a cleanup for when the module is removed.</summary>
+    /// <param name="shell">The module's <c>$ExecutionContext</c>.</param>
+    /// <param name="removed">Runs when the module is removed.</param>
     public static void Begin(EngineIntrinsics shell, ScriptBlock removed)
     {
         ViewState.Current.Shell = shell;

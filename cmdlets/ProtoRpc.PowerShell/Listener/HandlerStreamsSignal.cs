@@ -1,12 +1,12 @@
 namespace ProtoRpc.PowerShell.Listener;
 
-/// <summary>Wakes a waiting cmdlet when handlers of some listeners wrote a record,
-/// or a listener stopped.</summary>
+/// <summary>Wakes a waiting cmdlet when a handler writes a record, or when a listener stops.</summary>
 internal sealed class HandlerStreamsSignal : IDisposable
 {
     private readonly ManualResetEventSlim _event = new(false);
     private readonly IReadOnlyList<RpcListener> _listeners;
     private readonly CancellationToken _cancellation;
+    private readonly CancellationTokenSource _disposed = new();
 
     public HandlerStreamsSignal(IEnumerable<RpcListener> listeners, CancellationToken cancellation)
     {
@@ -15,11 +15,13 @@ internal sealed class HandlerStreamsSignal : IDisposable
         foreach (RpcListener listener in _listeners)
         {
             listener.Streams.Added += _event.Set;
-            listener.Completion.ContinueWith(_ => _event.Set(), TaskScheduler.Default);
+            listener.Completion.ContinueWith(
+                _ => _event.Set(), _disposed.Token, TaskContinuationOptions.None, TaskScheduler.Default);
         }
     }
 
-    /// <summary>False when the time is over or the wait was cancelled.</summary>
+    /// <summary>Waits for the next signal.</summary>
+    /// <returns>False if the time is over, or the wait was cancelled.</returns>
     public bool Wait(TimeSpan timeout)
     {
         try
@@ -34,12 +36,16 @@ internal sealed class HandlerStreamsSignal : IDisposable
         }
     }
 
-    // The event itself is left to the collector: a listener may stop later and set it.
+    // The event itself is not disposed, because a listener that stops later may still set it.
     public void Dispose()
     {
         foreach (RpcListener listener in _listeners)
         {
             listener.Streams.Added -= _event.Set;
         }
+
+        // Otherwise each wait of a script would be kept until its listener stops.
+        _disposed.Cancel();
+        _disposed.Dispose();
     }
 }

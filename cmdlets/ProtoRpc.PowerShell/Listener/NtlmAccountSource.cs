@@ -3,9 +3,9 @@ using System.Management.Automation;
 
 namespace ProtoRpc;
 
-/// <summary>What <c>-NtlmAccount</c> takes: a credential,
-/// or a name with the NT hash of its password.</summary>
-/// <remarks>The shell converts to it by its constructors.</remarks>
+/// <summary>The value of <c>-NtlmAccount</c>: a credential, or a name with the NT hash of its
+/// password.</summary>
+/// <remarks>The shell converts arguments with these constructors.</remarks>
 public sealed class NtlmAccountSource
 {
     private const string NameKey = "UserName";
@@ -15,8 +15,8 @@ public sealed class NtlmAccountSource
     public NtlmAccountSource(PSCredential credential) =>
         Account = NtlmAccount.From(credential.GetNetworkCredential());
 
-    /// <summary>An account whose password is not known here:
-    /// <c>@{ UserName = 'bob'; NtHash = '8846f7...' }</c>.</summary>
+    /// <summary>An account given by the NT hash of its password: <c>@{ UserName = 'bob'; NtHash = '8846f7...'
+    /// }</c>.</summary>
     public NtlmAccountSource(IDictionary account)
     {
         foreach (object key in account.Keys)

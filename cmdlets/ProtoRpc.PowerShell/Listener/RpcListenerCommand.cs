@@ -3,7 +3,7 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that act on listeners: given ones, or those with an id.</summary>
+/// <summary>The base of cmdlets that act on listeners, given as objects or by id.</summary>
 public abstract class RpcListenerCommand : RpcCmdlet
 {
     protected const string ByListener = "Listener";
@@ -17,7 +17,7 @@ public abstract class RpcListenerCommand : RpcCmdlet
     [ArgumentCompleter(typeof(ListenerIdCompleter))]
     public int[] Id { get; set; } = [];
 
-    /// <summary>The listeners that were named; an id that no listener has is an error.</summary>
+    /// <summary>The given listeners. An id that no listener has is an error.</summary>
     protected IReadOnlyList<RpcListener> ResolveListeners() =>
         ParameterSetName == ByListener
             ? Listener

@@ -3,10 +3,11 @@ using ProtoRpc.PowerShell.Handlers;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that show what handlers wrote to their streams.</summary>
+/// <summary>The base of cmdlets that show the records that handlers wrote to their streams.</summary>
 public abstract class RpcStreamsCommand : RpcListenerCommand
 {
-    // The tag of Write-Host: PowerShell shows such records with every $InformationPreference.
+    // The tag of Write-Host's records. PowerShell shows records with this tag for every
+    // $InformationPreference.
     private const string HostTag = "PSHOST";
 
     /// <summary>Writes a record to the stream that it came from.</summary>
@@ -32,8 +33,8 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
         }
     }
 
-    // Who receives records wants to see them, so information is shown
-    // unless -InformationAction says otherwise.
+    // A user who receives records expects to see them, so information records are shown unless
+    // -InformationAction says otherwise.
     private InformationRecord Shown(InformationRecord record)
     {
         if (record.Tags.Contains(HostTag) || MyInvocation.BoundParameters.ContainsKey("InformationAction"))

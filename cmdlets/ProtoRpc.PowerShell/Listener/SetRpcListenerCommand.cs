@@ -170,8 +170,8 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
                 : null,
             Endpoints = endpoints.Length > 0 ? endpoints : null,
             Faces = endpoints.Length > 0 ? listener.AddHttp?.Invoke(endpoints).Faces : null,
-            Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
-            CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
+            Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
+            CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
             DrainTimeout = DrainTimeout,
         };
         if (!ShouldProcess(listener.ToString(), "Change the listener"))
@@ -213,7 +213,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         Wait(closing);
     }
 
-    // Ctrl+C ends the wait for the endpoints that go, and not their closing.
+    // Ctrl+C ends the wait for the removed endpoints, but they continue to close.
     private void Wait(Task closing)
     {
         try
@@ -225,7 +225,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         }
     }
 
-    // What is not given stays as it is.
+    // Settings that are not given stay unchanged.
     private HandlerPool CreatePool(HandlerEnvironment environment, RpcListener listener)
     {
         HandlerPool before = listener.Handlers;

@@ -4,7 +4,7 @@ using ProtoRpc.PowerShell.Handlers;
 
 namespace ProtoRpc;
 
-// What is for HTTP and gRPC endpoints alone.
+// The parameters for HTTP and gRPC endpoints.
 public sealed partial class StartRpcListenerCommand
 {
     [Parameter(ParameterSetName = ByHandler)]
@@ -44,7 +44,7 @@ public sealed partial class StartRpcListenerCommand
     [Parameter(ParameterSetName = ByHandler)]
     public SwitchParameter NoHealth { get; set; }
 
-    // Anonymous callers must be allowed explicitly, in addition to the checks.
+    // Anonymous callers must be allowed explicitly, even if checks are given.
     private HttpEndpoints CreateHttp(HandlerPool pool) => new()
     {
         AllowUnencrypted = AllowUnencrypted,

@@ -1,17 +1,17 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Handlers;
 
 namespace ProtoRpc;
 
-// The record of calls in a file.
+// The parameters for recording calls in a file.
 public sealed partial class StartRpcListenerCommand
 {
     private CallRecord? _record;
     private RpcServiceInfo[] _services = [];
 
-    // A raw listener refuses it with a reason, which the shell itself would not give.
+    // Also in the set of raw listeners, which refuse it with a reason. The shell's own error would not give
+    // one.
     [Parameter(ParameterSetName = ByHandler)]
     [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
     [ValidateNotNullOrEmpty]
@@ -23,10 +23,10 @@ public sealed partial class StartRpcListenerCommand
     [ArgumentCompleter(typeof(FieldNameCompleter))]
     public string[] Mask { get; set; } = [];
 
-    // Outermost, so that it also sees the calls that authorization and filters refuse.
+    // Outermost, so that it also records calls that authorization and filters reject.
     private CallRecord[] CreateRecord() => Record is null ? [] : [_record = new CallRecord()];
 
-    // Not before the user has agreed to start the listener.
+    // Opened after the user has confirmed the start of the listener.
     private void OpenRecord(HandlerPool pool)
     {
         if (_record is null)
@@ -34,14 +34,7 @@ public sealed partial class StartRpcListenerCommand
             return;
         }
 
-        string path = SessionState.Path.GetUnresolvedProviderPathFromPSPath(
-            Record, out ProviderInfo provider, out _);
-        if (provider.Name != "FileSystem")
-        {
-            throw RpcErrors.NotAFile(Record!, $"it is on the provider {provider.Name}");
-        }
-
-        RpcCallRecorder recorder = _record.Open(path, new RpcCallRecorderOptions
+        RpcCallRecorder recorder = _record.Open(ResolveLiteral(Record!), new RpcCallRecorderOptions
         {
             Mask = Mask,
             Warning = text => pool.Streams.Add(new WarningRecord(text)),

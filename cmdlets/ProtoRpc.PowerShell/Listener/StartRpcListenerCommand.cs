@@ -20,11 +20,12 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
     private IDisposable? _accessLog;
 
-    // What stands before the filters, and stays when these are replaced.
+    // The interceptors before the filters. They stay when the filters are replaced.
     private IRpcInterceptor[] _outer = [];
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
+    [SchemaList]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
@@ -134,7 +135,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         }
         catch (RpcException e)
         {
-            // There is nothing to go on with.
+            // A terminating error, because the script cannot continue without a listener.
             Fail(e);
         }
     }
@@ -240,8 +241,8 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         {
             Limits = Limits,
             Security = CreateSecurity(),
-            Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
-            CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
+            Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
+            CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
             UseTls = Tls,
             Interceptors = [.. CreateAuthorization(), .. CreateFilters(Filter, environment, pool)],
             MaxCalls = MaxCalls,
@@ -295,8 +296,8 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
         PingHandlers = CreatePing(environment, pool),
         Interceptors = [.. _outer, .. CreateFilters(Filter, environment, pool)],
-        Certificate = Certificate?.ReadWithKey(this, CertificatePassword),
-        CertificateChain = Certificate?.ReadChain(this, CertificatePassword),
+        Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
+        CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
         UseTls = Tls,
         Security = CreateSecurity(),
         AccessLog = CreateAccessLog(environment, pool),
@@ -304,8 +305,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
     };
 
     private RpcAccessLog? CreateAccessLog(HandlerEnvironment environment, HandlerPool pool) =>
-        AccessLogTarget.Of(
-            AccessLog, environment, pool.Streams, GetUnresolvedProviderPathFromPSPath, out _accessLog);
+        AccessLogTarget.Of(AccessLog, environment, pool.Streams, ResolveLiteral, out _accessLog);
 
     private RpcHandler[] CreatePing(HandlerEnvironment environment, HandlerPool pool)
     {
@@ -319,7 +319,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         return [(context, request) => pool.HandleAsync(context, request, script)];
     }
 
-    // Before the filters, so that filters do not run for rejected callers.
+    // Authorization comes before the filters, so that filters do not run for rejected callers.
     private RpcAuthorization[] CreateAuthorization() =>
         Authorization is null ? [] : [RpcAuthorization.FromRules(Authorization)];
 

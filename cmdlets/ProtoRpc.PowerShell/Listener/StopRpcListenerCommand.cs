@@ -31,8 +31,7 @@ public sealed class StopRpcListenerCommand : RpcListenerCommand
         }
     }
 
-    // Running calls have their time, and the user's Ctrl+C ends the wait for them:
-    // the listener goes on stopping.
+    // Running calls have time to end. Ctrl+C ends the wait for them, but the listener continues to stop.
     private void Stop(RpcListener listener)
     {
         RunspaceStore store = RunspaceStore.Current;

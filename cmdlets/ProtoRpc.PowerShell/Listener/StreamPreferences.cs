@@ -3,17 +3,17 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell.Listener;
 
-/// <summary>Lets a cmdlet show the records of others without ending, or asking, at one of them.</summary>
-/// <remarks><c>$ErrorActionPreference = 'Stop'</c> is about what a script itself does. What its handlers
-/// wrote is past, and would end the service for one call that went wrong.</remarks>
+/// <summary>Lets a cmdlet write other scripts' records without stopping or asking at one of them.</summary>
+/// <remarks><c>$ErrorActionPreference = 'Stop'</c> is about the script's own commands. The records of
+/// handlers are in the past; stopping at one would end the service because one call failed.</remarks>
 internal static class StreamPreferences
 {
     private const string Runtime =
         "System.Management.Automation.MshCommandRuntime, System.Management.Automation";
 
-    /// <summary>Makes Continue of preferences that would end the cmdlet or ask.</summary>
+    /// <summary>Sets preferences that would stop the cmdlet or ask to Continue.</summary>
     /// <param name="cmdlet">The cmdlet, before it writes.</param>
-    /// <param name="given">Whether also of those that its caller gave as parameters.</param>
+    /// <param name="given">Whether to also change preferences that the caller gave as parameters.</param>
     public static void NeverStop(PSCmdlet cmdlet, bool given)
     {
         if (cmdlet.CommandRuntime.GetType().Name != "MshCommandRuntime")
@@ -30,7 +30,7 @@ internal static class StreamPreferences
         }
         catch (MissingMethodException)
         {
-            // These are not public, and another version of the shell may not have them.
+            // These members are not public, and another version of the shell may not have them.
         }
     }
 

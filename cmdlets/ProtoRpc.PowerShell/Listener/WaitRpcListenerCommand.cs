@@ -25,7 +25,7 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
 
     protected override void Process() => _waiting.AddRange(ResolveListeners());
 
-    // Shows what the handlers write as it comes, until the listeners have stopped.
+    // Shows what handlers write, until the listeners have stopped.
     protected override void End()
     {
         using ServiceNotifier? service =
@@ -53,7 +53,7 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
         }
     }
 
-    // A service that the manager does not hear still serves.
+    // If the service manager cannot be notified, the service still works.
     private void Notify(Action notify)
     {
         try
@@ -70,8 +70,8 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
         }
     }
 
-    // The thread of the script sends the watchdog's signs, and only while all listeners listen: a process
-    // that hangs is restarted.
+    // The script's thread notifies systemd's watchdog, and only while all listeners listen. So systemd
+    // restarts a process that hangs.
     private void Wait(ServiceNotifier? service, CancellationToken end)
     {
         Stopwatch watch = Stopwatch.StartNew();

@@ -11,7 +11,7 @@ namespace ProtoRpc;
 [OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary))]
 public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
 {
-    // A byte array in a variable comes through a pipeline byte by byte.
+    // A pipeline unrolls a byte array into single bytes, which are collected here.
     private readonly MemoryStream _bytes = new();
     private RpcMessageInfo? _type;
 
@@ -80,7 +80,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
     {
         FormatOptions options = new()
         {
-            // What the caller has at hand is no peer's.
+            // No limit: the limit protects against peers, and this data comes from the user.
             MaxElements = int.MaxValue,
             IgnoreUnknownFields = AllowUnknownField,
             NestedRepeated = NestRepeated,

@@ -32,7 +32,7 @@ public sealed class NewRpcMessageCommand : RpcDescribeCommand
                 ]);
     }
 
-    // A bare name is first of all a method of the connection's own service.
+    // A bare name first refers to a method of the connection's own service.
     private RpcMethodInfo GetMethod(RpcSchema schema) => Schema is null
         ? RunspaceStore.Current.Resolve(Connection, "-Schema").Client.GetMethod(Type)
         : schema.GetMethod(Type);

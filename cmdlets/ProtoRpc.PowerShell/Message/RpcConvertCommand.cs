@@ -1,10 +1,11 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that convert messages: what, and by which schema.</summary>
+/// <summary>The base of cmdlets that convert messages. Adds the parameters for the schema.</summary>
 public abstract class RpcConvertCommand : RpcCmdlet
 {
     protected const string ByConnection = "Connection";
@@ -21,13 +22,14 @@ public abstract class RpcConvertCommand : RpcCmdlet
     public RpcConnection? Connection { get; set; }
 
     [Parameter(Mandatory = true, ParameterSetName = BySchema)]
+    [SchemaList]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
     public SwitchParameter AllowUnknownField { get; set; }
 
-    /// <summary>The schema to convert by: the given one, the connection's, else that of the only open
-    /// connection.</summary>
+    /// <summary>The schema for the conversion: the given one, the connection's, otherwise that of the only
+    /// open connection.</summary>
     private protected RpcSchema FindSchema()
     {
         if (Schema is not null)

@@ -4,8 +4,8 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that convert objects to messages, whose type is given or is that of a
-/// reply.</summary>
+/// <summary>The base of cmdlets that convert objects to messages. The type is given, or is that of the reply
+/// that the object was made of.</summary>
 public abstract class RpcConvertObjectCommand : RpcConvertCommand
 {
     private RpcSchema? _schema;
@@ -28,7 +28,7 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
 
     private protected override object? RowObject => MyInvocation.ExpectingInput ? InputObject : null;
 
-    /// <summary>The message of the pipeline object.</summary>
+    /// <summary>Converts the pipeline object to a message.</summary>
     private protected DynamicMessage ReadInput() =>
         ShellMapper.Create(asHashtable: false, AllowUnknownField).ToMessage(FindType(), InputObject);
 
@@ -45,7 +45,7 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
             return known;
         }
 
-        // The object may have been made by another schema than the one that is asked for.
+        // The object may have been made with another schema than the given one.
         string? name = known?.FullName ?? (InputObject as PSObject)?.TypeNames.FirstOrDefault();
         bool hasSchema = Schema is not null || Connection is not null
             || RunspaceStore.Current.Connections.Count == 1;

@@ -10,6 +10,7 @@ public sealed partial class InvokeRpcMethodCommand
     private PSCmdlet? _command;
     private IReadOnlySet<string>? _givenToCommand;
     private CancellationTokenRegistration _stopping;
+    private object? _inputOfCommand;
 
     /// <summary>The method that the command calls, which does not depend on the schema of a connection; null
     /// outside of a command.</summary>
@@ -46,8 +47,10 @@ public sealed partial class InvokeRpcMethodCommand
 
     /// <summary>The process block of the command.</summary>
     /// <param name="message">Makes the message, or for a stream the messages.</param>
-    internal void ProcessCommand(Func<object?> message)
+    /// <param name="input">What it is made of, for errors; null for parameters alone.</param>
+    internal void ProcessCommand(Func<object?> message, object? input)
     {
+        _inputOfCommand = input;
         if (Guard(Method, () => InputObject = message()))
         {
             ProcessRecord();

@@ -26,10 +26,12 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (ParameterSetName == ByEndpoint)
         {
+            // Copied once for all endpoints, and only if a message is not made at once.
+            Lazy<object?> kept = new(() => Snapshot(Request), LazyThreadSafetyMode.None);
             foreach (EndpointTarget target in Targets)
             {
                 Guard(target.Name, () => StartCall(
-                    new CallPlace(target.Name, target.Endpoint, target.Name), () => InvokeAt(target)));
+                    new CallPlace(target.Name, target.Endpoint, target.Name), () => InvokeAt(target, kept)));
             }
 
             return;
@@ -50,6 +52,8 @@ public sealed partial class InvokeRpcMethodCommand
     // connection comes.
     private void FetchSchemas()
     {
+        // A server that could not be reached for one message may be there for the next.
+        _unreached.Clear();
         if (MethodOfCommand is not null)
         {
             return;
@@ -81,7 +85,12 @@ public sealed partial class InvokeRpcMethodCommand
                     _unreached[connection] = e;
                 }
             }
+            catch (OperationCanceledException) when (Cancellation.IsCancellationRequested)
+            {
+                // Thrown below: the loop would wrap it in an AggregateException, which nothing here expects.
+            }
         });
+        Cancellation.ThrowIfCancellationRequested();
     }
 
     private void StartCall(

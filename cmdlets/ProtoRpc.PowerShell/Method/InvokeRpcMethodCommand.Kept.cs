@@ -1,7 +1,9 @@
+using System.Collections;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Client.Kept;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -61,7 +63,7 @@ public sealed partial class InvokeRpcMethodCommand
         CheckParameters(target, Parsed);
         RpcClientOptions options = CreateOptions();
         ClientKey key = ClientKey.Of(endpoint, schema, options);
-        RunspaceStore store = RunspaceStore.Current;
+        RunspaceStore store = Store;
         options.LoggerFactory = store.Log;
         options.Trace = store.Trace;
         CancellationToken cancellation = AsJob ? CancellationToken.None : Cancellation;
@@ -69,23 +71,26 @@ public sealed partial class InvokeRpcMethodCommand
             key, () => RpcClient.Connect(endpoint, schema, options, cancellation));
     }
 
-    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeAt(EndpointTarget target)
+    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeAt(
+        EndpointTarget target, Lazy<object?> kept)
     {
         CheckCommonParts();
         Func<KeptClient> rent = Plan(target);
         RpcCallOptions options = Options(info: null);
-        object? request = Request;
-        RpcSchema? schema = SchemaFor(target);
-        string? service = ServiceFor(target);
-        List<DynamicMessage>? known = null;
-        if (schema is not null)
+        IDictionary? extension = (IDictionary?)Snapshot(Extension);
+        if (SchemaFor(target) is { } schema)
         {
             // Before anything is contacted: all endpoints take the same message.
-            known = RequestsOf(ServiceMethod(schema, service), request);
+            List<DynamicMessage> known = RequestsOf(ServiceMethod(schema, ServiceFor(target)), Request);
+            return cancellation => CallAsync(rent, request: null, known, options, extension, cancellation);
         }
 
-        return cancellation => CallAsync(rent, request, known, options, cancellation);
+        object? request = kept.Value;
+        return cancellation => CallAsync(rent, request, known: null, options, extension, cancellation);
     }
+
+    // The call is made later, and the script may use its hashtable for the next message.
+    private object? Snapshot(object? value) => ObjectSnapshot.Of(value, (PSObjectModel)Mapper.Objects);
 
     private RpcSchema? SchemaFor(EndpointTarget target) => GivenSchema ?? NamedSchema(target);
 
@@ -96,7 +101,7 @@ public sealed partial class InvokeRpcMethodCommand
 
     private async IAsyncEnumerable<object> CallAsync(
         Func<KeptClient> rent, object? request, List<DynamicMessage>? known, RpcCallOptions options,
-        [EnumeratorCancellation] CancellationToken cancellation)
+        IDictionary? extension, [EnumeratorCancellation] CancellationToken cancellation)
     {
         using KeptClient kept = rent();
         RpcClient client = kept.Client;
@@ -120,7 +125,7 @@ public sealed partial class InvokeRpcMethodCommand
             (method, requests) = Prepare(client, request, known);
         }
 
-        RpcCallOptions full = WithExtensions(options, method);
+        RpcCallOptions full = WithExtensions(options, method, extension);
         if (method.IsUnary)
         {
             yield return await client.InvokeAsync(method, requests[0], full, cancellation)

@@ -28,7 +28,10 @@ public sealed partial class InvokeRpcMethodCommand
         {
             RpcMethodInfo method = MethodOfCommand ?? FindMethod(connection);
             _methods[connection] = found = (client.Schema, method);
-            WriteVerbose($"Calling {found.Method.FullName} on {connection.Endpoint}");
+            if (IsVerbose)
+            {
+                WriteVerbose($"Calling {found.Method.FullName} on {connection.Endpoint}");
+            }
         }
 
         return found.Method;

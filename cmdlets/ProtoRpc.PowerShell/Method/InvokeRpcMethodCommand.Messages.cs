@@ -25,7 +25,7 @@ public sealed partial class InvokeRpcMethodCommand
     public string? MessageFormat { get; set; }
 
     private FileInfo MessageFile => Message is null && (InputObject is null || !IsFed)
-        ? _messageFile ??= new FileInfo(ResolveFile(MessagePath!))
+        ? _messageFile ??= new FileInfo(ResolveLiteral(MessagePath!))
         : throw new RpcException(
             RpcStatusCode.InvalidArgument,
             "-MessagePath cannot be used with -Message or with messages from the pipeline. Give one of them.")

@@ -1,3 +1,4 @@
+using System.Collections;
 using ProtoRpc.PowerShell.Method;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Headers;
@@ -74,18 +75,20 @@ public sealed partial class InvokeRpcMethodCommand
         {
             Timeout = Deadline,
             Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
-            Extensions = method is null ? null : ExtensionsFor(method),
+            Extensions = method is null ? null : ExtensionsFor(method, Extension),
             Response = info,
             Progress = progress,
             WaitForReady = WaitForReady,
         };
 
-    private RpcCallOptions WithExtensions(RpcCallOptions options, RpcMethodInfo method) =>
-        Extension is null ? options : options with { Extensions = ExtensionsFor(method) };
+    private static RpcCallOptions WithExtensions(
+        RpcCallOptions options, RpcMethodInfo method, IDictionary? extension) =>
+        extension is null ? options : options with { Extensions = ExtensionsFor(method, extension) };
 
-    private DynamicMessage? ExtensionsFor(RpcMethodInfo method) => Extension is null
-        ? null
-        : HeaderExtensionMap.ToMessage(method.Service.Schema, RpcRequestHeader.Descriptor, Extension);
+    private static DynamicMessage? ExtensionsFor(RpcMethodInfo method, IDictionary? extension) =>
+        extension is null
+            ? null
+            : HeaderExtensionMap.ToMessage(method.Service.Schema, RpcRequestHeader.Descriptor, extension);
 
     private void SetVariables(RpcResponseInfo? info)
     {

@@ -2,7 +2,7 @@ using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Method;
-using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
@@ -53,6 +53,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     [Parameter(ParameterSetName = ByInput)]
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByBytes)]
     [ValidateNotNull]
+    [OneConnection]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
     public RpcConnection[]? Connection { get; set; }
 
@@ -120,7 +121,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     private bool IsFed => ParameterSetName != ByBytes && Caller.MyInvocation.ExpectingInput
         && (_connectionIsGiven || Connection is null);
 
-    private protected override object? RowObject => IsFed ? Request : null;
+    private protected override object? RowObject => IsFed ? _inputOfCommand ?? Request : null;
 
     // The connection that comes from the pipeline is bound to both, as long as the parameter set is open.
     private object? Request => MessagePath is not null
@@ -304,7 +305,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
 
     private RpcConnection Resolve(RpcConnection? given) => ParameterSetName == ByEndpoint
         ? KeepConnection()
-        : RunspaceStore.Current.Resolve(
+        : Store.Resolve(
             given, _command is null ? "-Endpoint or -Connection" : "-Connection");
 
     // Nothing can be written when the pipeline has ended, and then there is nothing to take away.

@@ -39,7 +39,7 @@ public sealed class AssertRpcMockCallCommand : RpcCmdlet
         }
         catch (RpcException e)
         {
-            // A wrong name must not pass for a call that was not made.
+            // Terminating, so that a wrong method name does not pass as a call that was not made.
             Fail(e);
             return;
         }

@@ -4,26 +4,26 @@ using System.Text;
 
 namespace ProtoRpc.PowerShell.Mock;
 
-/// <summary>Says what calls a test expected, and which ones came.</summary>
+/// <summary>Describes the calls that a test expected, and the calls that the mock received.</summary>
 /// <param name="method">The method.</param>
-/// <param name="times">How often it was to be called.</param>
-/// <param name="isExact">Whether not more often either.</param>
-/// <param name="where">Which calls count; null for all.</param>
+/// <param name="times">The expected number of calls.</param>
+/// <param name="isExact">Whether more calls are also a mismatch.</param>
+/// <param name="where">Selects the calls that count; null for all.</param>
 internal sealed class CallMismatch(RpcMethodInfo method, int times, bool isExact, ScriptBlock? where)
 {
     private const int MaxCalls = 20;
     private const int MaxText = 300;
 
-    /// <summary>Calls of other methods.</summary>
+    /// <summary>The calls of other methods.</summary>
     public required IReadOnlyList<RpcRecordedCall> Others { get; init; }
 
-    /// <summary>Calls that the mock forgot.</summary>
+    /// <summary>The number of calls that the mock dropped.</summary>
     public required long Dropped { get; init; }
 
-    /// <summary>The text, of several lines.</summary>
+    /// <summary>The description, in several lines.</summary>
     /// <param name="calls">The calls of the method.</param>
-    /// <param name="matches">Which of them count.</param>
-    /// <param name="conditions">What the block compares.</param>
+    /// <param name="matches">Whether each of them counts.</param>
+    /// <param name="conditions">The comparisons in the block.</param>
     public string Describe(
         RpcMockCall[] calls, bool[] matches, IReadOnlyList<WhereCondition> conditions)
     {

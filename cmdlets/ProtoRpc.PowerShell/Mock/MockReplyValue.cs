@@ -6,13 +6,12 @@ using ErrorDetails = ProtoRpc.PowerShell.Handlers.ErrorDetails;
 
 namespace ProtoRpc.PowerShell.Mock;
 
-/// <summary>Turns what a script gives as the reply of a mocked method into what <see cref="RpcMock"/>
-/// takes.</summary>
-/// <param name="handlers">Makes handlers of script blocks and connections.</param>
+/// <summary>Converts a script's value for a mocked method to replies of <see cref="RpcMock"/>.</summary>
+/// <param name="handlers">Converts script blocks and connections to handlers.</param>
 internal sealed class MockReplyValue(HandlerValue handlers)
 {
     /// <summary>The replies, one for each call.</summary>
-    /// <exception cref="RpcException">InvalidArgument: a value that answers no call, and why.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the value cannot answer a call, and why.</exception>
     public IReadOnlyList<object> ToReplies(RpcMethodInfo method, object? value)
     {
         if (ListOf(value) is not { } list)
@@ -20,7 +19,8 @@ internal sealed class MockReplyValue(HandlerValue handlers)
             return [ToReply(method, value)];
         }
 
-        // For a stream of replies, a list is one call's messages, unless it is a list of calls.
+        // For a server-streaming method, a list contains the messages of one call, unless it is a list of
+        // calls.
         if (!method.IsServerStreaming || list.Any(item => ListOf(item) is not null || Runs(item)))
         {
             return [.. list.Select(item => ListOf(item) is { } stream
@@ -34,7 +34,7 @@ internal sealed class MockReplyValue(HandlerValue handlers)
     private object ToReply(RpcMethodInfo method, object? value) =>
         Runs(value) ? handlers.ToHandler(method, value) : OfStream(method, ToMessage(method, value));
 
-    // One message is a stream of one.
+    // A single message is a stream of one.
     private static object OfStream(RpcMethodInfo method, object message) =>
         method.IsServerStreaming && message is not Exception ? new List<object> { message } : message;
 
@@ -59,7 +59,7 @@ internal sealed class MockReplyValue(HandlerValue handlers)
         _ => value!,
     };
 
-    // Now, in the caller's session, and not when the first call comes.
+    // Converted now, in the caller's session, so that errors are reported before the first call.
     private static Exception ToFailure(RpcMethodInfo method, Exception failure)
     {
         if (failure is not RpcException rpc)

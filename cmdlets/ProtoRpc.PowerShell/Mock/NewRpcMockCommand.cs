@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -9,6 +10,7 @@ namespace ProtoRpc;
 public sealed class NewRpcMockCommand : RpcMockSetupCommand
 {
     [Parameter(Mandatory = true, Position = 0)]
+    [SchemaList]
     public RpcSchemaSource Schema { get; set; } = null!;
 
     [Parameter]
@@ -30,7 +32,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         }
         catch (RpcException e)
         {
-            // There is nothing to go on with.
+            // A terminating error, because the test cannot continue without a mock.
             Fail(e);
         }
     }
@@ -55,15 +57,15 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         RpcMock mock = RpcMock.Create(
             schema, Service.Length > 0 ? Service : null, http.AddTo(options, parsed, environment));
         mock.Server.Completion.ContinueWith(_ => http.Dispose(), TaskScheduler.Default);
-        SetUp(mock, environment, pool);
+        IReadOnlyList<string> methods = SetUp(mock, environment, pool);
         Array.ForEach(endpoints, endpoint => mock.AddEndpoint(endpoint));
         if (ShouldProcess(string.Join(", ", endpoints), "Start a mock"))
         {
-            Start(schema, mock, pool);
+            Start(schema, mock, pool, methods);
         }
     }
 
-    private void Start(RpcSchema schema, RpcMock mock, HandlerPool pool)
+    private void Start(RpcSchema schema, RpcMock mock, HandlerPool pool, IReadOnlyList<string> methods)
     {
         try
         {
@@ -83,6 +85,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
 
         RunspaceStore store = RunspaceStore.Current;
         RpcMockListener listener = new(store.NextId(), schema, mock, pool);
+        listener.Use(pool, methods);
         store.Add(listener);
         WriteObject(listener);
     }

@@ -7,7 +7,7 @@ using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that say what a mock answers.</summary>
+/// <summary>The base of cmdlets that set the replies of a mock.</summary>
 public abstract class RpcMockSetupCommand : RpcHandlersCommand
 {
     [Parameter]
@@ -26,9 +26,11 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
     [Deadline(AllowZero = true)]
     public TimeSpan? Latency { get; set; }
 
-    /// <summary>Gives the mock what was said. Nothing changes when something of it cannot be used.</summary>
-    /// <exception cref="RpcException">A method that there is not, or a reply that does not fit.</exception>
-    private protected void SetUp(RpcMock mock, HandlerEnvironment environment, HandlerPool pool)
+    /// <summary>Sets the given replies. If any of them is invalid, nothing changes.</summary>
+    /// <returns>The full names of the methods.</returns>
+    /// <exception cref="RpcException">A method does not exist, or a reply does not fit its type.</exception>
+    private protected IReadOnlyList<string> SetUp(
+        RpcMock mock, HandlerEnvironment environment, HandlerPool pool)
     {
         if (Latency == Timeout.InfiniteTimeSpan || Latency?.TotalMilliseconds > int.MaxValue)
         {
@@ -56,10 +58,11 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
 
         if (Replay is not null)
         {
-            mock.Replay(ResolveFile(Replay));
+            mock.Replay(ResolveLiteral(Replay));
         }
 
         mock.Reply(replies, ShellMapper.Create(asHashtable: false));
         mock.Latency = Latency ?? mock.Latency;
+        return [.. replies.Select(reply => reply.Method)];
     }
 }

@@ -27,15 +27,15 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
         RequireImpersonation();
         HandlerEnvironment environment = CreateEnvironment();
         HandlerPool pool = new(environment, Mock.Streams, ThrottleLimit, Limits);
-        SetUp(Mock.Mock, environment, pool);
+        IReadOnlyList<string> methods = SetUp(Mock.Mock, environment, pool);
         if (Reset)
         {
             Mock.Reset();
         }
 
-        // The scripts of earlier replies have workers of their own, for they may still run.
+        // The scripts of earlier replies have their own workers, because they may still be running.
         StartWorkers(pool);
-        Mock.Completion.ContinueWith(_ => pool.Dispose(), TaskScheduler.Default);
+        Mock.Use(pool, methods);
         if (PassThru)
         {
             WriteObject(Mock);

@@ -6,12 +6,11 @@ using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc.PowerShell.Mock;
 
-/// <summary>Finds the comparisons of a block that says which calls count, so that a failure can show what
-/// each of them received.</summary>
+/// <summary>Finds the comparisons in a block that selects calls, so that a failure can show the values that
+/// each call received.</summary>
 internal static class WhereConditions
 {
-    /// <summary>The comparisons of members of <c>$_</c>; none for a block that is written
-    /// otherwise.</summary>
+    /// <summary>The comparisons of members of <c>$_</c>; empty if the block has another form.</summary>
     /// <param name="where">The block; null for none.</param>
     /// <param name="shell">Makes blocks that see the variables of the test.</param>
     public static IReadOnlyList<WhereCondition> Of(ScriptBlock? where, CommandInvocationIntrinsics shell)
@@ -21,7 +20,7 @@ internal static class WhereConditions
             return [];
         }
 
-        // Both sides run once more, so there is nothing in them but values.
+        // Both sides are evaluated again, so only side-effect-free expressions are accepted.
         return
         [
             .. where.Ast.FindAll(ast => ast is BinaryExpressionAst, searchNestedScriptBlocks: false)
@@ -37,7 +36,7 @@ internal static class WhereConditions
         ];
     }
 
-    // $_.Request.query, also with an index within.
+    // Accepts $_.Request.query, optionally with an index inside.
     private static string? MemberOf(ExpressionAst expression) => expression switch
     {
         InvokeMemberExpressionAst => null,
@@ -64,12 +63,12 @@ internal static class WhereConditions
 
 /// <summary>A comparison of a member of a call.</summary>
 /// <param name="Member">The member's path.</param>
-/// <param name="Text">The comparison as it is written.</param>
-/// <param name="Left">Gives the member's value.</param>
-/// <param name="Whole">Whether the comparison holds.</param>
+/// <param name="Text">The source text of the comparison.</param>
+/// <param name="Left">Returns the member's value.</param>
+/// <param name="Whole">Returns whether the comparison holds.</param>
 internal sealed record WhereCondition(string Member, string Text, ScriptBlock Left, ScriptBlock Whole)
 {
-    /// <summary>What differs in a call; null where the comparison holds.</summary>
+    /// <summary>The difference in a call; null if the comparison holds.</summary>
     public WhereDifference? Compare(RpcMockCall call)
     {
         try
@@ -88,7 +87,7 @@ internal sealed record WhereCondition(string Member, string Text, ScriptBlock Le
         }
     }
 
-    // A new list for each run, which takes $_ out of it.
+    // A new list for each run, because InvokeWithContext removes $_ from the list.
     private static List<PSVariable> Variables(RpcMockCall call) => [new("_", PSObject.AsPSObject(call))];
 
     private static string TextOf(object? value) => HandlerValue.Bare(value) switch
@@ -105,5 +104,5 @@ internal sealed record WhereCondition(string Member, string Text, ScriptBlock Le
 
 /// <summary>A comparison that does not hold.</summary>
 /// <param name="Expected">The comparison.</param>
-/// <param name="Received">What it was about.</param>
+/// <param name="Received">The actual value.</param>
 internal sealed record WhereDifference(string Expected, string Received);

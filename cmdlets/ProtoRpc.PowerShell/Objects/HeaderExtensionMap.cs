@@ -6,12 +6,12 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Extensions of headers and exceptions of the native protocol as the shell sees them: a dictionary
-/// whose keys are their names, <c>[package.name]</c>, without the protocol's own fields.</summary>
+/// <summary>Converts extensions of the native protocol's headers and exceptions to a dictionary for the
+/// shell. Its keys are the names of the extensions, <c>[package.name]</c>; the protocol's own fields are left
+/// out.</summary>
 internal static class HeaderExtensionMap
 {
-    /// <summary>A dictionary that a script may change, which changes nothing but it; empty for
-    /// null.</summary>
+    /// <summary>A copy as a dictionary; empty for null. Changing it does not change the header.</summary>
     public static IDictionary ToDictionary(DynamicMessage? header)
     {
         OrderedDictionary extensions = [];
@@ -35,9 +35,9 @@ internal static class HeaderExtensionMap
     public static IEnumerable<RpcFieldInfo> OfRequests(RpcSchema schema) =>
         HeaderExtensions.DeclaredIn(schema, RpcRequestHeader.Descriptor);
 
-    /// <summary>The message for a dictionary or an object.</summary>
-    /// <exception cref="RpcException">InvalidArgument for a key that is no extension, or a value that does
-    /// not fit.</exception>
+    /// <summary>Converts a dictionary or an object to a message.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a key is not an extension, or a value does not fit its
+    /// type.</exception>
     public static DynamicMessage ToMessage(RpcSchema? schema, MessageDescriptor header, object values) =>
         ShellMapper.Create(asHashtable: true).ToMessage(HeaderExtensions.TypeIn(schema, header), values);
 }

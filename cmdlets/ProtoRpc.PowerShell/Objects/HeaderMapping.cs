@@ -8,14 +8,14 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Headers as hashtables: text, bytes under names that end in -bin, secure strings and credentials
-/// under names that carry secrets, arrays where a name has several values.</summary>
+/// <summary>Converts headers from hashtables: text, bytes for names that end in -bin, secure strings and
+/// credentials for names that carry secrets, and arrays for several values.</summary>
 internal static class HeaderMapping
 {
     private static readonly string[] SecretParts =
         ["auth", "token", "secret", "password", "credential", "cookie", "key", "session"];
 
-    /// <exception cref="RpcException">InvalidArgument: a name or value that cannot be sent.</exception>
+    /// <exception cref="RpcException">InvalidArgument: a name or value cannot be sent.</exception>
     public static RpcMetadata ToMetadata(IDictionary? headers)
     {
         RpcMetadata metadata = new();
@@ -38,8 +38,9 @@ internal static class HeaderMapping
         return metadata;
     }
 
-    /// <summary>Refuses to send a secure string or a credential where others can read along.</summary>
-    /// <exception cref="RpcException">InvalidArgument.</exception>
+    /// <summary>Rejects a secure string or a credential if others could read it on the network.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the endpoint is not encrypted and not on this
+    /// machine.</exception>
     public static void CheckSecrets(IDictionary? headers, RpcEndpoint endpoint)
     {
         if (headers is null || ClientAuthorization.IsPrivate(endpoint))
@@ -103,7 +104,7 @@ internal static class HeaderMapping
     private static bool IsSecret(string name) =>
         SecretParts.Any(part => name.Contains(part, StringComparison.OrdinalIgnoreCase));
 
-    // RFC 7617: the user's name ends at the first colon.
+    // RFC 7617: the user name ends at the first colon.
     private static string PairOf(PSCredential user) => user.UserName.Contains(':')
         ? throw new RpcException(
             RpcStatusCode.InvalidArgument,
@@ -113,7 +114,7 @@ internal static class HeaderMapping
         }
         : $"{user.UserName}:{user.GetNetworkCredential().Password}";
 
-    // As text it would be the name of its type, and in the logs of a server a secret that is none.
+    // Converting it to text would send the name of its type, which servers may log as if it were a secret.
     private static RpcException NotSendable(string name, string type) => new(
         RpcStatusCode.InvalidArgument,
         $"The header '{name}' cannot be sent: its value is a {type}. Use a SecureString only for "

@@ -3,16 +3,15 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>A note property with a message, a list, a map or bytes. It is like any other, but a value that
-/// was deferred is made when somebody looks at it, and a collection has the text of
-/// <see cref="ObjectTypeNames.Collection"/>.</summary>
+/// <summary>A note property with a message, a list, a map or bytes. A deferred value is converted when it is
+/// first read. The text of a collection is that of <see cref="ObjectTypeNames.Collection"/>.</summary>
 /// <param name="name">The name.</param>
-/// <param name="nested">The value, or what it is made of.</param>
+/// <param name="nested">The value, or a deferred value.</param>
 internal sealed class NestedProperty(string name, object? nested) : PSNoteProperty(name, null)
 {
     private volatile object? _value = nested;
 
-    /// <summary>The value as it is: one that was not looked at yet is not made.</summary>
+    /// <summary>The value without converting it: it may still be deferred.</summary>
     public object? Unmade => _value;
 
     /// <inheritdoc/>
@@ -26,15 +25,15 @@ internal sealed class NestedProperty(string name, object? nested) : PSNoteProper
     /// <inheritdoc/>
     public override string TypeNameOfValue => Plain().TypeNameOfValue;
 
-    /// <summary>A copy that has the same value; the shell makes one of each property
-    /// that an object gets.</summary>
+    /// <summary>A copy with the same value. The shell copies each property that it adds to an
+    /// object.</summary>
     public override PSMemberInfo Copy() => new NestedProperty(Name, _value);
 
-    /// <summary>What Get-Member shows.</summary>
+    /// <summary>The text that Get-Member shows.</summary>
     public override string ToString() => Plain().ToString();
 
     private object? Made => _value is DeferredValue deferred ? deferred.Make() : _value;
 
-    // The shell's own property describes its field, and not what this class makes of it.
+    // The base class would describe its own field, not the value of this class.
     private PSNoteProperty Plain() => new(Name, Made);
 }

@@ -3,8 +3,8 @@ using System.Collections.Specialized;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Objects that the shell shows with an error:
-/// texts of the peer without control characters.</summary>
+/// <summary>Makes objects that the shell shows with an error. Control characters in the peer's texts are
+/// replaced by their numbers.</summary>
 internal sealed class NeutralObjectModel : PSObjectModel
 {
     public static new NeutralObjectModel Instance { get; } = new();

@@ -5,21 +5,22 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Gives the shell's objects the names of their message types.</summary>
-/// <remarks>What <see cref="PSObject.TypeNames"/> gives out may be changed, so the shell copies it for
-/// the object, into a table of weak references that every garbage collection walks and that never shrinks:
-/// a stream of a million objects gets slower and slower. Objects of .NET classes share names
-/// that cannot be changed, and so do these. They also tell of which type an object is, at no cost for the
-/// object.</remarks>
+/// <summary>Sets the type names of the shell's objects to the names of their message types.</summary>
+/// <remarks><see cref="PSObject.TypeNames"/> returns a list that may be changed, so the shell copies it for
+/// each object into a table of weak references. Every garbage collection walks this table, and it never
+/// shrinks: a stream of a million objects gets slower and slower. Objects of .NET classes share names that
+/// cannot be changed, and so do these objects. The shared names also identify an object's message type, at no
+/// cost per object.</remarks>
 internal static class ObjectTypeNames
 {
     private const string Names =
         "System.Management.Automation.Runspaces.ConsolidatedString, System.Management.Automation";
 
-    /// <summary>The second name of all messages: the one that views are for.</summary>
+    /// <summary>The second type name of all messages, which the views select.</summary>
     public const string Common = "ProtoRpc.Message";
 
-    /// <summary>The last name of lists, maps and bytes in messages: the one that their text is for.</summary>
+    /// <summary>The last type name of lists, maps and bytes in messages; its type data defines their
+    /// text.</summary>
     public const string Collection = "ProtoRpc.Collection";
 
     private static readonly string[] Bases = [.. new PSObject().TypeNames];
@@ -33,7 +34,7 @@ internal static class ObjectTypeNames
     /// <summary>Makes the name of a message type the first of an object's type names.</summary>
     /// <param name="value">The object.</param>
     /// <param name="type">The type.</param>
-    /// <param name="isRow">Whether it is one of several, which <see cref="IsRow"/> tells of it.</param>
+    /// <param name="isRow">Whether the object is one of several; <see cref="IsRow"/> returns this.</param>
     public static void Set(PSObject value, RpcMessageInfo type, bool isRow)
     {
         if (CanShare)
@@ -52,9 +53,9 @@ internal static class ObjectTypeNames
         }
     }
 
-    /// <summary>A list, a map or bytes, with the text that type data gives to <see cref="Collection"/>: that
-    /// of cells of Export-Csv. To scripts it is the same list, map or bytes.</summary>
-    /// <returns>Anything else as it is.</returns>
+    /// <summary>Gives a list, a map or bytes the text of <see cref="Collection"/>, which Export-Csv writes to
+    /// its cells. Scripts see the same list, map or bytes.</summary>
+    /// <returns>The value with this text; other values unchanged.</returns>
     public static object? OfCollection(object? value)
     {
         if (!CanShare || value is not (IList or IDictionary))
@@ -71,8 +72,8 @@ internal static class ObjectTypeNames
         return wrapped;
     }
 
-    /// <summary>The message type of an object that was made of a message,
-    /// unless its names were changed.</summary>
+    /// <summary>Finds the message type of an object that was made of a message, unless its type names were
+    /// changed.</summary>
     public static bool TryGetType(PSObject value, [NotNullWhen(true)] out RpcMessageInfo? type)
     {
         type = null;
@@ -100,7 +101,7 @@ internal static class ObjectTypeNames
         return NewNames([.. names, Collection], interned: true);
     }
 
-    // The same names, in an object of their own.
+    // The same names in a separate list, which identifies rows.
     private static object RowNamesOf(RpcMessageInfo type)
     {
         object names = NamesOf(type);
@@ -108,7 +109,7 @@ internal static class ObjectTypeNames
         return names;
     }
 
-    // These are not public, and another version of the shell may not have them.
+    // The members are not public, and another version of the shell may not have them.
     private static bool TryShare()
     {
         try

@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
@@ -6,17 +7,18 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>The shell's objects: dictionaries and anything with properties in, custom objects out.</summary>
+/// <summary>Reads dictionaries and objects with properties, and creates custom objects of the
+/// shell.</summary>
 internal class PSObjectModel : IObjectModel
 {
-    // Only objects of messages that have unknown fields: the others have nothing to be remembered.
+    // Only for objects of messages with unknown fields: their source is needed to send these fields again.
     private readonly ConditionalWeakTable<object, DynamicMessage> _sources = [];
 
     public static PSObjectModel Instance { get; } = new();
 
     bool IObjectModel.Defers => MakesShellObjects;
 
-    /// <summary>Whether it makes custom objects, whose properties can be made later.</summary>
+    /// <summary>Whether the model creates custom objects, whose properties can be converted later.</summary>
     protected virtual bool MakesShellObjects => true;
 
     IDictionary? IObjectModel.DictionaryOf(object value) => value as IDictionary;
@@ -32,7 +34,8 @@ internal class PSObjectModel : IObjectModel
         members = Unwrap(value) switch
         {
             IDictionary dictionary => Entries(dictionary),
-            // An object that a shell wrapped has the properties that the shell added as well.
+            PropertyRow row => row.Members,
+            // A wrapped object has the properties that the shell added as well.
             PSObject custom => Properties(custom),
             null or string or byte[] or IEnumerable or IConvertible => null,
             ValueType and not IFormattable => Properties(PSObject.AsPSObject(value)),
@@ -58,7 +61,7 @@ internal class PSObjectModel : IObjectModel
     {
         if (ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal))
         {
-            // Two of its names differ in nothing but case, which no object of the shell can have.
+            // Two field names differ only in case, which a custom object cannot have.
             return PlainObjectModel.Instance.CreateObject(
                 source, fields, Array.ConvertAll([.. values], Made));
         }
@@ -77,13 +80,22 @@ internal class PSObjectModel : IObjectModel
         Build(source, names, values, isRow: false);
 
     public DynamicMessage? TryGetSource(object value) =>
-        value is PSObject && _sources.TryGetValue(value, out DynamicMessage? source)
+        value is PSObject or OrderedDictionary && _sources.TryGetValue(value, out DynamicMessage? source)
             ? source
             : PlainObjectModel.Instance.TryGetSource(value);
 
-    // Such an object's members are its own. Those of one without a capacity go to a table of weak references,
-    // and cost more than all the rest of a reply. The constructor is public, but newer
-    // than the reference assembly.
+    /// <summary>Gives the copy of an object the object's source, if it has one.</summary>
+    public void CopySource(object original, object copy)
+    {
+        if (TryGetSource(original) is { } source)
+        {
+            _sources.AddOrUpdate(copy, source);
+        }
+    }
+
+    // The capacity reserves room for the members in the object itself. Without it, the shell keeps them in a
+    // table of weak references, which costs more than the rest of a reply. The constructor is public, but
+    // newer than the reference assembly.
     [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
     internal static extern PSObject NewObject(int instanceMemberCapacity);
 
@@ -121,7 +133,7 @@ internal class PSObjectModel : IObjectModel
         {
             if (property.IsInstance && property.GetType() == typeof(PSNoteProperty))
             {
-                // A column of a row, mostly, which can always be read.
+                // Mostly a column of a row from a data source, which can always be read.
                 yield return new(property.Name, property.Value);
             }
             else if (IsMember(property) && TryGetValue(property, out object? propertyValue))
@@ -131,18 +143,20 @@ internal class PSObjectModel : IObjectModel
         }
     }
 
-    /// <summary>Whether a property is one of the message: not what says where it comes from.</summary>
+    /// <summary>Whether a property is part of the message; the tag with the endpoint is not.</summary>
     protected virtual bool IsMember(PSPropertyInfo property) =>
         property is not EndpointTag && !IsOfTypeData(property);
 
-    // What Update-TypeData adds to a type is how the shell shows its objects. What Add-Member adds to one
-    // object is its own.
+    // Update-TypeData adds members to a type to change how the shell shows it. Add-Member adds members to one
+    // object, which belong to the object.
     protected static bool IsOfTypeData(PSPropertyInfo property) => !property.IsInstance
         && property.MemberType is PSMemberTypes.AliasProperty or PSMemberTypes.ScriptProperty
             or PSMemberTypes.CodeProperty or PSMemberTypes.NoteProperty;
 
-    // An alias of a member that is not there throws when it is asked whether it can be read.
-    protected virtual bool TryGetValue(PSPropertyInfo property, out object? value)
+    /// <summary>The value of a property; false for one that can only be set.</summary>
+    /// <exception cref="RpcException">InvalidArgument: it cannot be read.</exception>
+    // For an alias of a missing member, even IsGettable throws.
+    protected internal virtual bool TryGetValue(PSPropertyInfo property, out object? value)
     {
         try
         {

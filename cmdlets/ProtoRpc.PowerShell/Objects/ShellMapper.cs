@@ -1,12 +1,14 @@
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Makes mappers between messages and the objects of the shell.</summary>
+/// <summary>Creates mappers between messages and objects of the shell.</summary>
 internal static class ShellMapper
 {
-    /// <param name="asHashtable">Whether messages become ordered hashtables, and not objects.</param>
-    /// <param name="allowUnknownFields">Whether keys that no field has are left out.</param>
-    /// <param name="makesRows">Whether messages are shown as the rows of a table: there are several.</param>
-    /// <param name="isGivenUp">Asked while it works whether the result is still wanted.</param>
+    /// <param name="asHashtable">Whether to convert messages to ordered hashtables instead of
+    /// objects.</param>
+    /// <param name="allowUnknownFields">Whether to ignore keys that are not fields.</param>
+    /// <param name="makesRows">Whether messages are shown as rows of a table, because there are
+    /// several.</param>
+    /// <param name="isGivenUp">Polled during the conversion: whether to stop it.</param>
     public static MessageMapper Create(
         bool asHashtable, bool allowUnknownFields = false, bool makesRows = false,
         Func<bool>? isGivenUp = null) =>
@@ -18,7 +20,7 @@ internal static class ShellMapper
         };
 }
 
-/// <summary>Reads the shell's objects, and makes ordered hashtables (<c>-AsHashtable</c>).</summary>
+/// <summary>Reads objects of the shell, and creates ordered hashtables (<c>-AsHashtable</c>).</summary>
 internal sealed class OrderedHashtableModel : PSObjectModel
 {
     public static new OrderedHashtableModel Instance { get; } = new();

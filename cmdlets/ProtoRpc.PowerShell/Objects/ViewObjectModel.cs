@@ -2,24 +2,24 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Reads objects to show them: nothing is made of what was deferred, and a property that fails is
-/// absent.</summary>
+/// <summary>Reads objects to show them. Deferred values are not converted, and a property that throws is left
+/// out.</summary>
 internal sealed class ViewObjectModel : PSObjectModel
 {
     private readonly bool _showsEndpoint;
 
     private ViewObjectModel(bool showsEndpoint) => _showsEndpoint = showsEndpoint;
 
-    /// <summary>With the endpoint that a reply of several is from.</summary>
+    /// <summary>Includes the endpoint of a reply, if there are several.</summary>
     public static new ViewObjectModel Instance { get; } = new(showsEndpoint: true);
 
-    /// <summary>The message alone.</summary>
+    /// <summary>Reads only the message.</summary>
     public static ViewObjectModel OfMessage { get; } = new(showsEndpoint: false);
 
     protected override bool IsMember(PSPropertyInfo property) =>
         property is EndpointTag ? _showsEndpoint : !IsOfTypeData(property);
 
-    protected override bool TryGetValue(PSPropertyInfo property, out object? value)
+    protected internal override bool TryGetValue(PSPropertyInfo property, out object? value)
     {
         if (property is NestedProperty deferred)
         {

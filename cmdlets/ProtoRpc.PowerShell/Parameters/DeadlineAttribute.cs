@@ -3,11 +3,11 @@ using System.Management.Automation;
 
 namespace ProtoRpc;
 
-/// <summary>Lets a parameter of type TimeSpan be written as a number of seconds.</summary>
+/// <summary>Accepts a number of seconds for a parameter of type TimeSpan.</summary>
 [AttributeUsage(AttributeTargets.Property)]
 public sealed class DeadlineAttribute : ArgumentTransformationAttribute
 {
-    /// <summary>Whether no time at all is a time too.</summary>
+    /// <summary>Whether zero is allowed.</summary>
     public bool AllowZero { get; set; }
 
     public override object Transform(EngineIntrinsics engineIntrinsics, object inputData)
@@ -16,7 +16,8 @@ public sealed class DeadlineAttribute : ArgumentTransformationAttribute
         TimeSpan time = value switch
         {
             TimeSpan given => given,
-            string text when double.TryParse(text, CultureInfo.InvariantCulture, out double seconds) =>
+            string text when double.TryParse(
+                text, NumberStyles.Float, CultureInfo.InvariantCulture, out double seconds) =>
                 Seconds(seconds),
             string text when TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan parsed) =>
                 parsed,

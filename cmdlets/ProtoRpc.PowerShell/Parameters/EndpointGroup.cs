@@ -1,23 +1,23 @@
 namespace ProtoRpc.PowerShell.Parameters;
 
-/// <summary>Endpoints, or uses of them, that a parameter may be meant for.</summary>
-/// <param name="Name">As errors call them.</param>
-/// <param name="Includes">Whether an endpoint is one.</param>
+/// <summary>A group of endpoints, or of uses of endpoints, that a parameter applies to.</summary>
+/// <param name="Name">The name in error messages.</param>
+/// <param name="Includes">Whether an endpoint belongs to the group.</param>
 internal sealed record EndpointGroup(string Name, Func<EndpointUse, bool> Includes)
 {
-    /// <summary>Endpoints that speak TLS because the user asked for it.</summary>
+    /// <summary>Endpoints that use TLS because the user requested it.</summary>
     public static readonly EndpointGroup TlsThatIsAskedFor = new(
         $"{EndpointKinds.SchemesWith(EndpointFeatures.OptionalTls, "and")} with -Tls",
         use => use.Tls && use.Endpoint.Has(EndpointFeatures.OptionalTls));
 
-    /// <summary>The kinds of endpoints that have any of some features: a group for each protocol that has
-    /// them as a whole, and one for each other kind.</summary>
+    /// <summary>The kinds of endpoints that have any of some features. A protocol whose endpoints all have
+    /// them is one group; each other kind is its own group.</summary>
     public static EndpointGroup[] With(EndpointFeatures any) =>
     [
         .. EndpointKinds.All.GroupBy(kind => kind.Protocol).SelectMany(kinds => Split(kinds, any)),
     ];
 
-    /// <summary>The same where messages go, and not bytes to an interface.</summary>
+    /// <summary>Like <see cref="With"/>, but only for calls with messages, not for raw calls.</summary>
     /// <param name="any">The features; None for every kind.</param>
     public static EndpointGroup[] OfMessages(EndpointFeatures any) =>
     [

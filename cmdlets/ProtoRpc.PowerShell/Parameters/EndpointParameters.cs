@@ -4,8 +4,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.PowerShell.Parameters;
 
-/// <summary>Which parameters apply to which endpoints. The others are errors, because a user who
-/// gives one relies on it.</summary>
+/// <summary>Defines which parameters apply to which endpoints. Other parameters are errors, because the user
+/// relies on them.</summary>
 internal static class EndpointParameters
 {
     private static readonly EndpointGroup[] Messages = EndpointGroup.OfMessages(EndpointFeatures.None);
@@ -23,7 +23,7 @@ internal static class EndpointParameters
         ["CACertificate"] = WithTls,
         ["ClientCertificate"] = WithTls,
         ["SkipCertificateCheck"] = WithTls,
-        // Without TLS it is still what a gRPC server is called by.
+        // Also without TLS: gRPC requests carry the name of the server.
         ["ServerName"] =
         [
             EndpointGroup.TlsThatIsAskedFor,
@@ -60,11 +60,10 @@ internal static class EndpointParameters
     private static readonly string[] OfAuthentication =
         ["Mechanism", "ProtectionLevel", "ServicePrincipalName"];
 
-    /// <summary>Checks the parameters that were given.</summary>
-    /// <param name="given">Their names.</param>
-    /// <param name="uses">The endpoints that they are for;
-    /// each parameter must apply to one of them.</param>
-    /// <exception cref="RpcException">InvalidArgument: one does not apply.</exception>
+    /// <summary>Checks the given parameters.</summary>
+    /// <param name="given">The names of the parameters.</param>
+    /// <param name="uses">The endpoints. Each parameter must apply to one of them.</param>
+    /// <exception cref="RpcException">InvalidArgument: a parameter does not apply.</exception>
     public static void Check(IEnumerable<string> given, params EndpointUse[] uses)
     {
         foreach (string name in given)
@@ -76,8 +75,8 @@ internal static class EndpointParameters
         }
     }
 
-    /// <summary>The error for a parameter that applies to none of some endpoints; null for a parameter that
-    /// applies to one of them.</summary>
+    /// <summary>The error for a parameter that applies to none of the endpoints; null if it applies to one of
+    /// them.</summary>
     public static RpcException? FindMisfit(string name, params EndpointUse[] uses)
     {
         if (!Takers.TryGetValue(name, out EndpointGroup[]? groups)
@@ -96,15 +95,16 @@ internal static class EndpointParameters
         };
     }
 
-    /// <summary>TLS is asked for on tcp:// alone. Where an endpoint would be contacted without TLS and over a
-    /// network all the same, the parameter is never ignored.</summary>
+    /// <summary>The error for TLS on an endpoint other than tcp://. If the endpoint would then be called over
+    /// a network without TLS, the parameter is never ignored.</summary>
     public static RpcException? FindTlsMisfit(RpcEndpoint endpoint) =>
         endpoint.Has(EndpointFeatures.OptionalTls) ? null
         : endpoint.IsTls || endpoint.IsLocalOnly
             ? EndpointErrors.NoTls(endpoint)
             : throw EndpointErrors.NoTls(endpoint);
 
-    /// <summary>Without a mechanism a password would be sent; it goes nowhere in clear.</summary>
+    /// <summary>The error for a credential that the endpoint does not accept, or that others could read on
+    /// the network.</summary>
     public static RpcException? FindCredentialMisfit(RpcEndpoint endpoint, RpcMechanism mechanism) =>
         endpoint.Has(EndpointFeatures.Mechanisms) ? null
         : mechanism != RpcMechanism.Default ? ClientSecurityErrors.NoMechanisms(endpoint)
@@ -112,15 +112,16 @@ internal static class EndpointParameters
         : ClientAuthorization.IsPrivate(endpoint) ? null
         : ClientSecurityErrors.Readable(endpoint, "The password");
 
-    /// <summary>A token is for HTTP and gRPC, and goes nowhere in clear.</summary>
+    /// <summary>The error for a token on an endpoint that is not HTTP or gRPC, or that would send it without
+    /// encryption.</summary>
     public static RpcException? FindTokenMisfit(RpcEndpoint endpoint) =>
         !endpoint.Has(EndpointFeatures.Tokens) ? ClientSecurityErrors.NoTokens(endpoint)
         : ClientAuthorization.IsPrivate(endpoint) ? null
         : ClientSecurityErrors.Readable(endpoint, "The token");
 
-    /// <summary>Rejects parameters of authentication on anonymous connections:
-    /// the calls would not be protected.</summary>
-    /// <exception cref="RpcException">InvalidArgument.</exception>
+    /// <summary>Rejects authentication parameters for anonymous connections, because the calls would not be
+    /// protected.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a parameter requires authentication.</exception>
     public static void CheckAnonymous(IEnumerable<string> given, RpcEndpoint endpoint)
     {
         if (given.Intersect(OfAuthentication, StringComparer.OrdinalIgnoreCase).FirstOrDefault() is { } name)
@@ -136,11 +137,11 @@ internal static class EndpointParameters
         }
     }
 
-    /// <summary>Checks that a parameter of a listener stands with what it is about.</summary>
-    /// <param name="given">The names of all that were given.</param>
+    /// <summary>Checks that the parameter that another one depends on is given.</summary>
+    /// <param name="given">The names of all given parameters.</param>
     /// <param name="name">The parameter's name.</param>
-    /// <param name="missing">What it needs and does not have; null when there is nothing.</param>
-    /// <exception cref="RpcException">InvalidArgument.</exception>
+    /// <param name="missing">The requirement that is not met; null if it is met.</param>
+    /// <exception cref="RpcException">InvalidArgument: the requirement is not met.</exception>
     public static void CheckNeeded(ICollection<string> given, string name, string? missing)
     {
         if (missing is not null && given.Contains(name, StringComparer.OrdinalIgnoreCase))
@@ -157,8 +158,8 @@ internal static class EndpointParameters
     private static string Join(string[] names) => EndpointKinds.Enumerate(names, "and");
 }
 
-/// <summary>An endpoint as a cmdlet is about to use it.</summary>
+/// <summary>An endpoint, and how a cmdlet uses it.</summary>
 /// <param name="Endpoint">The endpoint.</param>
-/// <param name="Tls">Whether TLS was asked for.</param>
-/// <param name="IsRaw">Whether bytes go there and no messages.</param>
+/// <param name="Tls">Whether the user requested TLS.</param>
+/// <param name="IsRaw">Whether the calls send raw bytes instead of messages.</param>
 internal readonly record struct EndpointUse(RpcEndpoint Endpoint, bool Tls = false, bool IsRaw = false);

@@ -2,8 +2,8 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Parameters;
 
-/// <summary>Accepts the names of the table of formats.</summary>
-/// <param name="ofHttp">Whether only those that HTTP endpoints speak are accepted.</param>
+/// <summary>Accepts the names of message formats.</summary>
+/// <param name="ofHttp">Whether to accept only the formats of HTTP endpoints.</param>
 [AttributeUsage(AttributeTargets.Property)]
 internal sealed class FormatNameAttribute(bool ofHttp = false) : ValidateArgumentsAttribute
 {

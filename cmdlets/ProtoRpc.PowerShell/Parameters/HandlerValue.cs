@@ -5,21 +5,21 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Parameters;
 
-/// <summary>Turns what a script gives as the handler of a method into what answers its calls: a script block
-/// runs, a message or several are the replies, a connection forwards.</summary>
-/// <remarks>A new kind of handler is a new line of <see cref="ToHandler"/>, which every cmdlet with handlers
-/// goes through.</remarks>
-/// <param name="environment">What script blocks see of the caller's session.</param>
+/// <summary>Converts a script's value for a method to a handler. A script block runs, a message or a list of
+/// messages is the reply, and a connection forwards the call.</summary>
+/// <remarks>To add a kind of handler, add a line to <see cref="ToHandler"/>, which every cmdlet with handlers
+/// uses.</remarks>
+/// <param name="environment">What script blocks use of the caller's session.</param>
 /// <param name="pool">Runs script blocks.</param>
-/// <param name="gateway">What connections pass on; null for the defaults.</param>
+/// <param name="gateway">What connections forward; null for the defaults.</param>
 internal sealed class HandlerValue(
     HandlerEnvironment environment, HandlerPool pool, RpcGatewayOptions? gateway = null)
 {
-    /// <summary>What answers the calls of a method.</summary>
+    /// <summary>Creates the handler of a method.</summary>
     /// <param name="method">The method.</param>
-    /// <param name="value">What the script gave.</param>
-    /// <exception cref="RpcException">InvalidArgument: nothing that handles a call, or not one of this
-    /// method, and why.</exception>
+    /// <param name="value">The script's value.</param>
+    /// <exception cref="RpcException">InvalidArgument: the value cannot handle calls, or not of this method,
+    /// and why.</exception>
     public RpcMethodHandler ToHandler(RpcMethodInfo method, object? value) => Bare(value) switch
     {
         ScriptBlock block => OfScript(method, block),
@@ -36,17 +36,17 @@ internal sealed class HandlerValue(
         _ => OfReplies([value!]),
     };
 
-    /// <summary>Forwards all methods.</summary>
-    /// <exception cref="RpcException">FailedPrecondition: the connection is closed, or carries
-    /// bytes.</exception>
+    /// <summary>Creates a handler that forwards all methods.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: the connection is closed, or is a raw
+    /// connection.</exception>
     public RpcMethodHandler ForAll(RpcConnection connection) =>
         RpcGateway.HandlerOfAll(ClientOf(connection), gateway);
 
-    /// <summary>The object itself, without what the shell wraps around it.</summary>
+    /// <summary>The object itself, without the shell's wrapper.</summary>
     public static object? Bare(object? value) =>
         value is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : value;
 
-    /// <summary>A handler that cannot be used.</summary>
+    /// <summary>The error for a value that cannot be a handler.</summary>
     public static RpcException Invalid(string message) =>
         new(RpcStatusCode.InvalidArgument, message) { ErrorId = RpcErrorIds.InvalidHandler };
 
@@ -61,7 +61,7 @@ internal sealed class HandlerValue(
             Endpoint = connection.Endpoint,
         };
 
-    // Made and checked now, in the caller's session: no worker sees them.
+    // Converted and checked in the caller's session; the workers only send them.
     private static RpcMethodHandler OfReplies(IEnumerable<object> replies) =>
         RpcMethodHandler.OfReplies(replies.Select(Message), ShellMapper.Create(asHashtable: false));
 

@@ -2,8 +2,9 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Parameters;
 
-/// <summary>Refuses connections for a parameter of endpoints: the shell would take the endpoint's text for a
-/// connection of the pipeline that stands beside parameters of connecting, and contact it anew.</summary>
+/// <summary>Rejects connections for an endpoint parameter. If a connection comes from the pipeline together
+/// with connection parameters, the shell would otherwise convert it to its endpoint's text, and connect
+/// again.</summary>
 internal sealed class NoConnectionAttribute : ArgumentTransformationAttribute
 {
     public override object Transform(EngineIntrinsics engineIntrinsics, object inputData) =>

@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using System.Net;
 using System.Security;
 using System.Security.Cryptography;
@@ -6,10 +5,10 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc;
 
-/// <summary>What every certificate parameter takes: a certificate, the path of a PFX or PEM file, or the
+/// <summary>The value of certificate parameters: a certificate, the path of a PFX or PEM file, or the
 /// thumbprint of a certificate in a store of the user or the machine.</summary>
-/// <remarks>The shell converts to it by its constructors; the file is read by the cmdlet,
-/// at its location.</remarks>
+/// <remarks>The shell converts arguments with these constructors. The cmdlet reads the file, relative to the
+/// shell's location.</remarks>
 public sealed class RpcCertificateSource
 {
     private const string PemStart = "-----BEGIN";
@@ -32,8 +31,8 @@ public sealed class RpcCertificateSource
     /// <summary>An existing certificate.</summary>
     public RpcCertificateSource(X509Certificate2 certificate) => _certificate = certificate;
 
-    /// <summary>The path of a file, or a thumbprint: its 40 digits of SHA-1, or 64 of SHA-256, as they are or
-    /// with the colons or spaces that openssl and Windows show.</summary>
+    /// <summary>The path of a file, or a thumbprint: the 40 digits of SHA-1 or the 64 of SHA-256, optionally
+    /// with colons or spaces as openssl and Windows show them.</summary>
     public RpcCertificateSource(string pathOrThumbprint)
     {
         _text = pathOrThumbprint;
@@ -45,29 +44,29 @@ public sealed class RpcCertificateSource
 
     private string Name => _certificate?.Subject ?? _text;
 
-    /// <summary>The certificate with its private key.</summary>
-    /// <param name="cmdlet">Knows where the shell is.</param>
+    /// <summary>Reads the certificate with its private key.</summary>
+    /// <param name="resolve">Resolves a path by the shell's rules.</param>
     /// <param name="secret">The password of the file; null for none.</param>
-    /// <exception cref="RpcException">NotFound or InvalidArgument: there is no such certificate, or it has no
-    /// key.</exception>
-    internal X509Certificate2 ReadWithKey(PSCmdlet cmdlet, SecureString? secret = null)
+    /// <exception cref="RpcException">NotFound or InvalidArgument: the certificate does not exist, or has no
+    /// private key.</exception>
+    internal X509Certificate2 ReadWithKey(Func<string, string> resolve, SecureString? secret = null)
     {
         string? password = TextOf(secret);
         X509Certificate2 certificate = _certificate
             ?? (_thumbprint is not null
                 ? Find(OfKeys, c => c.HasPrivateKey, " and a private key")
-                : Read(cmdlet, (file, text) => IsPem(text) ? ReadPem(text, password)
+                : Read(resolve, (file, text) => IsPem(text) ? ReadPem(text, password)
                     : IsPfx(file) ? X509CertificateLoader.LoadPkcs12FromFile(file, password)
                     : X509CertificateLoader.LoadCertificateFromFile(file)));
         return certificate.HasPrivateKey ? certificate : throw Invalid("it has no private key");
     }
 
-    /// <summary>The certificates of authorities that a file holds beside the one with the key; null where it
-    /// is no file.</summary>
-    /// <param name="cmdlet">Knows where the shell is.</param>
+    /// <summary>Reads the CA certificates that a file contains besides the certificate with the key; null if
+    /// the value is not a file.</summary>
+    /// <param name="resolve">Resolves a path by the shell's rules.</param>
     /// <param name="secret">The password of the file; null for none.</param>
     /// <exception cref="RpcException">NotFound or InvalidArgument: the file cannot be read.</exception>
-    internal X509Certificate2Collection? ReadChain(PSCmdlet cmdlet, SecureString? secret)
+    internal X509Certificate2Collection? ReadChain(Func<string, string> resolve, SecureString? secret)
     {
         if (_certificate is not null || _thumbprint is not null)
         {
@@ -75,7 +74,7 @@ public sealed class RpcCertificateSource
         }
 
         string? password = TextOf(secret);
-        return Read<X509Certificate2Collection>(cmdlet, (file, text) => IsPem(text)
+        return Read<X509Certificate2Collection>(resolve, (file, text) => IsPem(text)
             ? [.. AllOfPem(text).Skip(1)]
             :
             [
@@ -84,9 +83,10 @@ public sealed class RpcCertificateSource
             ]);
     }
 
-    /// <summary>The certificates, whose keys are not needed: a file may hold several.</summary>
-    /// <exception cref="RpcException">NotFound or InvalidArgument: there is no such certificate.</exception>
-    internal X509Certificate2Collection ReadAll(PSCmdlet cmdlet)
+    /// <summary>Reads all certificates of the value, without keys. A file may contain several.</summary>
+    /// <exception cref="RpcException">NotFound or InvalidArgument: the certificate does not
+    /// exist.</exception>
+    internal X509Certificate2Collection ReadAll(Func<string, string> resolve)
     {
         if (_certificate is not null)
         {
@@ -98,14 +98,14 @@ public sealed class RpcCertificateSource
             return [Find(OfAuthorities, _ => true, "")];
         }
 
-        X509Certificate2Collection all = Read<X509Certificate2Collection>(cmdlet, static (file, text) =>
+        X509Certificate2Collection all = Read<X509Certificate2Collection>(resolve, static (file, text) =>
             IsPem(text) ? AllOfPem(text)
             : IsPfx(file) ? X509CertificateLoader.LoadPkcs12CollectionFromFile(file, null)
             : [X509CertificateLoader.LoadCertificateFromFile(file)]);
         return all.Count > 0 ? all : throw Invalid("it holds no certificate");
     }
 
-    /// <summary>Whether a text is a thumbprint, and no path.</summary>
+    /// <summary>Whether a text is a thumbprint instead of a path.</summary>
     internal static bool IsThumbprint(string text) => ThumbprintOf(text) is not null;
 
     private static string? ThumbprintOf(string text)
@@ -136,7 +136,7 @@ public sealed class RpcCertificateSource
             return X509Certificate2.CreateFromPem(text);
         }
 
-        // The password may be that of another parameter's file.
+        // The password may belong to another parameter's file, so it is only used for encrypted keys.
         bool isLocked = text.Contains(LockedPemKey, StringComparison.Ordinal);
         if (isLocked && password is null)
         {
@@ -147,7 +147,7 @@ public sealed class RpcCertificateSource
             ? X509Certificate2.CreateFromEncryptedPem(text, text, password)
             : X509Certificate2.CreateFromPem(text, text);
 
-        // TLS of Windows does not take keys that are in memory alone.
+        // TLS on Windows does not accept keys that are only in memory.
         return X509CertificateLoader.LoadPkcs12(pem.Export(X509ContentType.Pkcs12), password: null);
     }
 
@@ -173,7 +173,7 @@ public sealed class RpcCertificateSource
                 }
                 catch (CryptographicException)
                 {
-                    // There is no such store for this account.
+                    // This account has no such store.
                 }
             }
         }
@@ -182,8 +182,8 @@ public sealed class RpcCertificateSource
             + $"is in a store {string.Join(", ", names)} of this user or machine");
     }
 
-    // Reads by a file's name, which loaders of PFX want, and its text, which may be PEM.
-    private T Read<T>(PSCmdlet cmdlet, Func<string, string, T> read)
+    // PFX loaders need the file's path; PEM loaders need its text.
+    private T Read<T>(Func<string, string> resolve, Func<string, string, T> read)
     {
         if (_text.Length == 0)
         {
@@ -192,11 +192,10 @@ public sealed class RpcCertificateSource
 
         try
         {
-            string file = cmdlet.GetUnresolvedProviderPathFromPSPath(_text);
+            string file = PathOf(resolve);
             return read(file, File.ReadAllText(file));
         }
-        catch (Exception e)
-            when (e is FileNotFoundException or DirectoryNotFoundException or SessionStateException)
+        catch (Exception e) when (e is FileNotFoundException or DirectoryNotFoundException)
         {
             throw NotFound(e.Message.TrimEnd('.'), e);
         }
@@ -207,6 +206,18 @@ public sealed class RpcCertificateSource
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or CryptographicException)
         {
             throw Invalid(e.Message.TrimEnd('.'), e);
+        }
+    }
+
+    private string PathOf(Func<string, string> resolve)
+    {
+        try
+        {
+            return resolve(_text);
+        }
+        catch (RpcException e)
+        {
+            throw NotFound((e.InnerException ?? e).Message.TrimEnd('.'), e);
         }
     }
 

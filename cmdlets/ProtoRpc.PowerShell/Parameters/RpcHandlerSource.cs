@@ -5,32 +5,32 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc;
 
-/// <summary>What <c>-Handler</c> takes: handlers by method name, or one for every method.</summary>
+/// <summary>The value of <c>-Handler</c>: handlers by method name, or one handler for all methods.</summary>
 public sealed class RpcHandlerSource
 {
     private readonly object? _value;
 
-    /// <summary>A script block or a connection for every method, or a dictionary of handlers by the bare or
-    /// full names of their methods: script blocks, replies, connections.</summary>
+    /// <summary>A script block or a connection for all methods, or a dictionary of handlers by the bare or
+    /// full names of methods: script blocks, replies or connections.</summary>
     public RpcHandlerSource(object value) => _value = HandlerValue.Bare(value);
 
-    /// <summary>What every method is forwarded to; null where it is not so.</summary>
+    /// <summary>The connection that all methods are forwarded to; null for none.</summary>
     internal RpcConnection? Connection => _value as RpcConnection;
 
-    /// <summary>Whether calls of some methods are forwarded.</summary>
+    /// <summary>Whether any method is forwarded.</summary>
     internal bool Forwards => _value is RpcConnection || (_value is IDictionary byMethod
         && byMethod.Values.Cast<object?>().Any(value => HandlerValue.Bare(value) is RpcConnection));
 
-    /// <summary>The handlers by method.</summary>
-    /// <exception cref="RpcException">A name that no method has,
-    /// or a value that does not handle it, and why.</exception>
+    /// <summary>Creates the handlers by method.</summary>
+    /// <exception cref="RpcException">A name is not a method, or a value cannot handle the method, and
+    /// why.</exception>
     internal Dictionary<RpcMethodInfo, RpcMethodHandler> Resolve(
         IEnumerable<RpcServiceInfo> services, HandlerValue values)
     {
         List<RpcMethodInfo> methods = [.. services.SelectMany(service => service.Methods)];
         if (_value is ScriptBlock forAll)
         {
-            // $RpcMethod says which method is called.
+            // The handler finds the called method in $RpcMethod.
             return methods.ToDictionary(method => method, method => values.ToHandler(method, forAll));
         }
 

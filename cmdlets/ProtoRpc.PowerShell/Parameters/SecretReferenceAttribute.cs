@@ -4,7 +4,7 @@ using ProtoRpc.Endpoints;
 
 namespace ProtoRpc.PowerShell.Parameters;
 
-/// <summary>Accepts the reference of a secret, and refuses a secret itself: it would be written to a
+/// <summary>Accepts a reference to a secret. Rejects the secret itself, because it would be written to a
 /// file.</summary>
 internal sealed class SecretReferenceAttribute : ArgumentTransformationAttribute
 {

@@ -4,10 +4,10 @@ using ProtoRpc.Client;
 
 namespace ProtoRpc.PowerShell.Runspaces;
 
-/// <summary>Lines for the debug stream that come on any thread and wait for a cmdlet to write them.</summary>
+/// <summary>Lines for the debug stream. Any thread adds them; a cmdlet writes them.</summary>
 internal sealed class PendingDebug
 {
-    // A server decides how many there are.
+    // Bounded, because servers can cause any number of lines.
     private const int MaxLines = 1000;
 
     private readonly ConcurrentQueue<string> _lines = new();
@@ -39,9 +39,9 @@ internal sealed class PendingDebug
     }
 }
 
-/// <summary>The log of the clients of a runspace: what servers do against their protocols is written to the
-/// debug stream, and attempts that are made again to the verbose stream of the cmdlet that waits. Calls that
-/// fail are errors of their cmdlets.</summary>
+/// <summary>The log of a runspace's clients. Protocol violations of servers go to the debug stream, and
+/// retries to the verbose stream of the waiting cmdlet. Failed calls are errors of their cmdlets, and are not
+/// logged here.</summary>
 internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
 {
     /// <inheritdoc/>
@@ -78,8 +78,7 @@ internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
     }
 }
 
-/// <summary>The trace of the clients of a runspace, which is on while a cmdlet runs that writes to the debug
-/// stream.</summary>
+/// <summary>The trace of a runspace's clients. It is on while a cmdlet with a debug stream runs.</summary>
 internal sealed class PendingTrace(PendingDebug lines) : RpcTrace
 {
     private int _readers;
@@ -90,7 +89,7 @@ internal sealed class PendingTrace(PendingDebug lines) : RpcTrace
     /// <inheritdoc/>
     public override void Write(RpcTraceEntry entry) => lines.Add(entry.ToString());
 
-    /// <summary>Switches the trace on, until <see cref="Leave"/>.</summary>
+    /// <summary>Turns the trace on, until <see cref="Leave"/>.</summary>
     public void Enter() => Interlocked.Increment(ref _readers);
 
     /// <summary>Ends what <see cref="Enter"/> began.</summary>

@@ -2,26 +2,27 @@ using System.Collections.Concurrent;
 
 namespace ProtoRpc.PowerShell.Runspaces;
 
-/// <summary>Lines of attempts that are made again, for the verbose stream of the cmdlet whose calls they are
-/// of. A line is written at once on the cmdlet's thread; of other threads, when the cmdlet looks.</summary>
-/// <param name="write">Writes a line; called on the cmdlet's thread alone.</param>
+/// <summary>Collects the lines about retries for the verbose stream of the cmdlet that makes the calls. On
+/// the cmdlet's thread, a line is written immediately; lines from other threads wait for <see
+/// cref="WriteWaiting"/>.</summary>
+/// <param name="write">Writes a line; only called on the cmdlet's thread.</param>
 internal sealed class RetryLines(Action<string> write)
 {
-    // A server decides how many there are.
+    // Bounded, because servers can cause any number of lines.
     private const int MaxLines = 1000;
 
-    // It goes with the calls of the cmdlet, to whatever thread they continue on.
+    // An async local, because the cmdlet's calls may continue on other threads.
     private static readonly AsyncLocal<RetryLines?> Reader = new();
 
     private readonly ConcurrentQueue<string> _lines = new();
     private int _thread;
 
-    /// <summary>The lines of the cmdlet whose call this thread works on; null where nobody reads
+    /// <summary>The lines of the cmdlet whose call runs on this thread; null if no cmdlet collects
     /// them.</summary>
     public static RetryLines? Current => Reader.Value;
 
-    /// <summary>Begins to read on this thread.</summary>
-    /// <returns>Who read before, for <see cref="Leave"/>.</returns>
+    /// <summary>Begins to collect lines on this thread.</summary>
+    /// <returns>The previous collector, for <see cref="Leave"/>.</returns>
     public RetryLines? Enter()
     {
         RetryLines? before = Reader.Value;
@@ -30,8 +31,8 @@ internal sealed class RetryLines(Action<string> write)
         return before;
     }
 
-    /// <summary>Ends what <see cref="Enter"/> began, after the lines that wait are written.</summary>
-    /// <param name="before">Who reads again; null for nobody.</param>
+    /// <summary>Writes the waiting lines, and ends what <see cref="Enter"/> began.</summary>
+    /// <param name="before">The previous collector; null for none.</param>
     public void Leave(RetryLines? before)
     {
         WriteWaiting();
@@ -55,7 +56,7 @@ internal sealed class RetryLines(Action<string> write)
         }
     }
 
-    /// <summary>Writes what came from other threads; called on the cmdlet's thread.</summary>
+    /// <summary>Writes the lines from other threads; call it on the cmdlet's thread.</summary>
     public void WriteWaiting()
     {
         while (_lines.TryDequeue(out string? line))

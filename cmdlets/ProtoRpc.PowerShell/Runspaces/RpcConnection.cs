@@ -4,11 +4,12 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc;
 
-/// <summary>A connection as the shell shows it. A broken one is re-established by its next call.</summary>
+/// <summary>A connection, as the shell shows it. If it breaks, the next call reconnects.</summary>
 public sealed class RpcConnection : IDisposable
 {
     private readonly RpcClient? _client;
     private readonly RpcRawClient? _raw;
+    private Action<RpcConnection>? _closed;
 
     internal RpcConnection(int id, RpcClient client)
     {
@@ -22,32 +23,32 @@ public sealed class RpcConnection : IDisposable
         _raw = raw;
     }
 
-    /// <summary>Its number in this runspace.</summary>
+    /// <summary>The id of the connection in this runspace.</summary>
     public int Id { get; }
 
-    /// <summary>Where it leads.</summary>
+    /// <summary>The endpoint; with several endpoints, the first.</summary>
     public RpcEndpoint Endpoint => _client?.Endpoint ?? _raw!.Endpoint;
 
-    /// <summary>The schema that methods are looked up in.</summary>
+    /// <summary>The schema for looking up methods.</summary>
     public RpcSchema? Schema => _client?.Schema;
 
-    /// <summary>The service of bare method names, or empty.</summary>
+    /// <summary>The service for bare method names; empty for none.</summary>
     public string Service => _client?.Service?.FullName ?? "";
 
     /// <summary><c>Open</c> or <c>Closed</c>.</summary>
     public string State => IsOpen ? "Open" : "Closed";
 
-    /// <summary>Calls that ended.</summary>
+    /// <summary>The number of completed calls.</summary>
     public long Calls => _client?.CallCount ?? _raw!.CallCount;
 
-    /// <summary>The interface, where it carries bytes and no messages; else null.</summary>
+    /// <summary>The interface of a raw connection; otherwise null.</summary>
     public Guid? InterfaceId => _raw?.InterfaceId;
 
-    /// <summary>The side channel: sent with every call, and replaced by what a reply brings. To change it,
-    /// set a dictionary of the extensions, <c>@{ '[package.name]' = VALUE }</c>.</summary>
+    /// <summary>The side channel. It is sent with every call; a reply may replace it. To change it, set a
+    /// dictionary of extensions, <c>@{ '[package.name]' = VALUE }</c>.</summary>
     public IDictionary CallContext
     {
-        // What comes out would be a copy, so a change of it must not look as if it were heard.
+        // The getter returns a copy. It is read-only, so that a change to it fails instead of being lost.
         get => ((OrderedDictionary)CallContextMap.ToDictionary(Client.CallContext)).AsReadOnly();
         set
         {
@@ -58,23 +59,27 @@ public sealed class RpcConnection : IDisposable
 
     internal bool IsOpen => _client?.IsOpen ?? _raw!.IsOpen;
 
-    /// <exception cref="RpcException">FailedPrecondition: it carries bytes.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: this is a raw connection.</exception>
     internal RpcClient Client => _client ?? throw Wrong(
         "carries bytes of an interface. Use -Bytes, or connect with -Schema");
 
-    /// <exception cref="RpcException">FailedPrecondition: it carries messages.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: this is not a raw connection.</exception>
     internal RpcRawClient Raw => _raw ?? throw Wrong(
         "carries messages. For -Bytes, connect with -InterfaceId and without -Schema");
 
-    /// <summary>Closes it.</summary>
+    /// <summary>Closes the connection.</summary>
     public void Dispose()
     {
         _client?.Dispose();
         _raw?.Dispose();
+        Interlocked.Exchange(ref _closed, null)?.Invoke(this);
     }
 
     /// <inheritdoc/>
     public override string ToString() => Endpoint.ToString();
+
+    /// <summary>Calls an action once when the connection is closed.</summary>
+    internal void WhenClosed(Action<RpcConnection> action) => _closed = action;
 
     private RpcException Wrong(string why) =>
         new(RpcStatusCode.FailedPrecondition, $"The connection to {this} {why}.")

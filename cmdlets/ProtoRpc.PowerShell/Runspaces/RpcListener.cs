@@ -4,7 +4,7 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
-/// <summary>A listener as the shell shows it.</summary>
+/// <summary>A listener, as the shell shows it.</summary>
 public class RpcListener
 {
     private readonly IRpcServer _server;
@@ -13,8 +13,9 @@ public class RpcListener
     private HandlerPool _handlers;
     private HandlerPool? _filters;
 
-    // Also those whose last calls still run.
+    // Includes replaced pools whose last calls are still running.
     private List<HandlerPool> _pools;
+    private bool _isStopped;
 
     internal RpcListener(int id, RpcSchema schema, RpcServer server, HandlerPool pool)
     {
@@ -38,62 +39,64 @@ public class RpcListener
         _pools = [pool];
     }
 
-    /// <summary>Its number in this runspace.</summary>
+    /// <summary>The id of the listener in this runspace.</summary>
     public int Id { get; }
 
     /// <summary><c>Listening</c> or <c>Stopped</c>.</summary>
     public string State => IsListening ? "Listening" : "Stopped";
 
-    /// <summary>Full names of the services; none on the raw layer.</summary>
+    /// <summary>The full names of the services; empty for a raw listener.</summary>
     public string[] Service => [.. _services?.Services.Select(service => service.Key.FullName) ?? []];
 
-    /// <summary>The interfaces' ids on the native protocol.</summary>
+    /// <summary>The interface ids on the native protocol.</summary>
     public Guid[] InterfaceId { get; }
 
-    /// <summary>The endpoints as bound, with the port that the system picked.</summary>
+    /// <summary>The bound endpoints, with the ports that the system assigned.</summary>
     public RpcEndpoint[] Endpoint => [.. _server.Endpoints];
 
-    /// <summary>The schema of the services; none on the raw layer.</summary>
+    /// <summary>The schema of the services; null for a raw listener.</summary>
     public RpcSchema? Schema { get; }
 
-    /// <summary>Whether it serves bytes, and no messages.</summary>
+    /// <summary>Whether this is a raw listener, which serves bytes instead of messages.</summary>
     public bool IsRaw => _services is null;
 
-    /// <summary>Connections now open.</summary>
+    /// <summary>The number of open connections.</summary>
     public int Connections => _server.Counters.Connections;
 
-    /// <summary>Connections accepted since the start.</summary>
+    /// <summary>The number of connections accepted since the start.</summary>
     public long Accepted => _server.Counters.Accepted;
 
-    /// <summary>Calls that ended.</summary>
+    /// <summary>The number of completed calls.</summary>
     public long Calls => _server.Counters.Calls;
 
-    /// <summary>Calls that failed.</summary>
+    /// <summary>The number of failed calls.</summary>
     public long Errors => _server.Counters.Errors;
 
-    /// <summary>Calls that run or wait.</summary>
+    /// <summary>The number of calls that are running or waiting.</summary>
     public int InFlight => _server.Counters.InFlight;
 
-    /// <summary>Calls of <see cref="InFlight"/> that wait for others to end, or for a worker.</summary>
+    /// <summary>The part of <see cref="InFlight"/> that waits for other calls to end, or for a
+    /// worker.</summary>
     public int Queued => _server.Counters.Queued + Pools.Sum(pool => pool.QueuedCount);
 
-    /// <summary>Calls of <see cref="Errors"/> that were refused because the listener was too busy.</summary>
+    /// <summary>The part of <see cref="Errors"/> that was rejected because the listener was too
+    /// busy.</summary>
     public long Refused => _server.Counters.Refused;
 
-    /// <summary>Workers that run handlers; made when they are needed.</summary>
+    /// <summary>The number of workers, which run handlers. They are created on demand.</summary>
     public int Workers => Pools.Sum(pool => pool.WorkerCount);
 
-    /// <summary>Workers that were written off: their handlers were stopped,
-    /// and still run .NET code.</summary>
+    /// <summary>The number of workers that were stopped but still run .NET code. They are written
+    /// off.</summary>
     public int StuckWorkers => Pools.Sum(pool => pool.StuckWorkerCount);
 
-    /// <summary>When it began to listen.</summary>
+    /// <summary>When the listener started.</summary>
     public DateTimeOffset Started { get; } = DateTimeOffset.Now;
 
-    /// <summary>Records that handlers wrote to their streams and that wait for Receive-RpcListener.</summary>
+    /// <summary>The number of handlers' stream records that wait for Receive-RpcListener.</summary>
     public int Records => Streams.Count;
 
-    /// <summary>Records that were dropped because they were not received.</summary>
+    /// <summary>The number of records that were dropped before they were received.</summary>
     public long DroppedRecords => Streams.Dropped;
 
     /// <summary>The last record that a handler wrote.</summary>
@@ -106,20 +109,20 @@ public class RpcListener
 
     internal HandlerStreams Streams => _handlers.Streams;
 
-    /// <summary>What stands before the filters.</summary>
+    /// <summary>The interceptors before the filters.</summary>
     internal IReadOnlyList<IRpcInterceptor> Authorization { get; init; } = [];
 
-    /// <summary>The pool of the ping handler; null for none.</summary>
+    /// <summary>The workers of the ping handler; null for none.</summary>
     internal HandlerPool? Pings { get; init; }
 
-    /// <summary>Adds HTTP to a server's options, where endpoints need it.</summary>
+    /// <summary>Adds HTTP support to a server's options if any endpoint needs it.</summary>
     internal Func<RpcEndpoint[], RpcServerOptions>? AddHttp { get; init; }
 
-    /// <summary>Its checks of callers; null on the raw layer.</summary>
+    /// <summary>The HTTP endpoints and their checks of callers; null for a raw listener.</summary>
     internal HttpEndpoints? Http { get; init; }
 
-    /// <summary>The server of its services.</summary>
-    /// <exception cref="RpcException">FailedPrecondition: it serves bytes.</exception>
+    /// <summary>The server of the services.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: this is a raw listener.</exception>
     internal RpcServer Server => _services ?? throw new RpcException(
         RpcStatusCode.FailedPrecondition,
         $"The {this} is a raw listener, which cannot be changed. Stop it, and start another.")
@@ -127,30 +130,33 @@ public class RpcListener
         ErrorId = RpcErrorIds.RawListener,
     };
 
-    /// <summary>What runs its handlers.</summary>
+    /// <summary>The workers of the handlers.</summary>
     internal HandlerPool Handlers => _handlers;
 
     internal bool IsListening => _server.IsListening;
 
     internal Task Completion => _server.Completion;
 
-    /// <summary>Refuses new calls, lets running ones end within the drain time, stops the rest.</summary>
+    /// <summary>Rejects new calls, lets running calls end within the drain time, and stops the
+    /// rest.</summary>
     internal void Stop(TimeSpan? drain)
     {
         _server.StopAsync(drain).GetAwaiter().GetResult();
-        foreach (HandlerPool pool in Pools)
+        lock (_gate)
         {
-            pool.Dispose();
+            _isStopped = true;
         }
+
+        Pools.ForEach(pool => pool.Dispose());
 
         Record?.Dispose();
         Termination.Remove(this);
     }
 
-    /// <summary>Replaces handlers, filters and endpoints, all or none.</summary>
-    /// <param name="change">What is replaced.</param>
-    /// <param name="pool">The pool of the new scripts; null for none.</param>
-    /// <returns>Ends when the endpoints that go are closed.</returns>
+    /// <summary>Replaces handlers, filters and endpoints. Either everything is replaced or nothing.</summary>
+    /// <param name="change">The replacements.</param>
+    /// <param name="pool">The workers of the new scripts; null for none.</param>
+    /// <returns>Completes when the removed endpoints are closed.</returns>
     /// <exception cref="RpcException">Nothing was replaced, and why.</exception>
     internal Task ChangeAsync(RpcServerChange change, HandlerPool? pool)
     {
@@ -160,14 +166,28 @@ public class RpcListener
             _handlers = change.Handlers is null ? _handlers : pool!;
             _filters = change.Interceptors is null ? _filters : pool is { HasFilters: true } ? pool : null;
             List<HandlerPool> used = [.. new[] { _handlers, _filters, Pings }.OfType<HandlerPool>()];
-            foreach (HandlerPool old in _pools.Except(used))
-            {
-                old.Retire();
-            }
-
-            _pools = [.. _pools.Where(known => known.WorkerCount > 0).Union(used)];
+            Use(used);
             return closing;
         }
+    }
+
+    /// <summary>Sets whose scripts are used from now on. The listener stops their workers when it stops;
+    /// workers of other scripts end when their calls have ended.</summary>
+    private protected void Use(IReadOnlyCollection<HandlerPool> used)
+    {
+        lock (_gate)
+        {
+            HandlerPool[] earlier = [.. _pools.Except(used)];
+            Array.ForEach(earlier, pool => pool.Retire());
+            // An earlier pool without a worker holds nothing that has to end, only memory.
+            _pools = [.. earlier.Where(pool => pool.WorkerCount > 0), .. used];
+            if (!_isStopped)
+            {
+                return;
+            }
+        }
+
+        Pools.ForEach(pool => pool.Dispose());
     }
 
     internal bool RemoveSession(Guid id) => _services?.RemoveSession(id) == true;

@@ -17,19 +17,20 @@ public sealed class RpcMockCall
         Status = call.Status;
     }
 
-    /// <summary>When the call came.</summary>
+    /// <summary>When the mock received the call.</summary>
     public DateTimeOffset Time => _call.Time;
 
     /// <summary>The full name of the method.</summary>
     public string Method => _call.Method.FullName;
 
-    /// <summary>The request; an array where requests stream.</summary>
+    /// <summary>The request; an array if the method streams requests.</summary>
     public object? Request { get; }
 
-    /// <summary>The reply; an array where replies stream, null where the call failed before it.</summary>
+    /// <summary>The reply; an array if the method streams replies. Null if the call failed before a
+    /// reply.</summary>
     public object? Reply { get; }
 
-    /// <summary>How the call ended; null where it still runs.</summary>
+    /// <summary>The status of the call; null while it runs.</summary>
     public RpcStatusCode? Status { get; }
 
     /// <summary>The error text that was sent to the caller; empty for none.</summary>
@@ -41,14 +42,13 @@ public sealed class RpcMockCall
     /// <summary>The caller's address and port; empty on local endpoints.</summary>
     public string Peer => _call.Peer;
 
-    /// <summary>What came beside the request; bytes where a name ends in -bin.</summary>
+    /// <summary>The headers of the request. Values are bytes if the name ends in -bin.</summary>
     public IDictionary Headers { get; }
 
-    /// <summary>How long the answer took; null where the call still runs.</summary>
+    /// <summary>The duration of the call in milliseconds; null while it runs.</summary>
     public double? Milliseconds => _call.Duration?.TotalMilliseconds;
 
-    /// <summary>Whether messages are missing, because the call had too many of them, or too large
-    /// ones.</summary>
+    /// <summary>Whether messages are missing, because the call had too many or too large ones.</summary>
     public bool IsTruncated => _call.IsTruncated;
 
     internal RpcRecordedCall Record => _call;

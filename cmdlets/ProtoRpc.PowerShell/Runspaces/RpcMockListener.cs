@@ -3,11 +3,14 @@ using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
-/// <summary>A mock as the shell shows it: a listener that answers what a test gave it, and records each
+/// <summary>A mock, as the shell shows it: a listener that returns the replies of a test, and records each
 /// call.</summary>
 public sealed class RpcMockListener : RpcListener
 {
     private readonly Lock _gate = new();
+
+    // The workers of the scripts that answer a method. A method with other replies has none.
+    private readonly Dictionary<string, HandlerPool> _workers = [];
     private RpcConnection? _connection;
 
     internal RpcMockListener(int id, RpcSchema schema, RpcMock mock, HandlerPool pool)
@@ -20,8 +23,8 @@ public sealed class RpcMockListener : RpcListener
     /// <summary>The mock itself, for cmdlets that take listeners.</summary>
     public RpcListener Listener => this;
 
-    /// <summary>The endpoint, or the first of several: one value, which parameters of type string take,
-    /// too.</summary>
+    /// <summary>The endpoint; with several endpoints, the first. A single value, which parameters of type
+    /// string accept.</summary>
     public new RpcEndpoint Endpoint => base.Endpoint[0];
 
     /// <summary>All endpoints.</summary>
@@ -34,8 +37,8 @@ public sealed class RpcMockListener : RpcListener
         set => Mock.Latency = value;
     }
 
-    /// <summary>A connection to the mock that is made with its first call, and closed with the mock. It is
-    /// not one of the session's open connections, so it is never used unless it is named.</summary>
+    /// <summary>A connection to the mock. It connects with its first call, and is closed with the mock.
+    /// Cmdlets only use it if it is given, because it is not one of the session's open connections.</summary>
     public RpcConnection Connection
     {
         get
@@ -49,13 +52,39 @@ public sealed class RpcMockListener : RpcListener
         }
     }
 
-    /// <summary>Calls that were forgotten, because there were too many of them or too large ones.</summary>
+    /// <summary>The number of recorded calls that were dropped, because there were too many or too large
+    /// ones.</summary>
     public long DroppedCalls => Mock.DroppedCalls;
 
     internal RpcMock Mock { get; }
 
-    /// <summary>Forgets the recorded calls, and begins lists of replies again.</summary>
+    /// <summary>Clears the recorded calls, and restarts lists of replies.</summary>
     public void Reset() => Mock.Reset();
+
+    /// <summary>Notes whose scripts answer methods now. Earlier workers whose scripts answer no method any
+    /// more end when their calls have ended.</summary>
+    internal void Use(HandlerPool pool, IReadOnlyList<string> methods)
+    {
+        lock (_gate)
+        {
+            foreach (string method in methods)
+            {
+                _workers.Remove(method);
+                if (pool.Scripts.Count > 0)
+                {
+                    _workers.Add(method, pool);
+                }
+            }
+
+            if (!_workers.ContainsValue(pool))
+            {
+                // An initialization script or a module has started a worker that no reply uses.
+                pool.Retire();
+            }
+
+            Use([.. _workers.Values.Distinct()]);
+        }
+    }
 
     private RpcConnection Connect() => new(
         RunspaceStore.Current.NextId(),

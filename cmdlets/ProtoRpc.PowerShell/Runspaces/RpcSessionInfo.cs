@@ -1,6 +1,6 @@
 namespace ProtoRpc;
 
-/// <summary>What a listener keeps for a caller, as the shell shows it.</summary>
+/// <summary>A session of a listener, as the shell shows it.</summary>
 public sealed class RpcSessionInfo
 {
     private readonly RpcSession _session;
@@ -11,25 +11,25 @@ public sealed class RpcSessionInfo
         _session = session;
     }
 
-    /// <summary>Its random id.</summary>
+    /// <summary>The random id of the session.</summary>
     public Guid Id => _session.Id;
 
-    /// <summary>The listener that keeps it.</summary>
+    /// <summary>The listener of the session.</summary>
     public RpcListener Listener { get; }
 
     /// <summary>The owner; other callers cannot use the session.</summary>
     public string Owner => _session.Owner;
 
-    /// <summary>When it began.</summary>
+    /// <summary>When the session was created.</summary>
     public DateTimeOffset Created => _session.Created;
 
-    /// <summary>How long ago a call used it last.</summary>
+    /// <summary>The time since the last call that used the session.</summary>
     public TimeSpan Idle => _session.Idle;
 
-    /// <summary>The keys of its values.</summary>
+    /// <summary>The keys of the session's values.</summary>
     public string[] Keys => [.. _session.Keys];
 
-    /// <summary>How many values it has.</summary>
+    /// <summary>The number of values.</summary>
     public int Count => _session.Count;
 
     /// <inheritdoc/>

@@ -4,8 +4,8 @@ using ProtoRpc.Client.Kept;
 
 namespace ProtoRpc.PowerShell.Runspaces;
 
-/// <summary>What the cmdlets keep for one runspace: its connections and listeners.
-/// Closed with the runspace.</summary>
+/// <summary>The cmdlets' state for one runspace, such as its connections and listeners. They are closed with
+/// the runspace.</summary>
 internal sealed class RunspaceStore
 {
     private static readonly ConditionalWeakTable<Runspace, RunspaceStore> Stores = [];
@@ -16,6 +16,7 @@ internal sealed class RunspaceStore
     private PendingTrace? _trace;
     private PendingLog? _log;
     private int _lastId;
+    private volatile bool _isClosed;
 
     private RunspaceStore(Runspace runspace)
     {
@@ -29,30 +30,44 @@ internal sealed class RunspaceStore
         };
     }
 
-    /// <summary>The store of the runspace that runs the calling thread's code.</summary>
+    /// <summary>The store of the current thread's runspace.</summary>
     public static RunspaceStore Current =>
         Stores.GetValue(Runspace.DefaultRunspace, runspace => new RunspaceStore(runspace));
 
-    /// <summary>What clients have to say to Debug, until a cmdlet writes it.</summary>
+    /// <summary>Makes the next calls without a connection begin with an empty call context, and without a
+    /// session.</summary>
+    public static void ForgetContexts(Runspace runspace)
+    {
+        if (Stores.TryGetValue(runspace, out RunspaceStore? store))
+        {
+            store.Clients.ForgetContexts();
+        }
+    }
+
+    /// <summary>Whether the runspace has ended, and with it what the store had.</summary>
+    public bool IsClosed => _isClosed;
+
+    /// <summary>The lines of clients for the debug stream, until a cmdlet writes them.</summary>
     public PendingDebug DebugLog { get; } = new();
 
-    /// <summary>What Enable-RpcCompletion changed.</summary>
+    /// <summary>The changes of Enable-RpcCompletion.</summary>
     public ShellCompletion Completion { get; } = new();
 
-    /// <summary>The log of the clients of the runspace.</summary>
+    /// <summary>The log of the runspace's clients.</summary>
     public PendingLog Log => _log ??= new PendingLog(DebugLog);
 
-    /// <summary>What clients send and receive, while a cmdlet writes to the debug stream.</summary>
+    /// <summary>The trace of what clients send and receive; on while a cmdlet writes to the debug
+    /// stream.</summary>
     public PendingTrace Trace => _trace ??= new PendingTrace(DebugLog);
 
-    /// <summary>Clients of calls without a connection, kept for the next ones.</summary>
+    /// <summary>The clients of calls without a connection, kept for later calls.</summary>
     public KeptClients Clients { get; } =
         new(KeptClients.DefaultIdleTimeout, KeptClients.DefaultMaxIdle, TimeProvider.System);
 
-    /// <summary>Schemas of files that calls without a connection named.</summary>
+    /// <summary>The schemas of calls without a connection, kept for later calls.</summary>
     public KeptSchemas Schemas { get; } = new(TimeProvider.System);
 
-    /// <summary>Connections that were not disconnected, oldest first.</summary>
+    /// <summary>The open connections, oldest first.</summary>
     public IReadOnlyList<RpcConnection> Connections
     {
         get
@@ -65,7 +80,8 @@ internal sealed class RunspaceStore
         }
     }
 
-    /// <summary>Listeners that were not stopped and received to the end, oldest first.</summary>
+    /// <summary>The listeners that are running, or have stopped with records left to receive; oldest
+    /// first.</summary>
     public IReadOnlyList<RpcListener> Listeners
     {
         get
@@ -77,8 +93,7 @@ internal sealed class RunspaceStore
         }
     }
 
-    /// <summary>The schemas of an endpoint, as its connections, kept or not,
-    /// and listeners know them.</summary>
+    /// <summary>The schemas of an endpoint, from its connections, kept clients and listeners.</summary>
     public IEnumerable<RpcSchema> SchemasOf(RpcEndpoint endpoint) => Connections
         .Where(connection => connection.Endpoint.Equals(endpoint))
         .Select(connection => connection.Schema)
@@ -92,6 +107,8 @@ internal sealed class RunspaceStore
 
     public void Add(RpcConnection connection)
     {
+        // A closed one leaves by itself: a script that only connects and disconnects never lists them.
+        connection.WhenClosed(Remove);
         lock (_gate)
         {
             _connections.Add(connection);
@@ -117,11 +134,10 @@ internal sealed class RunspaceStore
     }
 
     /// <summary>The given connection, or the only open one.</summary>
-    /// <param name="given">The connection; null for none given.</param>
-    /// <param name="alternative">The parameters that would do instead of an open connection,
-    /// for the error.</param>
-    /// <exception cref="RpcException">FailedPrecondition:
-    /// it is closed, or there is not exactly one.</exception>
+    /// <param name="given">The connection; null if none is given.</param>
+    /// <param name="alternative">The parameters that the error suggests instead of a connection.</param>
+    /// <exception cref="RpcException">FailedPrecondition: the connection is closed, or there is not exactly
+    /// one.</exception>
     public RpcConnection Resolve(RpcConnection? given, string alternative)
     {
         if (given is not null)
@@ -154,8 +170,17 @@ internal sealed class RunspaceStore
         };
     }
 
+    private void Remove(RpcConnection connection)
+    {
+        lock (_gate)
+        {
+            _connections.Remove(connection);
+        }
+    }
+
     private void Close()
     {
+        _isClosed = true;
         Completion.EndPrediction();
         Clients.Dispose();
         foreach (RpcConnection connection in Connections)
@@ -165,7 +190,7 @@ internal sealed class RunspaceStore
 
         foreach (RpcListener listener in Listeners)
         {
-            // When a script ends because of SIGTERM, running calls have time to end.
+            // If the script ends because of SIGTERM, running calls have time to end.
             listener.Stop(Termination.IsRequested ? null : TimeSpan.Zero);
             Remove(listener);
         }

@@ -3,30 +3,30 @@ using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Runspaces;
 
-/// <summary>What Enable-RpcCompletion changed in a runspace.</summary>
+/// <summary>The changes of Enable-RpcCompletion in a runspace.</summary>
 internal sealed class ShellCompletion
 {
-    /// <summary>Whether hashtables are completed.</summary>
+    /// <summary>Whether completion of hashtables is on.</summary>
     public bool IsEnabled { get; set; }
 
-    /// <summary>The body of the function TabExpansion2 that completes hashtables; null where none was
-    /// made, or where it was taken away again.</summary>
+    /// <summary>The body of our TabExpansion2, which completes hashtables; null if it is not
+    /// installed.</summary>
     public ScriptBlock? Own { get; set; }
 
-    /// <summary>The body of the function that was there before.</summary>
+    /// <summary>The body of the previous TabExpansion2.</summary>
     public ScriptBlock? Previous { get; set; }
 
-    /// <summary>Whether that one is the shell's own.</summary>
+    /// <summary>Whether the previous function is the shell's own.</summary>
     public bool IsPreviousOfShell { get; set; }
 
     /// <summary>The predictor of the runspace; null for none.</summary>
     public IDisposable? Predictor { get; set; }
 
-    /// <summary>Gets the completer of a parameter and the arguments beside it, while the shell is asked whose
-    /// value stands at a place; null else.</summary>
+    /// <summary>Receives the completer of a parameter and the other arguments, while the shell resolves which
+    /// parameter a place belongs to; otherwise null.</summary>
     public Action<object, IDictionary>? Asked { get; set; }
 
-    /// <summary>Takes the predictor away.</summary>
+    /// <summary>Removes the predictor.</summary>
     public void EndPrediction()
     {
         Predictor?.Dispose();

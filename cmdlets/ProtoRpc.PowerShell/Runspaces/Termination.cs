@@ -2,24 +2,23 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.PowerShell.Runspaces;
 
-/// <summary>What the request to end the process does:
-/// containers, Kubernetes and systemd send SIGTERM, and so does
-/// <c>kill</c>. It ends the waits of scripts, which then go on; where none waits, the listeners stop as
-/// Stop-RpcListener stops them, and the process ends.</summary>
-/// <remarks>Of the process and not of a runspace, as the signal is.</remarks>
+/// <summary>Handles SIGTERM, which containers, Kubernetes, systemd and <c>kill</c> send. It ends the waits of
+/// scripts, which then continue. If no script waits, the listeners stop as with Stop-RpcListener, and the
+/// process ends.</summary>
+/// <remarks>Static, because a signal is for the process and not for a runspace.</remarks>
 internal static class Termination
 {
     private static readonly Lock Gate = new();
     private static readonly HashSet<RpcListener> Listeners = [];
     private static readonly HashSet<CancellationTokenSource> Waits = [];
 
-    // Kept for the life of the process: without listeners it does nothing.
+    // Never disposed; without listeners, the handler does nothing.
     private static PosixSignalRegistration? registration;
 
     /// <summary>Whether the process was asked to end.</summary>
     public static bool IsRequested { get; private set; }
 
-    /// <summary>Stops a listener when the process is to end.</summary>
+    /// <summary>Stops a listener on SIGTERM.</summary>
     public static void Add(RpcListener listener)
     {
         lock (Gate)
@@ -29,7 +28,7 @@ internal static class Termination
         }
     }
 
-    /// <summary>Forgets a listener that stopped.</summary>
+    /// <summary>Removes a listener that has stopped.</summary>
     public static void Remove(RpcListener listener)
     {
         lock (Gate)
@@ -38,7 +37,7 @@ internal static class Termination
         }
     }
 
-    /// <summary>Ends a wait, and not the process, when the process is to end.</summary>
+    /// <summary>Ends a wait on SIGTERM, instead of the process.</summary>
     public static void Add(CancellationTokenSource wait)
     {
         lock (Gate)
@@ -48,7 +47,7 @@ internal static class Termination
         }
     }
 
-    /// <summary>Forgets a wait that is over.</summary>
+    /// <summary>Removes a wait that is over.</summary>
     public static void Remove(CancellationTokenSource wait)
     {
         lock (Gate)
@@ -77,8 +76,8 @@ internal static class Termination
             IsRequested = true;
             if (Waits.Count > 0)
             {
-                // The scripts know what else there is to do. Nothing waits for the lock within: the tokens
-                // only wake the threads that wait.
+                // The waiting scripts continue and decide when the process ends. Cancelling under the lock is
+                // safe: the tokens only wake waiting threads, which do not take it.
                 signal.Cancel = true;
                 foreach (CancellationTokenSource wait in Waits)
                 {

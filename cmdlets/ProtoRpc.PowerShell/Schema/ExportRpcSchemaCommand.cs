@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -22,6 +23,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     public RpcConnection? Connection { get; set; }
 
     [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true, ParameterSetName = BySchema)]
+    [SchemaList]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
@@ -36,7 +38,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     protected override void Process()
     {
         RpcSchema schema = FindSchema();
-        string target = GetUnresolvedProviderPathFromPSPath(Path);
+        string target = ResolveLiteral(Path);
         bool isProto = Format == RpcSchemaFormat.Proto;
         if (ShouldProcess(target, isProto ? "Write .proto files in this folder" : "Write a descriptor set"))
         {
@@ -113,7 +115,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         return [path];
     }
 
-    // A .proto is found by the path that its importers write, so the files are laid out under one folder.
+    // Importers name a .proto by its path, so the files are written below one folder.
     private IReadOnlyList<string> ExportProto(RpcSchema schema, string folder)
     {
         foreach ((string name, _) in schema.ToProtoTexts())
@@ -126,7 +128,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
 
     private void RequireNew(string path)
     {
-        // A link whose target is missing also exists.
+        // A link whose target is missing counts as an existing file.
         if ((File.Exists(path) || new FileInfo(path).LinkTarget is not null) && !Force)
         {
             throw new RpcException(RpcStatusCode.AlreadyExists, $"'{path}' exists. Use -Force to replace it.")

@@ -70,7 +70,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         }
     }
 
-    // All files make one schema, so that they may import each other.
+    // All files form one schema, so that they can import each other.
     protected override void End()
     {
         if (_files.Count == 0)
@@ -89,7 +89,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         WriteObject(schema);
     }
 
-    // A registered name brings its schema, where it has one.
+    // If a registered name has a schema, that schema is used.
     private RpcSchema Fetch(EndpointTarget target)
     {
         RpcEndpoint endpoint = target.Require();
@@ -104,7 +104,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         return LoadSchema([address]);
     }
 
-    // Beside an address, what is for the address is not for the file.
+    // With several sources, the parameters for addresses do not apply to files, and are ignored for them.
     private void CheckFile(string path)
     {
         if (GivenForConnecting.FirstOrDefault() is { } name

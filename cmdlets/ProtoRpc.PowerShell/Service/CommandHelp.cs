@@ -1,83 +1,249 @@
 using System.Text;
+using System.Xml;
 using ProtoRpc.Commands;
 
 namespace ProtoRpc.PowerShell.Service;
 
-/// <summary>Writes the help of a command as comments of its function, from those of the .proto.</summary>
-/// <remarks>Each line is a separate comment, so that no text of a schema can end a comment. A line that
-/// PowerShell would read as a keyword of help gets a backslash.</remarks>
-internal sealed class CommandHelp(StringBuilder script, TextBudget budget)
+/// <summary>Writes the help of commands from the comments of the .proto, in the XML that Get-Help reads.
+/// </summary>
+internal sealed class CommandHelp
 {
+    private const string Maml = "http://schemas.microsoft.com/maml/2004/10";
+    private const string Command = "http://schemas.microsoft.com/maml/dev/command/2004/10";
+    private const string Dev = "http://schemas.microsoft.com/maml/dev/2004/10";
     private const int MaxLength = 4000;
 
-    private static readonly (string Name, string Help)[] OwnParameters =
+    // The parameters of a thousand commands would be a file of many megabytes.
+    private const int MaxParameters = 10_000;
+
+    private static readonly (string Name, string Type, string Help)[] OwnParameters =
     [
-        ("InputObject", "The request, as a hashtable or an object. Properties without a field of their name "
-            + "are ignored; an unknown key of a hashtable is an error."),
-        ("Connection", "The connections to call over. Several are called at the same time. The default is "
-            + "the connection of the module, or the only open one."),
-        ("Deadline", "How long the call may take: seconds or a TimeSpan."),
-        ("Header", "Headers of the call, as a hashtable."),
-        ("AsHashtable", "Returns ordered hashtables instead of objects."),
-        ("ThrottleLimit", "How many calls for pipeline objects run in parallel."),
-        ("AsJob", "Runs the calls in the background, and returns a job."),
+        (RpcServiceCommand.ByInput, "Object", "The request, as a hashtable or an object. Properties without "
+            + "a field of their name are ignored; an unknown key of a hashtable is an error."),
+        ("Connection", "RpcConnection[]", "The connections to call over. Several are called at the same "
+            + "time. The default is the connection of the module, or the only open one."),
+        ("Deadline", "TimeSpan", "How long the call may take: seconds or a TimeSpan."),
+        ("Header", "IDictionary", "Headers of the call, as a hashtable."),
+        ("AsHashtable", "", "Returns ordered hashtables instead of objects."),
+        ("ThrottleLimit", "Int32", "How many calls for pipeline objects run in parallel."),
+        ("AsJob", "", "Runs the calls in the background, and returns a job."),
     ];
 
-    public void Write(ServiceCommand command)
+    private readonly XmlWriter _xml;
+    private readonly TextBudget _budget;
+    private int _parameters = MaxParameters;
+
+    private CommandHelp(XmlWriter xml, TextBudget budget)
+    {
+        _xml = xml;
+        _budget = budget;
+    }
+
+    /// <summary>The help of commands as a file's content.</summary>
+    public static byte[] Write(IEnumerable<ServiceCommand> commands)
+    {
+        using MemoryStream bytes = new();
+        XmlWriterSettings settings = new()
+        {
+            Encoding = new UTF8Encoding(encoderShouldEmitUTF8Identifier: false),
+            Indent = true,
+            NewLineChars = "\n",
+        };
+        using (XmlWriter xml = XmlWriter.Create(bytes, settings))
+        {
+            CommandHelp help = new(xml, new TextBudget());
+            xml.WriteStartElement("helpItems");
+            xml.WriteAttributeString("schema", "maml");
+            foreach (ServiceCommand command in commands)
+            {
+                help.Write(command);
+            }
+
+            xml.WriteEndElement();
+        }
+
+        return bytes.ToArray();
+    }
+
+    private void Write(ServiceCommand command)
     {
         RpcMethodInfo method = command.Method;
-        string comment = budget.Take(method.Comment, MaxLength);
-        int end = comment.IndexOf('\n');
-        Section("SYNOPSIS", end < 0 ? comment : comment[..end], $"Calls {method.FullName}.");
-        Section("DESCRIPTION", comment, $"Calls {method.FullName}.");
-        Line("");
-        Line($"Method: {method.FullName}");
-        Line($"Request: {Typed(method.IsClientStreaming, method.RequestType)}");
-        Line($"Reply: {Typed(method.IsServerStreaming, method.ReplyType)}");
-        if (method.IsClientStreaming)
-        {
-            Line("Each object of the pipeline is a message of the stream.");
-        }
+        string comment = _budget.Take(method.Comment, MaxLength).Trim();
+        comment = comment.Length > 0 ? comment : $"Calls {method.FullName}.";
+        _xml.WriteStartElement("command", "command", Command);
+        _xml.WriteAttributeString("xmlns", "maml", null, Maml);
+        _xml.WriteAttributeString("xmlns", "dev", null, Dev);
 
-        foreach (CommandParameter parameter in command.Parameters)
-        {
-            Section(
-                $"PARAMETER {parameter.Name}", budget.Take(parameter.Field.Comment, MaxLength),
-                $"The field {parameter.Field.Name}.");
-            Line(budget.Take($"Type: {TypeOf(parameter.Field)}", MaxLength));
-        }
+        _xml.WriteStartElement("details", Command);
+        Text("name", Command, command.Name);
+        Description(comment.Split('\n')[0]);
+        Text("verb", Command, command.Name.Split('-')[0]);
+        Text("noun", Command, command.Name[(command.Name.IndexOf('-', StringComparison.Ordinal) + 1)..]);
+        _xml.WriteEndElement();
 
-        foreach ((string name, string help) in OwnParameters)
-        {
-            Section($"PARAMETER {name}", help, "");
-        }
+        Description(
+            $"""
+            {comment}
 
-        Section("EXAMPLE", $"PS> {Example(command)}", "");
-        Section("OUTPUTS", method.ReplyType.FullName, "");
+            Method: {method.FullName}
+            Request: {Typed(method.IsClientStreaming, method.RequestType)}
+            Reply: {Typed(method.IsServerStreaming, method.ReplyType)}
+            {(method.IsClientStreaming ? "Each object of the pipeline is a message of the stream." : "")}
+            """);
+        WriteParameters(command);
+
+        _xml.WriteStartElement("returnValues", Command);
+        _xml.WriteStartElement("returnValue", Command);
+        TypeOf(method.ReplyType.FullName);
+        _xml.WriteEndElement();
+        _xml.WriteEndElement();
+        WriteExample(command);
+        _xml.WriteEndElement();
     }
 
-    /// <summary>Writes a section with a text.</summary>
-    public void Section(string keyword, string text, string otherwise)
+    private void WriteParameters(ServiceCommand command)
     {
-        script.Append("    # .").Append(keyword).Append('\n');
-        foreach (string line in (text.Trim().Length > 0 ? text : otherwise).Split('\n'))
+        IReadOnlyList<CommandParameter> own =
+            command.Parameters.Count <= _parameters ? command.Parameters : [];
+        _parameters -= own.Count;
+
+        _xml.WriteStartElement("syntax", Command);
+        WriteSyntax(command.Name, own, byInput: false);
+        WriteSyntax(command.Name, own, byInput: true);
+        _xml.WriteEndElement();
+
+        _xml.WriteStartElement("parameters", Command);
+        foreach (CommandParameter parameter in own)
         {
-            Line(line);
+            string comment = _budget.Take(parameter.Field.Comment, MaxLength).Trim();
+            string type = _budget.Take($"Type: {WordsOf(parameter.Field)}", MaxLength);
+            WriteParameter(
+                parameter,
+                $"{(comment.Length > 0 ? comment : $"The field {parameter.Field.Name}.")}\n{type}");
         }
+
+        foreach ((string name, string type, string help) in OwnParameters)
+        {
+            WriteParameter(
+                name, type, isMandatory: false,
+                name == RpcServiceCommand.ByInput ? "True (ByValue)" : "False", aliases: [], help);
+        }
+
+        _xml.WriteEndElement();
     }
 
-    private void Line(string text)
+    private void WriteSyntax(string name, IReadOnlyList<CommandParameter> parameters, bool byInput)
     {
-        // The text may come from files with other ends of lines, and the shell ends a comment at them.
-        string shown = TerminalText.Neutralize(text.Replace("\r", "", StringComparison.Ordinal));
-        string start = shown.TrimStart();
-        script.Append("    # ").Append(start.StartsWith('.') ? "\\" + start : shown).Append('\n');
+        _xml.WriteStartElement("syntaxItem", Command);
+        Text("name", Maml, name);
+        foreach (CommandParameter parameter in parameters)
+        {
+            WriteParameter(parameter, help: null, isMandatory: parameter.IsMandatory && !byInput);
+        }
+
+        foreach ((string own, string type, _) in OwnParameters)
+        {
+            if (byInput || own != RpcServiceCommand.ByInput)
+            {
+                WriteParameter(own, type, isMandatory: false, "False", aliases: [], help: null);
+            }
+        }
+
+        _xml.WriteEndElement();
     }
+
+    private void WriteParameter(CommandParameter parameter, string? help, bool? isMandatory = null) =>
+        WriteParameter(
+            parameter.Name,
+            parameter.IsSwitch ? "" : parameter.Type.Name,
+            isMandatory ?? parameter.IsMandatory,
+            "True (ByPropertyName)",
+            parameter.Aliases,
+            help);
+
+    // Without a help it is a part of the syntax.
+    private void WriteParameter(
+        string name, string type, bool isMandatory, string pipeline, IReadOnlyList<string> aliases,
+        string? help)
+    {
+        _xml.WriteStartElement("parameter", Command);
+        _xml.WriteAttributeString("required", isMandatory ? "true" : "false");
+        _xml.WriteAttributeString("variableLength", "false");
+        _xml.WriteAttributeString("globbing", "false");
+        _xml.WriteAttributeString("pipelineInput", pipeline);
+        _xml.WriteAttributeString("position", "named");
+        _xml.WriteAttributeString("aliases", aliases.Count > 0 ? string.Join(", ", aliases) : "none");
+        Text("name", Maml, name);
+        if (help is not null)
+        {
+            Description(help);
+        }
+
+        if (type.Length > 0)
+        {
+            _xml.WriteStartElement("parameterValue", Command);
+            _xml.WriteAttributeString("required", "true");
+            _xml.WriteAttributeString("variableLength", "false");
+            _xml.WriteString(type);
+            _xml.WriteEndElement();
+        }
+
+        if (help is not null)
+        {
+            TypeOf(type.Length > 0 ? type : "SwitchParameter");
+        }
+
+        _xml.WriteEndElement();
+    }
+
+    private void WriteExample(ServiceCommand command)
+    {
+        _xml.WriteStartElement("examples", Command);
+        _xml.WriteStartElement("example", Command);
+        Text("title", Maml, "-------------------------- EXAMPLE 1 --------------------------");
+        _xml.WriteStartElement("introduction", Maml);
+        Text("para", Maml, "PS>");
+        _xml.WriteEndElement();
+        Text("code", Dev, ExampleOf(command));
+        _xml.WriteStartElement("remarks", Dev);
+        Text("para", Maml, "");
+        _xml.WriteEndElement();
+        _xml.WriteEndElement();
+        _xml.WriteEndElement();
+    }
+
+    private void Description(string text)
+    {
+        _xml.WriteStartElement("description", Maml);
+        Text("para", Maml, text.TrimEnd());
+        _xml.WriteEndElement();
+    }
+
+    private void TypeOf(string name)
+    {
+        _xml.WriteStartElement("type", Dev);
+        Text("name", Maml, name);
+        _xml.WriteEndElement();
+    }
+
+    // XML has no place for some characters, and a terminal should not get others.
+    private void Text(string element, string space, string text) => _xml.WriteElementString(
+        element, space,
+        WholeCharacters(string.Join('\n', text.ReplaceLineEndings("\n").Split('\n').Select(line =>
+            string.Concat(TerminalText.Neutralize(line).Where(IsText))))));
+
+    private static bool IsText(char c) => XmlConvert.IsXmlChar(c) || char.IsSurrogate(c);
+
+    // With U+FFFD for each half of a character.
+    private static string WholeCharacters(string text) =>
+        text.AsSpan().ContainsAnyInRange('\uD800', '\uDFFF')
+            ? Encoding.Unicode.GetString(Encoding.Unicode.GetBytes(text))
+            : text;
 
     private static string Typed(bool isStream, RpcMessageInfo type) =>
         isStream ? $"a stream of {type.FullName}" : type.FullName;
 
-    private static string TypeOf(RpcFieldInfo field) =>
+    private static string WordsOf(RpcFieldInfo field) =>
         $"{(field.IsRepeated && !field.IsMap ? "list of " : "")}{field.TypeName}"
         + (field.EnumType is { } type
             ? $": {string.Join(", ", type.Values.Take(20).Select(value => value.Key))}" : "")
@@ -85,7 +251,7 @@ internal sealed class CommandHelp(StringBuilder script, TextBudget budget)
             ? $"; one of {string.Join(", ", oneof.Fields.Take(20).Select(other => other.Name))}" : "");
 
     // The parameters that are mandatory, else the first.
-    private static string Example(ServiceCommand command)
+    private static string ExampleOf(ServiceCommand command)
     {
         IEnumerable<CommandParameter> wanted = command.Parameters.Where(parameter => parameter.IsMandatory);
         IEnumerable<string> arguments = (wanted.Any() ? wanted : command.Parameters.Take(1))

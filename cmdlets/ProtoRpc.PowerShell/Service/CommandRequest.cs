@@ -9,16 +9,11 @@ namespace ProtoRpc.PowerShell.Service;
 /// <summary>Makes the requests of a command of its parameters and the objects of the pipeline.</summary>
 internal sealed class CommandRequest
 {
-    private const string InputObject = "InputObject";
-
     private readonly ServiceCommand _command;
     private readonly bool _takesInput;
 
     // Of the command line: the same for all objects, and before what these have.
     private readonly List<KeyValuePair<string, object?>> _given = [];
-
-    // Properties of objects of the pipeline that are names of fields: mostly all objects have the same.
-    private readonly HashSet<string> _ownNames = new(StringComparer.Ordinal);
 
     /// <param name="command">The command.</param>
     /// <param name="takesInput">Whether there is a pipeline.</param>
@@ -38,12 +33,12 @@ internal sealed class CommandRequest
     }
 
     /// <summary>The next request.</summary>
-    /// <param name="bound">The parameters now, among them the object of the pipeline.</param>
+    /// <param name="input">The object of the pipeline, or of -InputObject; null for none.</param>
     /// <returns>Null for none: a method that takes a stream is called without a message.</returns>
-    /// <exception cref="RpcException">InvalidArgument: the object has nothing of a request.</exception>
-    public object? Next(IDictionary<string, object?> bound)
+    /// <exception cref="RpcException">InvalidArgument: the object has nothing of a request, or a property
+    /// that cannot be read.</exception>
+    public object? Next(object? input)
     {
-        bound.TryGetValue(InputObject, out object? input);
         object? value = input is PSObject { BaseObject: not PSCustomObject } wrapped
             ? wrapped.BaseObject
             : input;
@@ -66,7 +61,7 @@ internal sealed class CommandRequest
     private static bool IsNothing(object? value) => value switch
     {
         null => true,
-        DateTimeOffset time => time == RpcFieldTextAttribute.NoTime,
+        DateTimeOffset time => time.EqualsExact(RpcFieldTextAttribute.NoTime),
         TimeSpan span => span == RpcFieldTextAttribute.NoDuration,
         _ => false,
     };
@@ -102,74 +97,37 @@ internal sealed class CommandRequest
     // The mapper of messages reads the values: it leaves empty cells of a table out, and reads lists in them.
     private object OfProperties(PSObject input)
     {
-        // As it is where it can be, so that what it has beside its properties is kept: unknown fields of a
-        // reply.
-        if (_given.Count == 0 && IsWhole(input))
+        if (_given.Count == 0 && PSObjectModel.Instance.TryGetSource(input) is not null && IsWhole(input))
         {
+            // A reply, whose unknown fields are kept.
             return input;
         }
 
-        RpcMessageInfo type = _command.Method.RequestType;
-        Dictionary<string, object?> found = new(StringComparer.Ordinal);
+        Dictionary<string, object?> found = new(_given, StringComparer.Ordinal);
         foreach (PSPropertyInfo property in input.Properties)
         {
-            if (NameOf(property.Name) is { } name)
+            if (NameOf(property.Name) is { } name && !found.ContainsKey(name)
+                && PSObjectModel.Instance.TryGetValue(property, out object? value))
             {
-                found.TryAdd(name, property.Value);
+                found.Add(name, value);
             }
         }
 
-        return found.Count > 0 || type.Fields.Count == 0 ? ToRow(found) : throw NothingOf(input, type);
+        RpcMessageInfo type = _command.Method.RequestType;
+        return found.Count > _given.Count || type.Fields.Count == 0 || input.Properties.Any(IsField)
+            ? new PropertyRow(found)
+            : throw NothingOf(input, type);
     }
 
     // Whether all properties have names of fields, so that nothing is to be left out.
-    private bool IsWhole(PSObject input)
-    {
-        bool isEmpty = true;
-        foreach (PSPropertyInfo property in input.Properties)
-        {
-            isEmpty = false;
-            if (_ownNames.Contains(property.Name))
-            {
-                continue;
-            }
+    private bool IsWhole(PSObject input) => input.Properties.All(property =>
+        NameOf(property.Name) is { } name
+        && _command.Method.RequestType.FindField(property.Name)?.Name == name);
 
-            string? name = NameOf(property.Name);
-            if (name is null || _command.Method.RequestType.FindField(property.Name)?.Name != name)
-            {
-                return false;
-            }
-
-            _ownNames.Add(property.Name);
-        }
-
-        return !isEmpty;
-    }
+    private bool IsField(PSPropertyInfo property) => NameOf(property.Name) is not null;
 
     private string? NameOf(string property) =>
         _command.FindParameter(property)?.Field.Name ?? NestedName(property);
-
-    // No dictionary, or empty texts would be values; but properties of the shell do not differ by case alone.
-    private object ToRow(Dictionary<string, object?> found)
-    {
-        foreach ((string name, object? value) in _given)
-        {
-            found[name] = value;
-        }
-
-        if (_command.HasNamesOfOtherCase)
-        {
-            return found;
-        }
-
-        PSObject row = PSObjectModel.NewObject(found.Count);
-        foreach ((string name, object? value) in found)
-        {
-            row.Properties.Add(new PSNoteProperty(name, value), preValidated: true);
-        }
-
-        return row;
-    }
 
     // Columns of nested messages, address.city, and extensions, [shop.note].
     private string? NestedName(string name)

@@ -1,6 +1,7 @@
 using System.Management.Automation;
 using ProtoRpc.Commands;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Service;
 
 namespace ProtoRpc;
@@ -19,6 +20,7 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
     public string OutputModule { get; set; } = "";
 
     [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true, ParameterSetName = BySchema)]
+    [SchemaList]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = ByConnection)]
@@ -48,7 +50,7 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
 
     protected override void Process() => Guard(OutputModule, () =>
     {
-        string folder = GetUnresolvedProviderPathFromPSPath(OutputModule);
+        string folder = ResolveLiteral(OutputModule);
         string name = CheckedName(folder);
         RpcEndpoint? endpoint = Endpoint is null ? null : RpcEndpoint.Parse(Endpoint);
         RpcSchema schema = Schema is not null ? Resolve(Schema) : SchemaOf(Connection!);

@@ -1,6 +1,7 @@
 using System.Management.Automation;
 using ProtoRpc.Commands;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.PowerShell.Service;
 
@@ -29,6 +30,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(Mandatory = true, ParameterSetName = BySchema)]
+    [SchemaList]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
@@ -87,8 +89,8 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         try
         {
             RpcSchema known = schema ?? SchemaOf(connection);
-            Import(known, connection, cancellation => new RpcConnection(
-                RunspaceStore.Current.NextId(), RpcClient.Connect(endpoint, known, options, cancellation)));
+            Import(
+                known, connection, cancellation => RpcClient.Connect(endpoint, known, options, cancellation));
         }
         catch
         {
@@ -141,7 +143,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
     };
 
     private void Import(
-        RpcSchema schema, RpcConnection? connection, Func<CancellationToken, RpcConnection>? connect)
+        RpcSchema schema, RpcConnection? connection, Func<CancellationToken, RpcClient>? connect)
     {
         string[] services = Service.Length > 0 ? Service
             : connection?.Service is { Length: > 0 } only ? [only]
@@ -149,17 +151,30 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         ServicePlan plan = ServicePlan.Create(schema, services, Prefix);
         SessionModules session = new(this);
         PSModuleInfo? earlier = session.FindImported(plan.ModuleName);
-        HashSet<string> left = Force ? [] : LeaveOthers(session, plan, earlier);
+        if (Force)
+        {
+            SessionModules.RequireOnly(plan.ModuleName, loading: earlier);
+        }
+
+        string[] names = [.. plan.Commands.Select(command => command.Name)];
+        HashSet<string> left = Force ? [] : LeaveOthers(session.FindCommands(names, earlier));
         WarnOfWholeRequests(plan);
 
+        // What can fail comes first, so that a failure leaves the earlier module as it is.
         RpcServiceModule service = new(plan, connection, connect);
-        session.Remove(earlier);
-        PSModuleInfo module = session.Import(
-            plan.ModuleName,
-            ServiceScript.Write(
-                plan.Commands.Where(command => !left.Contains(command.Name)),
-                $"[ProtoRpc.RpcServiceModule]::Find('{service.Id}')"),
-            service);
+        PSModuleInfo module;
+        try
+        {
+            service.Prepare(WriteWarning);
+            session.Remove(earlier);
+            module = session.Import(service, left, Force ? session.FindCommands(names, except: null) : []);
+        }
+        catch
+        {
+            service.Dispose();
+            throw;
+        }
+
         WriteVerbose($"The module {module.Name} has {plan.Commands.Count - left.Count} commands.");
         if (PassThru)
         {
@@ -167,10 +182,8 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         }
     }
 
-    private HashSet<string> LeaveOthers(SessionModules session, ServicePlan plan, PSModuleInfo? earlier)
+    private HashSet<string> LeaveOthers(List<CommandInfo> others)
     {
-        List<string> names = [.. plan.Commands.Select(command => command.Name)];
-        List<CommandInfo> others = session.FindCommands(names, earlier);
         if (others.Count > 0)
         {
             string shown = string.Join(", ", others.Take(10).Select(command =>

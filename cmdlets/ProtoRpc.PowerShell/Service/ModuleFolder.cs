@@ -5,11 +5,12 @@ using ProtoRpc.Schema;
 
 namespace ProtoRpc.PowerShell.Service;
 
-/// <summary>The files of a module that a team can publish: manifest, script with help, and the schema as a
+/// <summary>The files of a module that a team can publish: manifest, script, help, and the schema as a
 /// descriptor set. It needs ProtoRpc and nothing else.</summary>
 internal sealed class ModuleFolder
 {
     private const string SchemaFile = "schema.pb";
+    private const string Service = "$__rpcService";
 
     private readonly string _name;
     private readonly ServicePlan _plan;
@@ -33,14 +34,21 @@ internal sealed class ModuleFolder
     public static string ConnectName(string prefix, string moduleName) => "Connect-"
         + (prefix.Length > 0 ? prefix : NameWords.Pascal(moduleName.Replace('.', '_').Replace('-', '_')));
 
+    /// <summary>The file with the help of a module's commands.</summary>
+    public static string HelpPath(string folder, string moduleName) =>
+        Path.Combine(folder, HelpFile(moduleName));
+
     /// <summary>Name and content of each file.</summary>
     public IReadOnlyList<KeyValuePair<string, byte[]>> Files() =>
     [
         new(SchemaFile, _plan.Schema.ToDescriptorSet()),
+        new(HelpFile(_name), CommandHelp.Write(_plan.Commands)),
         new($"{_name}.psm1", Text(Script())),
         // The last one: a folder without a manifest is no module that is half there.
         new($"{_name}.psd1", Text(Manifest())),
     ];
+
+    private static string HelpFile(string moduleName) => $"{moduleName}-Help.xml";
 
     private static byte[] Text(string text) => Encoding.UTF8.GetBytes(text);
 
@@ -50,30 +58,67 @@ internal sealed class ModuleFolder
             ", ",
             _plan.Commands.Select(command => command.Method.Service.FullName).Distinct()
                 .Select(ScriptLiteral.Of));
-        IEnumerable<string> functions = ServiceScript.Write(_plan.Commands, ServiceScript.Service)
-            .Select(function => $"function {function.Key} {{\n{function.Value}}}\n\n");
         return
             $$"""
             # Commands for the methods of {{services}}.
             # Made by Export-RpcService of ProtoRpc. Changes are lost when the module is made again.
+            # The commands are cmdlets that are made of the schema when the module is imported.
 
-            {{ServiceScript.Service}} = [ProtoRpc.RpcServiceModule]::Load(
+            {{Service}} = [ProtoRpc.RpcServiceModule]::Load(
+                $ExecutionContext.SessionState.Module,
                 [System.IO.Path]::Combine($PSScriptRoot, '{{SchemaFile}}'),
                 @({{services}}),
                 {{ScriptLiteral.Of(_plan.Prefix)}},
                 {{ScriptLiteral.Of(ConnectName(_plan.Prefix, _name))}},
                 {{(_endpoint is null ? "$null" : ScriptLiteral.Of(_endpoint.ToString()))}})
-            $ExecutionContext.SessionState.Module.OnRemove = { {{ServiceScript.Service}}.Dispose() }
+            $ExecutionContext.SessionState.Module.OnRemove = { {{Service}}.Dispose() }
 
-            {{ServiceScript.WriteConnect(ConnectName(_plan.Prefix, _name), _endpoint)}}
-            {{string.Concat(functions)}}
+            {{ConnectFunction()}}
+            """.ReplaceLineEndings("\n");
+    }
+
+    // Connects the module. Its parameters are those of Connect-RpcEndpoint.
+    private string ConnectFunction()
+    {
+        string isMandatory = _endpoint is null ? "Mandatory, " : "";
+        return
+            $$"""
+            function {{ConnectName(_plan.Prefix, _name)}} {
+                # .SYNOPSIS
+                # Connects the commands of this module to a service.
+                # .DESCRIPTION
+                # The commands call over this connection, which is closed with the module. The command also
+                # takes the parameters of Connect-RpcEndpoint that say who calls and which server to trust.
+                # .PARAMETER Endpoint
+                # The service, as a string binding or a URI.
+                # .PARAMETER PassThru
+                # Returns the connection.
+                # .EXAMPLE
+                # PS> {{ConnectName(_plan.Prefix, _name)}} grpc://localhost:50051
+                [CmdletBinding()]
+                [OutputType([ProtoRpc.RpcConnection])]
+                param(
+                    [Parameter({{isMandatory}}Position = 0)]
+                    [ValidateNotNullOrEmpty()]
+                    [string] $Endpoint,
+
+                    [switch] $PassThru
+                )
+
+                dynamicparam { {{Service}}.ConnectParameters($PSCmdlet) }
+
+                end {
+                    $connection = {{Service}}.Connect($PSCmdlet, $PSBoundParameters)
+                    if ($PassThru) { $connection }
+                }
+            }
+
             """.ReplaceLineEndings("\n");
     }
 
     private string Manifest()
     {
-        IEnumerable<string> functions = _plan.Commands.Select(command => command.Name)
-            .Prepend(ConnectName(_plan.Prefix, _name))
+        IEnumerable<string> cmdlets = _plan.Commands.Select(command => command.Name)
             .Order(StringComparer.OrdinalIgnoreCase)
             .Select(name => $"        {ScriptLiteral.Of(name)}\n");
         string services = string.Join(
@@ -92,9 +137,9 @@ internal sealed class ModuleFolder
                 PowerShellVersion = '7.6'
                 CompatiblePSEditions = @('Core')
                 RequiredModules = @(@{ ModuleName = 'ProtoRpc'; ModuleVersion = '{{_protoRpc.ToString(3)}}' })
-                FunctionsToExport = @(
-            {{string.Concat(functions)}}    )
-                CmdletsToExport = @()
+                FunctionsToExport = @({{ScriptLiteral.Of(ConnectName(_plan.Prefix, _name))}})
+                CmdletsToExport = @(
+            {{string.Concat(cmdlets)}}    )
                 VariablesToExport = @()
                 AliasesToExport = @()
                 PrivateData = @{ PSData = @{ Tags = @('protobuf', 'rpc') } }

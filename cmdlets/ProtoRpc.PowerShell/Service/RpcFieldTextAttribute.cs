@@ -15,8 +15,10 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
 {
     private readonly ArgumentText _kind = Enum.Parse<ArgumentText>(kind);
 
-    /// <summary>Stands for no time: the shell converts null to neither type.</summary>
-    internal static DateTimeOffset NoTime { get; } = default;
+    /// <summary>Stands for no time: the shell converts null to neither type. Compare with
+    /// <see cref="DateTimeOffset.EqualsExact"/>: no clock has this offset, but the same moment can be
+    /// given.</summary>
+    internal static DateTimeOffset NoTime { get; } = new(9999, 12, 31, 23, 59, 59, new TimeSpan(13, 59, 0));
 
     /// <summary>Stands for no duration.</summary>
     internal static TimeSpan NoDuration { get; } = TimeSpan.MinValue;

@@ -1,6 +1,7 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Service;
 
 namespace ProtoRpc;
 
@@ -14,22 +15,34 @@ public sealed partial class RpcServiceModule
         "Endpoint", "Listener", "Schema", "Service", "InterfaceId", "Lazy", "Reflection",
     };
 
-    /// <summary>Reads the schema of a module's folder; the module's script uses it.</summary>
+    /// <summary>Reads the schema of a module's folder, and gives the module its commands; the module's script
+    /// uses it.</summary>
+    /// <param name="module">The module.</param>
     /// <param name="path">The descriptor set.</param>
     /// <param name="services">The services.</param>
     /// <param name="prefix">What each noun begins with.</param>
     /// <param name="connectName">The command that connects.</param>
     /// <param name="endpoint">Where the first call connects to; null for nowhere.</param>
-    /// <exception cref="RpcException">The file is missing, or not what was exported.</exception>
+    /// <exception cref="RpcException">The file is missing, or not what was exported; or
+    /// FailedPrecondition: another module of this name is loaded.</exception>
     public static RpcServiceModule Load(
-        string path, string[] services, string prefix, string connectName, string? endpoint)
+        PSModuleInfo module, string path, string[] services, string prefix, string connectName,
+        string? endpoint)
     {
+        ArgumentNullException.ThrowIfNull(module);
+        SessionModules.RequireOnly(module.Name, loading: module);
         RpcSchema schema = RpcSchemaLoader.Load([path], new RpcSchemaLoadOptions());
         ServicePlan plan = ServicePlan.Create(schema, services, prefix, connectName);
-        return new RpcServiceModule(plan, connection: null, connect: null)
+        RpcServiceModule service = new(plan, connection: null, connect: null)
         {
             _endpoint = string.IsNullOrEmpty(endpoint) ? null : RpcEndpoint.Parse(endpoint),
+            _connectName = connectName,
         };
+        IReadOnlyList<CmdletInfo> cmdlets = PublishedCommands.Make(
+            plan.Commands, ModuleFolder.HelpPath(Path.GetDirectoryName(path)!, module.Name));
+        Modules.Add(module, service);
+        PublishedCommands.Add(module, cmdlets);
+        return service;
     }
 
     /// <summary>The parameters of Connect-RpcEndpoint that the module's command for connecting
@@ -73,7 +86,8 @@ public sealed partial class RpcServiceModule
         shell.AddCommand(@"ProtoRpc\Connect-RpcEndpoint").AddParameter("Schema", Plan.Schema);
         foreach ((string name, object? value) in bound)
         {
-            if (name != "PassThru")
+            // The shell also binds the common parameters, and ErrorAction is set below.
+            if (name is not ("PassThru" or "ErrorAction"))
             {
                 shell.AddParameter(name, value);
             }
@@ -106,6 +120,7 @@ public sealed partial class RpcServiceModule
 
             _connection = connection;
             _isOwn = true;
+            _isChosen = true;
         }
 
         return connection;

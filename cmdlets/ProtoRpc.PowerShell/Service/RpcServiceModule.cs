@@ -1,44 +1,48 @@
-using System.Collections.Concurrent;
 using System.Management.Automation;
+using System.Runtime.CompilerServices;
 using ProtoRpc.Commands;
 using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Service;
 
 namespace ProtoRpc;
 
 /// <summary>What the commands of a service share: the schema and the connection. Each module that
 /// Import-RpcService or Export-RpcService makes has one.</summary>
-/// <remarks>Only the functions of the module call it.</remarks>
 public sealed partial class RpcServiceModule : IDisposable
 {
-    // Functions find their module by its id, in every runspace. It lives as long as the shell's module.
-    private static readonly ConcurrentDictionary<string, WeakReference<RpcServiceModule>> Modules = new();
+    // In every runspace that imports the shell's module.
+    private static readonly ConditionalWeakTable<PSModuleInfo, RpcServiceModule> Modules = [];
 
-    private readonly Dictionary<string, ServiceCommand> _byMethod;
     private readonly Lock _gate = new();
-    private readonly Func<CancellationToken, RpcConnection>? _connect;
+    private readonly Func<CancellationToken, RpcClient>? _connect;
+
+    // That of the runspace that imported the module, which other runspaces may call.
+    private readonly RunspaceStore _store = RunspaceStore.Current;
     private RpcConnection? _connection;
     private RpcEndpoint? _endpoint;
+    private string _connectName = "";
+
+    // Whether a script has chosen the connection, which may be that of another server than _endpoint.
+    private bool _isChosen;
 
     // Whether the connection is closed with the module.
     private bool _isOwn;
+    private TemporaryHelp? _help;
+    private IReadOnlyList<CmdletInfo> _cmdlets = [];
+    private volatile bool _isRemoved;
 
     /// <param name="plan">The commands.</param>
     /// <param name="connection">The connection that they use; null for the only open one.</param>
-    /// <param name="connect">Opens a connection of the module's own, which is closed with it; null where
-    /// there is none.</param>
+    /// <param name="connect">Makes the client of a connection of the module's own, which is closed with it;
+    /// null where there is none.</param>
     internal RpcServiceModule(
-        ServicePlan plan, RpcConnection? connection, Func<CancellationToken, RpcConnection>? connect)
+        ServicePlan plan, RpcConnection? connection, Func<CancellationToken, RpcClient>? connect)
     {
         Plan = plan;
         _connection = connection;
         _connect = connect;
         _isOwn = connect is not null;
-        _byMethod = plan.Commands.ToDictionary(command => command.Method.FullName, StringComparer.Ordinal);
-        Modules[Id] = new(this);
     }
-
-    /// <summary>Forgets the module.</summary>
-    ~RpcServiceModule() => Modules.TryRemove(Id, out _);
 
     /// <summary>The connection that the commands use without -Connection; null for the only open one of the
     /// session.</summary>
@@ -55,15 +59,12 @@ public sealed partial class RpcServiceModule : IDisposable
 
     internal ServicePlan Plan { get; }
 
-    /// <summary>The name of the module in this process.</summary>
-    internal string Id { get; } = Guid.NewGuid().ToString();
-
-    /// <summary>The module with an id; functions of Import-RpcService use it.</summary>
+    /// <summary>The module of a command.</summary>
     /// <exception cref="RpcException">FailedPrecondition: it was removed.</exception>
-    public static RpcServiceModule Find(string id) =>
-        Modules.TryGetValue(id, out WeakReference<RpcServiceModule>? found)
-        && found.TryGetTarget(out RpcServiceModule? module)
-            ? module
+    internal static RpcServiceModule Of(CommandInfo command) =>
+        command is CmdletInfo { Module: { } module } cmdlet
+        && Find(module, cmdlet.ImplementingType.Name, []) is { } found
+            ? found
             : throw new RpcException(
                 RpcStatusCode.FailedPrecondition,
                 "The module of this command was removed. Run Import-RpcService again.")
@@ -71,18 +72,65 @@ public sealed partial class RpcServiceModule : IDisposable
                 ErrorId = RpcErrorIds.ModuleRemoved,
             };
 
-    /// <summary>Begins a call; the module's functions use it.</summary>
-    /// <param name="method">The full name of the method.</param>
-    /// <param name="command">The function.</param>
-    /// <param name="bound">Its parameters.</param>
-    public RpcServiceCall Begin(string method, PSCmdlet command, IDictionary<string, object?> bound) =>
-        new(this, _byMethod[method], command, bound);
+    // A module that exports the commands of modules that it has imported has copies of them, which say that
+    // they are its own.
+    private static RpcServiceModule? Find(PSModuleInfo module, string type, HashSet<PSModuleInfo> seen)
+    {
+        if (!seen.Add(module))
+        {
+            return null;
+        }
 
-    /// <summary>Closes the connection that the module opened itself.</summary>
+        return Modules.TryGetValue(module, out RpcServiceModule? found)
+            && !found._isRemoved && found.Plan.Find(type) is not null
+            ? found
+            : module.NestedModules.Select(nested => Find(nested, type, seen))
+                .FirstOrDefault(nested => nested is not null);
+    }
+
+    /// <summary>Whether a module has commands of services.</summary>
+    internal static bool IsKnown(PSModuleInfo module) =>
+        Modules.TryGetValue(module, out RpcServiceModule? found) && !found._isRemoved;
+
+    /// <summary>Begins a call.</summary>
+    internal ServiceCall Begin(RpcServiceCommand command) =>
+        new(this, Plan.Find(command.GetType().Name)!, command);
+
+    /// <summary>Makes the commands and their help. Nothing of it is seen in the session yet.</summary>
+    /// <param name="warn">Is told when there will be no help, without which the commands work.</param>
+    internal void Prepare(Action<string> warn)
+    {
+        try
+        {
+            _help = new TemporaryHelp(CommandHelp.Write(Plan.Commands));
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            warn(
+                $"Cannot write the help to '{Path.GetTempPath()}': {e.Message} The commands are imported "
+                + $"without help. Set {(OperatingSystem.IsWindows() ? "TEMP" : "TMPDIR")} to a folder that "
+                + "can be written to.");
+        }
+
+        _cmdlets = PublishedCommands.Make(Plan.Commands, _help?.Path);
+    }
+
+    /// <summary>Gives a module of the session the commands that were prepared.</summary>
+    /// <param name="module">The module.</param>
+    /// <param name="except">The names of commands that are left out.</param>
+    internal void Publish(PSModuleInfo module, HashSet<string> except)
+    {
+        Modules.Add(module, this);
+        PublishedCommands.Add(module, _cmdlets.Where(cmdlet => !except.Contains(cmdlet.Name)));
+        _cmdlets = [];
+    }
+
+    /// <summary>Ends the module: its commands fail, and the connection that it opened itself is
+    /// closed.</summary>
     public void Dispose()
     {
-        Modules.TryRemove(Id, out _);
-        GC.SuppressFinalize(this);
+        _isRemoved = true;
+        _help?.Dispose();
         lock (_gate)
         {
             if (_isOwn)
@@ -93,23 +141,42 @@ public sealed partial class RpcServiceModule : IDisposable
     }
 
     /// <summary>The connection of a call, opened when it is not, or not any more.</summary>
-    /// <exception cref="RpcException">It cannot be opened.</exception>
+    /// <exception cref="RpcException">It cannot be opened. FailedPrecondition: a script has chosen it, and it
+    /// was closed.</exception>
     internal RpcConnection? ConnectionFor(CancellationToken cancellation)
     {
         lock (_gate)
         {
-            if (_connection is { IsOpen: true } || (_connect is null && _endpoint is null))
+            if (_connection is { IsOpen: true })
             {
                 return _connection;
             }
 
-            _connection = _connect?.Invoke(cancellation) ?? Connect(_endpoint!, cancellation);
+            if (_isChosen)
+            {
+                throw new RpcException(
+                    RpcStatusCode.FailedPrecondition,
+                    $"The connection to {_connection}, which {_connectName} opened, was closed. "
+                    + $"Run {_connectName} again.")
+                {
+                    ErrorId = RpcErrorIds.ConnectionClosed,
+                };
+            }
+
+            if (_connect is null && _endpoint is null)
+            {
+                return _connection;
+            }
+
+            RpcClient client = _connect?.Invoke(cancellation)
+                ?? RpcClient.Connect(_endpoint!, Plan.Schema, new RpcClientOptions(), cancellation);
+
+            // A thread job that calls would close the connection under the calls of others when it ends.
+            RunspaceStore store = _store.IsClosed ? RunspaceStore.Current : _store;
+            _connection = new RpcConnection(store.NextId(), client);
             _isOwn = true;
-            RunspaceStore.Current.Add(_connection);
+            store.Add(_connection);
             return _connection;
         }
     }
-    private RpcConnection Connect(RpcEndpoint endpoint, CancellationToken cancellation) => new(
-        RunspaceStore.Current.NextId(),
-        RpcClient.Connect(endpoint, Plan.Schema, new RpcClientOptions(), cancellation));
 }

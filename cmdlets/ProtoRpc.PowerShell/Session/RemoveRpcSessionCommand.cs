@@ -22,7 +22,7 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
         IReadOnlyList<RpcSessionInfo> sessions = ParameterSetName == ById ? Find() : Session;
         foreach (RpcSessionInfo session in sessions)
         {
-            // One that ended meanwhile is gone, which is what was wanted.
+            // A session that has already expired is not an error.
             if (ShouldProcess(session.ToString(), "End the session"))
             {
                 session.Listener.RemoveSession(session.Id);

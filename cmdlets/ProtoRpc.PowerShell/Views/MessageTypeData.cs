@@ -5,19 +5,19 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Views;
 
-/// <summary>The type data of messages: their text, and that of the lists in them.</summary>
-/// <remarks>A types.ps1xml is an error when a runspace imports the module a second time from another folder,
-/// as after an update, and Update-TypeData is in a module that takes longer to load than this one. So the
-/// type data goes into the runspace's table, which is not public.</remarks>
+/// <summary>The type data of messages and of the lists in them, which define their text.</summary>
+/// <remarks>The type data is added directly to the runspace's table, which is not public. A types.ps1xml
+/// fails if a runspace imports the module again from another folder, for example after an update.
+/// Update-TypeData is in a module that takes longer to load than this one.</remarks>
 internal static class MessageTypeData
 {
-    // Without a property, Compare-Object, Sort-Object and Group-Object compare messages by this one:
-    // their text. No field can have this name.
+    // Without a property name, Compare-Object, Sort-Object and Group-Object compare messages by this
+    // property, their text. No field can have this name.
     private const string Key = "@text";
 
     private const BindingFlags Hidden = BindingFlags.Instance | BindingFlags.NonPublic;
 
-    /// <summary>Adds it to a runspace.</summary>
+    /// <summary>Adds the type data to a runspace.</summary>
     public static void Add(EngineIntrinsics shell)
     {
         MethodInfo text = MethodOf(nameof(RpcView.ToText));
@@ -55,14 +55,14 @@ internal static class MessageTypeData
             }
             else
             {
-                // Another version of the shell may keep the table elsewhere.
+                // Another version of the shell may store the table elsewhere.
                 shell.InvokeCommand.InvokeScript(
                     "param($data) Update-TypeData -TypeData $data -Force", data);
             }
         }
         catch (RuntimeException)
         {
-            // Some other type data of this name cannot be replaced: it wins.
+            // Other type data with this name cannot be replaced, and stays.
         }
     }
 

@@ -6,7 +6,7 @@ using ProtoRpc.Views;
 
 namespace ProtoRpc;
 
-/// <summary>What the module's views (cmdlets/views/*.ps1xml) show; not for scripts.</summary>
+/// <summary>Called by the module's views (cmdlets/views/*.ps1xml); not for scripts.</summary>
 public static class RpcView
 {
     /// <summary>The text of a message's object: JSON in one line.</summary>
@@ -16,8 +16,8 @@ public static class RpcView
         return ViewJson.Of(ViewObjectModel.OfMessage, message);
     }
 
-    /// <summary>The text of a list, map or bytes of a message, as the cells of ConvertTo-RpcRecord have it:
-    /// JSON in one line, and base64 of bytes.</summary>
+    /// <summary>The text of a list, map or bytes of a message, as in the cells of ConvertTo-RpcRecord: JSON
+    /// in one line, or base64 for bytes.</summary>
     public static string ToCell(PSObject collection)
     {
         ArgumentNullException.ThrowIfNull(collection);
@@ -26,7 +26,8 @@ public static class RpcView
             : ViewJson.Of(ViewObjectModel.OfMessage, collection.BaseObject);
     }
 
-    /// <summary>The table that a message is a row of; nothing for one that is shown as a list.</summary>
+    /// <summary>The table that contains a message as a row; nothing for a message that is shown as a
+    /// list.</summary>
     public static object Group(PSObject message)
     {
         ArgumentNullException.ThrowIfNull(message);
@@ -34,7 +35,7 @@ public static class RpcView
     }
 
     /// <summary>Begins a table with its first message.</summary>
-    /// <returns>What stands above the table.</returns>
+    /// <returns>The header above the table.</returns>
     public static string StartTable(PSObject message)
     {
         ArgumentNullException.ThrowIfNull(message);
@@ -47,7 +48,7 @@ public static class RpcView
         return $"   {state.TypeOfTable?.FullName}";
     }
 
-    /// <summary>A message as the row of its table, or as a list.</summary>
+    /// <summary>Formats a message as a row of its table, or as a list.</summary>
     public static string Show(PSObject message)
     {
         ArgumentNullException.ThrowIfNull(message);
@@ -61,13 +62,13 @@ public static class RpcView
         }
         catch (RpcException e)
         {
-            // What lies in an Any is read when it is looked at.
+            // The contents of an Any are parsed only when they are shown, so an error may appear here.
             return $"# {TerminalText.Neutralize(e.Message)}\n";
         }
     }
 
-    /// <summary>Where a part of a schema is declared: a package, a message or a service; nothing for what is
-    /// in no package.</summary>
+    /// <summary>The package, message or service that declares a part of a schema; nothing for a part without
+    /// package.</summary>
     public static object Scope(object part) => (part is PSObject wrapped ? wrapped.BaseObject : part) switch
     {
         RpcMethodInfo method => $"service {method.Service.FullName}",
@@ -77,7 +78,7 @@ public static class RpcView
         _ => AutomationNull.Value,
     };
 
-    /// <summary>A part of a schema as its .proto has it.</summary>
+    /// <summary>A part of a schema in .proto syntax.</summary>
     /// <param name="part">The service, method, message type or enum.</param>
     public static string Proto(object part)
     {

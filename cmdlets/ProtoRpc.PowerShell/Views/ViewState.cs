@@ -6,10 +6,11 @@ using ProtoRpc.Views;
 
 namespace ProtoRpc.PowerShell.Views;
 
-/// <summary>What a runspace's views keep between two objects: the table that is shown, and where.</summary>
+/// <summary>The views' state in a runspace between two objects: the current table, and the size of the
+/// window.</summary>
 internal sealed class ViewState
 {
-    // A window does not change between two rows, and asking for its size takes longer than a row.
+    // Reading the window's size takes longer than writing a row, and it rarely changes.
     private const int FreshMilliseconds = 200;
     private const int DefaultWidth = 120;
     private const int MaxWidth = 4096;
@@ -21,20 +22,20 @@ internal sealed class ViewState
     private int _width = DefaultWidth;
     private ViewStyle _style = ViewStyle.Plain;
 
-    /// <summary>The shell of the runspace, which has the window and the colours; null before the module is
+    /// <summary>The shell of the runspace, with the window and the colours; null before the module is
     /// imported.</summary>
     public EngineIntrinsics? Shell { get; set; }
 
-    /// <summary>The table whose rows are shown, if there is one.</summary>
+    /// <summary>The table that is being shown; null for none.</summary>
     public MessageTable? Table { get; set; }
 
-    /// <summary>The type of its messages.</summary>
+    /// <summary>The message type of the table.</summary>
     public RpcMessageInfo? TypeOfTable { get; set; }
 
-    /// <summary>Whether no row was shown yet.</summary>
+    /// <summary>Whether no row has been shown yet.</summary>
     public bool IsFirstRow { get; set; }
 
-    /// <summary>How many cells a line has.</summary>
+    /// <summary>The width of a line in cells.</summary>
     public int Width
     {
         get
@@ -49,7 +50,7 @@ internal sealed class ViewState
         }
     }
 
-    /// <summary>The state of the runspace that runs the calling thread's code.</summary>
+    /// <summary>The state of the current thread's runspace.</summary>
     public static ViewState Current => Runspace.DefaultRunspace is { } runspace
         ? States.GetValue(runspace, _ => new ViewState())
         : new ViewState();
@@ -78,7 +79,7 @@ internal sealed class ViewState
             TextOf(foreground, "BrightBlue"), TextOf(foreground, "Green"), TextOf(source, "Reset"));
     }
 
-    // The shell leaves the last column of a window free. A host without a window has no size.
+    // The shell leaves the last column of a window free. A host without a window reports no size.
     private static int WidthOf(PSHost? host)
     {
         try

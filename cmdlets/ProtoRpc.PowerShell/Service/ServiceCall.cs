@@ -1,32 +1,29 @@
 using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.Commands;
-using ProtoRpc.PowerShell.Service;
 
-namespace ProtoRpc;
+namespace ProtoRpc.PowerShell.Service;
 
 /// <summary>A call of a service's command: its parameters make the messages, and Invoke-RpcMethod sends
 /// them.</summary>
-public sealed class RpcServiceCall : IDisposable
+internal sealed class ServiceCall : IDisposable
 {
     private readonly InvokeRpcMethodCommand _invoke;
     private readonly CommandRequest _request;
 
     // Kept, so that objects of the pipeline do not allocate a delegate each.
     private readonly Func<object?> _next;
-    private IDictionary<string, object?> _bound;
+    private object? _input;
 
-    internal RpcServiceCall(
-        RpcServiceModule module, ServiceCommand plan, PSCmdlet command, IDictionary<string, object?> bound)
+    public ServiceCall(RpcServiceModule module, ServiceCommand plan, RpcServiceCommand command)
     {
-        _bound = bound;
-        _next = () => _request!.Next(_bound);
+        _next = () => _request!.Next(_input);
         HashSet<string> given = new(StringComparer.OrdinalIgnoreCase);
         _invoke = InvokeRpcMethodCommand.For(command, plan.Method, given);
         try
         {
             _request = new CommandRequest(plan, command.MyInvocation.ExpectingInput);
-            foreach ((string name, object? value) in bound)
+            foreach ((string name, object? value) in command.MyInvocation.BoundParameters)
             {
                 if (SetOwn(name, value))
                 {
@@ -49,16 +46,26 @@ public sealed class RpcServiceCall : IDisposable
         }
         catch (RpcException e)
         {
-            _invoke.FailCommand(e);
+            using (_invoke)
+            {
+                _invoke.FailCommand(e);
+            }
+
+            throw;
+        }
+        catch
+        {
+            _invoke.Dispose();
             throw;
         }
     }
 
     /// <summary>Makes a call, or sends a message of a stream.</summary>
-    public void Process(IDictionary<string, object?> bound)
+    /// <param name="input">The object of the pipeline, or of -InputObject; null for none.</param>
+    public void Process(object? input)
     {
-        _bound = bound;
-        _invoke.ProcessCommand(_next);
+        _input = input;
+        _invoke.ProcessCommand(_next, input);
     }
 
     /// <summary>Ends the stream, and waits for calls that run.</summary>

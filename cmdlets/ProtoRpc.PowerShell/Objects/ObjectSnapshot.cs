@@ -1,0 +1,97 @@
+using System.Collections;
+using System.Collections.Specialized;
+using System.Management.Automation;
+using Google.Protobuf;
+
+namespace ProtoRpc.PowerShell.Objects;
+
+/// <summary>Copies what a script gave for a message that is made later, on another thread: by then the script
+/// may have changed its hashtables, lists and objects. Script properties are run here, because they can only
+/// run on the thread of the pipeline.</summary>
+internal sealed class ObjectSnapshot
+{
+    // The mapper rejects what is nested deeper, and names the place. Messages take up to three levels each:
+    // the message, a list and its element.
+    private static readonly int MaxDepth = 4 * RpcLimits.Default.MaxDepth;
+
+    // An object that is used in several places is copied once, and may contain itself.
+    private readonly Dictionary<object, object> _copies = new(ReferenceEqualityComparer.Instance);
+    private readonly PSObjectModel _model;
+
+    private ObjectSnapshot(PSObjectModel model) => _model = model;
+
+    /// <summary>A copy of dictionaries, lists, custom objects and objects of a script's classes, nested ones
+    /// included. Messages, bytes, scalars and other objects are returned themselves.</summary>
+    /// <param name="value">The value.</param>
+    /// <param name="model">The model that reads the copy.</param>
+    /// <exception cref="RpcException">InvalidArgument: a property cannot be read.</exception>
+    public static object? Of(object? value, PSObjectModel model) => new ObjectSnapshot(model).Copy(value, 0);
+
+    private object? Copy(object? value, int depth)
+    {
+        object? inner = _model.Unwrap(value);
+        if (inner is null or string or byte[] or List<byte> or IMessage || depth > MaxDepth)
+        {
+            return value;
+        }
+
+        if (_copies.TryGetValue(inner, out object? copy))
+        {
+            return copy;
+        }
+
+        return inner switch
+        {
+            IDictionary dictionary => CopyEntries(dictionary, depth),
+            Array { Rank: 1 } array when array.GetType().GetElementType()!.IsPrimitive => array.Clone(),
+            IList list => CopyElements(list, depth),
+            PSObject => CopyProperties(inner, inner, depth),
+            // An object of a script's class.
+            _ when inner.GetType().Assembly.IsDynamic => CopyProperties(value!, inner, depth),
+            _ => value,
+        };
+    }
+
+    private OrderedDictionary CopyEntries(IDictionary dictionary, int depth)
+    {
+        OrderedDictionary copy = new(dictionary.Count, StringComparer.Ordinal);
+        _copies.Add(dictionary, copy);
+        foreach (DictionaryEntry entry in dictionary)
+        {
+            copy.Add(entry.Key, Copy(entry.Value, depth + 1));
+        }
+
+        _model.CopySource(dictionary, copy);
+        return copy;
+    }
+
+    private object?[] CopyElements(IList list, int depth)
+    {
+        object?[] copy = new object?[list.Count];
+        _copies.Add(list, copy);
+        for (int i = 0; i < copy.Length; i++)
+        {
+            copy[i] = Copy(list[i], depth + 1);
+        }
+
+        return copy;
+    }
+
+    private object CopyProperties(object value, object inner, int depth)
+    {
+        if (!_model.TryGetMembers(value, out IEnumerable<KeyValuePair<string, object?>>? members))
+        {
+            return value;
+        }
+
+        PSObject copy = new();
+        _copies.Add(inner, copy);
+        foreach ((string name, object? member) in members)
+        {
+            copy.Properties.Add(new PSNoteProperty(name, Copy(member, depth + 1)), preValidated: true);
+        }
+
+        _model.CopySource(inner, copy);
+        return copy;
+    }
+}
