@@ -434,7 +434,16 @@ function Measure-Convert {
 function Measure-Import {
     $cases = [ordered]@{
         'pwsh without the module' = { & $pwsh -NoProfile -NonInteractive -Command 'exit' }
-        'pwsh that imports the module' = { & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$manifest'" }
+    }
+    # `dotnet run --project tests/run -- pack` makes it.
+    $packed = Join-Path $root out ProtoRpc ProtoRpc.psd1
+    if (Test-Path $packed) {
+        $cases['pwsh that imports the packed module'] = {
+            & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$packed'"
+        }
+    }
+    $cases['pwsh that imports the module of a build'] = {
+        & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$manifest'"
     }
     $times = @{}
 

@@ -268,22 +268,8 @@ public static class CertificateChangeTests
     }
 
     private static X509Certificate2 NewCertificate(
-        string name, string host = "localhost", string? usage = null)
-    {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new($"CN={name}", key, HashAlgorithmName.SHA256);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddDnsName(host);
-        names.AddIpAddress(System.Net.IPAddress.Loopback);
-        request.CertificateExtensions.Add(names.Build());
-        if (usage is not null)
-        {
-            request.CertificateExtensions.Add(
-                new X509EnhancedKeyUsageExtension([new Oid(usage)], critical: false));
-        }
-
-        DateTimeOffset now = DateTimeOffset.UtcNow;
-        using X509Certificate2 made = request.CreateSelfSigned(now.AddDays(-1), now.AddDays(1));
-        return X509CertificateLoader.LoadPkcs12(made.Export(X509ContentType.Pkcs12), null);
-    }
+        string name, string host = "localhost", string? usage = null) =>
+        TestCertificate.Create(
+            $"CN={name}", [host, "127.0.0.1"], -1, 1,
+            usage is null ? [] : [new X509EnhancedKeyUsageExtension([new Oid(usage)], critical: false)]);
 }

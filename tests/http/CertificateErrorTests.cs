@@ -1,5 +1,3 @@
-using System.Net;
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using Google.Protobuf;
 
@@ -113,18 +111,7 @@ public static class CertificateErrorTests
         (int from, int to) = cause.StartsWith("expired", StringComparison.Ordinal) ? (-3, -1)
             : cause == "not valid yet" ? (1, 3)
             : (-1, 1);
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new($"CN={name}", key, HashAlgorithmName.SHA256);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddDnsName(name);
-        if (name == "localhost")
-        {
-            names.AddIpAddress(IPAddress.Loopback);
-        }
-
-        request.CertificateExtensions.Add(names.Build());
-        DateTimeOffset now = DateTimeOffset.UtcNow;
-        using X509Certificate2 made = request.CreateSelfSigned(now.AddDays(from), now.AddDays(to));
-        return X509CertificateLoader.LoadPkcs12(made.Export(X509ContentType.Pkcs12), null);
+        string[] hosts = name == "localhost" ? [name, "127.0.0.1"] : [name];
+        return TestCertificate.Create($"CN={name}", hosts, from, to);
     }
 }

@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Security;
 using System.Net.Sockets;
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
 using System.Text;
@@ -298,12 +297,5 @@ public static class ConnectionRoomTests
         }
     }
 
-    private static X509Certificate2 NewCertificate()
-    {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new("CN=localhost", key, HashAlgorithmName.SHA256);
-        using X509Certificate2 made = request.CreateSelfSigned(
-            DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
-        return X509CertificateLoader.LoadPkcs12(made.Export(X509ContentType.Pkcs12), null);
-    }
+    private static X509Certificate2 NewCertificate() => TestCertificate.Create("CN=localhost");
 }

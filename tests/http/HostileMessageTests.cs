@@ -70,7 +70,7 @@ public static class HostileMessageTests
         (Json, """{"query":"x","page_number":1e400000000}""", "page_number"),
         (Json, """{"query":"x","page_number":2147483648}""", "page_number"),
         (Json, $$"""{"query":"x","day":{{new string('9', 1_000_000)}}}""", "day"),
-        (Json, $$"""{"query":"x","day":1{{new string('0', 1_000_000)}}e-1000000}""", "day"),
+        (Json, $$"""{"query":"x","day":1{{new string('0', 1_000_000)}}e-1000001}""", "day"),
         (Form, "query=x&page_number=" + new string('9', 1_000_000), "page_number"),
 
         // More than anybody means.

@@ -72,9 +72,11 @@ public static class HttpRoutesTests
 
         (HttpStatusCode below, _, _) = await server.GetAsync("/api/v1/ProtoService.proto/Search?query=x");
         (HttpStatusCode beside, _, _) = await server.GetAsync("/ProtoService.proto/Search?query=x");
+        (HttpStatusCode joined, _, _) = await server.GetAsync("/api/v1ProtoService.proto/Search?query=x");
 
         Assert.Equal(HttpStatusCode.OK, below);
         Assert.Equal(HttpStatusCode.NotFound, beside);
+        Assert.Equal(HttpStatusCode.NotFound, joined);
     }
 
     [Fact]

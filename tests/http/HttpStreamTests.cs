@@ -174,6 +174,17 @@ public static class HttpStreamTests
     }
 
     [Theory]
+    [InlineData("application/x-ndjson", "{\"a\":", false)]
+    [InlineData("application/x-ndjson", "1}\n{", true)]
+    [InlineData("application/x-protobuf", "x", true)]
+    public static void Further_bytes_are_searched_for_an_end(string mediaType, string further, bool mayEnd)
+    {
+        ReadOnlySequence<byte> bytes = new(Encoding.ASCII.GetBytes(further));
+
+        Assert.Equal(mayEnd, HttpStreamFormat.Find(mediaType)!.MayEnd(bytes));
+    }
+
+    [Theory]
     [InlineData("application/x-ndjson")]
     [InlineData("application/x-protobuf")]
     public static void Bodies_are_read_however_they_are_cut(string mediaType)

@@ -102,7 +102,7 @@ public static class LazyClientTests
     {
         using TcpListener rude = new(IPAddress.Loopback, 0);
         rude.Start();
-        int accepted = 0;
+        int called = 0;
         Thread accepting = new(() =>
         {
             try
@@ -110,11 +110,10 @@ public static class LazyClientTests
                 while (true)
                 {
                     using TcpClient caller = rude.AcceptTcpClient();
-                    caller.GetStream().ReadAtLeast(new byte[1024], 200, throwOnEndOfStream: false);
-                    Interlocked.Increment(ref accepted);
+                    called += IsCall(caller) ? 1 : 0;
                 }
             }
-            catch (Exception e) when (e is SocketException or IOException or InvalidOperationException)
+            catch (Exception e) when (e is SocketException or InvalidOperationException)
             {
             }
         })
@@ -127,7 +126,7 @@ public static class LazyClientTests
             () => client.Invoke(client.GetMethod("Say"), WordsServer.Text(new string('x', 400))));
 
         Assert.True(error.MayHaveExecuted);
-        Assert.Equal(1, Volatile.Read(ref accepted));
+        Assert.Equal(1, Volatile.Read(ref called));
     }
 
     [Fact]
@@ -215,6 +214,21 @@ public static class LazyClientTests
     private static RpcClient Lazy(string endpoint, RpcClientOptions? options = null) => RpcClient.Connect(
         RpcEndpoint.Parse(endpoint), WordsServer.Schema,
         (options ?? new()) with { Lazy = true, Service = "streams.Words" });
+
+    // Not each connection is one: the client also asks what a server speaks that breaks off.
+    private static bool IsCall(TcpClient caller)
+    {
+        byte[] head = new byte[200];
+        try
+        {
+            int count = caller.GetStream().ReadAtLeast(head, head.Length, throwOnEndOfStream: false);
+            return head.AsSpan(0, count).StartsWith("POST "u8);
+        }
+        catch (IOException)
+        {
+            return false;
+        }
+    }
 
     // Where nobody listens, and a server may listen later.
     private static string Unused(string kind)

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Net;
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using Google.Protobuf;
 
@@ -165,15 +164,6 @@ public sealed class WrongProtocolTests : IDisposable
         return await client.InvokeAsync(client.GetMethod("Search"), Request());
     }
 
-    private static X509Certificate2 NewCertificate(string name = "localhost")
-    {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new($"CN={name}", key, HashAlgorithmName.SHA256);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddDnsName(name);
-        request.CertificateExtensions.Add(names.Build());
-        using X509Certificate2 made = request.CreateSelfSigned(
-            DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
-        return X509CertificateLoader.LoadPkcs12(made.Export(X509ContentType.Pkcs12), null);
-    }
+    private static X509Certificate2 NewCertificate(string name = "localhost") =>
+        TestCertificate.Create($"CN={name}", name);
 }

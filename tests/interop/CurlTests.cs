@@ -173,14 +173,9 @@ public sealed class CurlTests(KerberosRealm realm)
     // In one file with its key, for "localhost" and this machine's loopback address.
     private static X509Certificate2 WriteCertificate(string path, string name)
     {
-        using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
-        CertificateRequest request = new(name, key, HashAlgorithmName.SHA256);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddIpAddress(IPAddress.Loopback);
-        request.CertificateExtensions.Add(names.Build());
-        using X509Certificate2 certificate =
-            request.CreateSelfSigned(DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
+        using RSA key = TestCertificate.NewKey();
+        using X509Certificate2 certificate = TestCertificate.CreateBare(key, name, ["127.0.0.1"]);
         File.WriteAllText(path, $"{certificate.ExportCertificatePem()}\n{key.ExportPkcs8PrivateKeyPem()}\n");
-        return X509CertificateLoader.LoadPkcs12(certificate.Export(X509ContentType.Pkcs12), password: null);
+        return TestCertificate.WithKey(certificate, key);
     }
 }

@@ -22,7 +22,11 @@ internal sealed class MappedApplication : IAsyncDisposable
             kestrel.Listen(IPAddress.Loopback, 0, listen => listen.Protocols = HttpProtocols.Http1);
             kestrel.Listen(IPAddress.Loopback, 0, listen => listen.Protocols = HttpProtocols.Http2);
             kestrel.Listen(IPAddress.Loopback, 0, listen => listen.UseHttps(_files.Server));
-            kestrel.ListenUnixSocket(Socket, listen => listen.Protocols = HttpProtocols.Http2);
+            // Wine has none.
+            if (System.Net.Sockets.Socket.OSSupportsUnixDomainSockets)
+            {
+                kestrel.ListenUnixSocket(Socket, listen => listen.Protocols = HttpProtocols.Http2);
+            }
         });
         _application = builder.Build();
         _application.MapProtoRpc(server);

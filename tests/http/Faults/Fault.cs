@@ -18,6 +18,12 @@ public enum FaultKind
     /// <summary>Sends the octet twice.</summary>
     Duplicate,
 
+    /// <summary>Sends the octet after the one that follows it.</summary>
+    Swap,
+
+    /// <summary>Passes nothing on for a while from the octet on.</summary>
+    Delay,
+
     /// <summary>Passes nothing on from the octet on, and ends nothing.</summary>
     Stall,
 

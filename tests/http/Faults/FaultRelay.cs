@@ -6,6 +6,7 @@ namespace ProtoRpc.Http.Tests.Faults;
 /// <summary>Passes connections on to a server, each with the fault that is set when it comes.</summary>
 internal sealed class FaultRelay : IDisposable
 {
+    private static readonly TimeSpan Pause = TimeSpan.FromMilliseconds(50);
     private readonly Socket _listener;
     private readonly CancellationTokenSource _end = new();
     private readonly EndPoint _server;
@@ -41,7 +42,8 @@ internal sealed class FaultRelay : IDisposable
         _end.Dispose();
     }
 
-    private static Socket NewSocket(EndPoint of)
+    /// <summary>A socket for a place.</summary>
+    public static Socket NewSocket(EndPoint of)
     {
         bool isTcp = of is IPEndPoint;
         Socket socket = new(
@@ -144,6 +146,19 @@ internal sealed class FaultRelay : IDisposable
                 break;
             case FaultKind.Duplicate:
                 await to.SendAsync(bytes[..(at + 1)], cancellation);
+                await to.SendAsync(bytes[at..], cancellation);
+                break;
+            case FaultKind.Swap:
+                if (bytes.Length > 1)
+                {
+                    bytes.Span.Slice(Math.Min(at, bytes.Length - 2), 2).Reverse();
+                }
+
+                await to.SendAsync(bytes, cancellation);
+                break;
+            case FaultKind.Delay:
+                await to.SendAsync(bytes[..at], cancellation);
+                await Task.Delay(Pause, cancellation);
                 await to.SendAsync(bytes[at..], cancellation);
                 break;
             case FaultKind.Drip:

@@ -70,7 +70,8 @@ internal sealed record FaultSetup(string Endpoint, string Name)
                 && endpoint.StartsWith("ncacn", StringComparison.Ordinal),
         };
 
-    private static X509Certificate2 NewCertificate()
+    /// <summary>A certificate of 127.0.0.1 that signs itself.</summary>
+    public static X509Certificate2 NewCertificate()
     {
         using ECDsa key = ECDsa.Create(ECCurve.NamedCurves.nistP256);
         CertificateRequest request = new("CN=localhost", key, HashAlgorithmName.SHA256);
@@ -79,6 +80,7 @@ internal sealed record FaultSetup(string Endpoint, string Name)
         request.CertificateExtensions.Add(names.Build());
         using X509Certificate2 made = request.CreateSelfSigned(
             DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
-        return X509CertificateLoader.LoadPkcs12(made.Export(X509ContentType.Pkcs12), null);
+        return X509CertificateLoader.LoadPkcs12(
+            made.Export(X509ContentType.Pkcs12), null, X509KeyStorageFlags.Exportable);
     }
 }

@@ -18,6 +18,8 @@ public static class FaultTests
                 data.Add(endpoint, FaultKind.Flip, 2);
                 data.Add(endpoint, FaultKind.Drop, 9);
                 data.Add(endpoint, FaultKind.Duplicate, 3);
+                data.Add(endpoint, FaultKind.Swap, 17);
+                data.Add(endpoint, FaultKind.Delay, 61);
                 data.Add(endpoint, FaultKind.Stall, 41);
                 data.Add(endpoint, FaultKind.Drip, 1000);
             }
@@ -31,14 +33,17 @@ public static class FaultTests
         get
         {
             TheoryData<string, FaultKind, int> data = [];
-            foreach (string endpoint in OperatingSystem.IsWindows()
-                ? Array.Empty<string>()
-                : ["ncalrpc:[{name}]", @"ncacn_np:[\pipe\{name}]", "grpc+unix://{folder}/{name}"])
+            foreach (string endpoint in new[]
+            {
+                "ncalrpc:[{name}]", @"ncacn_np:[\pipe\{name}]", "grpc+unix://{folder}/{name}",
+            })
             {
                 data.Add(endpoint, FaultKind.Cut, 5);
                 data.Add(endpoint, FaultKind.Flip, 7);
                 data.Add(endpoint, FaultKind.Drop, 31);
                 data.Add(endpoint, FaultKind.Duplicate, 11);
+                data.Add(endpoint, FaultKind.Swap, 29);
+                data.Add(endpoint, FaultKind.Delay, 101);
                 data.Add(endpoint, FaultKind.Stall, 101);
                 data.Add(endpoint, FaultKind.Drip, 1000);
             }
@@ -59,7 +64,7 @@ public static class FaultTests
         Assert.InRange(count.All, 2, 10_000);
     }
 
-    [Theory]
+    [UnixTheory]
     [MemberData(nameof(LocalFaults))]
     public static async Task So_it_is_on_local_sockets(string pattern, FaultKind kind, int step)
     {

@@ -24,6 +24,8 @@ public static class SecuredFaultTests
                 data.Add(mechanism, level, FaultKind.Flip, level == RpcProtectionLevel.Connect ? 7 : 1);
                 data.Add(mechanism, level, FaultKind.Drop, 47);
                 data.Add(mechanism, level, FaultKind.Duplicate, 3);
+                data.Add(mechanism, level, FaultKind.Swap, 23);
+                data.Add(mechanism, level, FaultKind.Delay, 251);
                 data.Add(mechanism, level, FaultKind.Stall, 181);
                 data.Add(mechanism, level, FaultKind.Drip, 1000);
             }
@@ -44,6 +46,8 @@ public static class SecuredFaultTests
                 data.Add(endpoint, FaultKind.Flip, 3);
                 data.Add(endpoint, FaultKind.Drop, 73);
                 data.Add(endpoint, FaultKind.Duplicate, 17);
+                data.Add(endpoint, FaultKind.Swap, 61);
+                data.Add(endpoint, FaultKind.Delay, 401);
                 data.Add(endpoint, FaultKind.Stall, 307);
                 data.Add(endpoint, FaultKind.Drip, 2000);
             }
@@ -68,6 +72,9 @@ public static class SecuredFaultTests
     [InlineData(FaultKind.Cut, 23)]
     [InlineData(FaultKind.Flip, 29)]
     [InlineData(FaultKind.Stall, 401)]
+    [InlineData(FaultKind.Swap, 67)]
+    [InlineData(FaultKind.Delay, 101)]
+    [InlineData(FaultKind.Drip, 500)]
     public static async Task A_call_over_HTTP_that_proves_who_calls_has_one_end(FaultKind kind, int step) =>
         await TryAsync(
             FaultSetup.Ntlm("http://127.0.0.1:0/", RpcMechanism.Ntlm, RpcProtectionLevel.Connect), kind,

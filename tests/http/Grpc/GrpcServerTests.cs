@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.Http.Tests.Faults;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 
@@ -321,6 +322,18 @@ public static class GrpcServerTests
 
         Assert.True(File.Exists(path));
         File.Delete(path);
+    }
+
+    [LinuxFact]
+    public static async Task The_socket_of_a_server_that_does_not_accept_is_in_use()
+    {
+        string path = Path.Combine(Path.GetTempPath(), $"{Guid.NewGuid():N}.sock");
+        using FullSocket full = new(path);
+
+        RpcException inUse = await Assert.ThrowsAsync<RpcException>(
+            () => Task.Run(() => new WordsServer($"grpc+unix://{path}")).WaitAsync(TimeSpan.FromSeconds(20)));
+
+        Assert.Equal(RpcStatusCode.AlreadyExists, inUse.Code);
     }
 
     [Fact]

@@ -1,6 +1,7 @@
 using System.Buffers.Binary;
 using System.Net;
 using System.Net.Http.Headers;
+using System.Net.Sockets;
 using System.Text;
 
 namespace ProtoRpc.Http.Tests.Grpc;
@@ -131,5 +132,37 @@ public sealed class GrpcWebTests : IDisposable
         }
 
         return frames;
+    }
+
+    [Fact]
+    public async Task Texts_that_are_received_count_as_memory_of_requests()
+    {
+        RpcLimits limits = new() { MaxMemoryBytes = 1024 * 1024 };
+        using WordsServer server = new("http://127.0.0.1:0/", new RpcServerOptions { Limits = limits });
+        using Socket first = await SendPartAsync(server.Endpoint.Port);
+        using Socket second = await SendPartAsync(server.Endpoint.Port);
+        using CancellationTokenSource patience = new(TimeSpan.FromSeconds(30));
+        byte[] answer = new byte[4096];
+
+        // One of the two waits for the rest of its request, for which there is room.
+        Task<int> any = await Task.WhenAny(
+            ReadAsync(first, answer, patience.Token), ReadAsync(second, answer, patience.Token));
+
+        Assert.Contains(
+            "HTTP/1.1 200", Encoding.ASCII.GetString(answer, 0, await any), StringComparison.Ordinal);
+    }
+
+    private static Task<int> ReadAsync(Socket socket, byte[] answer, CancellationToken cancellation) =>
+        socket.ReceiveAsync(answer.AsMemory(), cancellation).AsTask();
+
+    private static async Task<Socket> SendPartAsync(int port)
+    {
+        Socket socket = new(SocketType.Stream, ProtocolType.Tcp);
+        await socket.ConnectAsync(IPAddress.Loopback, port);
+        await socket.SendAsync(Encoding.ASCII.GetBytes(
+            "POST /streams.Words/Say HTTP/1.1\r\nHost: localhost\r\n"
+            + "Content-Type: application/grpc-web-text\r\nContent-Length: 1000000\r\n\r\n"
+            + new string('A', 900_000)));
+        return socket;
     }
 }

@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Http.Tests.Grpc;
@@ -101,16 +100,5 @@ public sealed class SharedPortTests : IDisposable
         return ((IPEndPoint)listener.LocalEndpoint).Port;
     }
 
-    private static X509Certificate2 NewCertificate()
-    {
-        using RSA key = RSA.Create(2048);
-        CertificateRequest request = new(
-            "CN=localhost", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
-        SubjectAlternativeNameBuilder names = new();
-        names.AddIpAddress(IPAddress.Loopback);
-        request.CertificateExtensions.Add(names.Build());
-        using X509Certificate2 made = request.CreateSelfSigned(
-            DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1));
-        return X509CertificateLoader.LoadPkcs12(made.Export(X509ContentType.Pkcs12), null);
-    }
+    private static X509Certificate2 NewCertificate() => TestCertificate.Create("CN=localhost", "127.0.0.1");
 }

@@ -3,6 +3,7 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text;
 using ProtoRpc.Fuzz;
+using ProtoRpc.Http.Tests.Faults;
 
 namespace ProtoRpc.Http.Tests.Overload;
 
@@ -18,9 +19,11 @@ public static class IdleConnectionTests
     private const long MostBytes = 48 * 1024;
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
     private static readonly SortedDictionary<int, string> Rows = [];
-    private static readonly string[] Measured = ["tcp", "http", "grpc", "inproc"];
+    private static readonly string[] Measured = ["tcp", "local", "http", "grpc", "inproc"];
 
-    public static TheoryData<string> Faces => [.. Measured];
+    // Pipes of Windows are no sockets.
+    public static TheoryData<string> Faces =>
+        [.. Measured.Where(face => face != "local" || !OperatingSystem.IsWindows())];
 
     [Theory]
     [MemberData(nameof(Faces))]
@@ -76,15 +79,16 @@ public static class IdleConnectionTests
 
         byte[] hello = face switch
         {
-            "tcp" => await BindAsync(),
+            "tcp" or "local" => await BindAsync(),
             "http" => Encoding.ASCII.GetBytes(
                 "GET /ProtoService.SearchService/Search?query=x HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"),
             _ => [.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, 0, 0, 0, 4, 0, 0, 0, 0, 0],
         };
+        EndPoint place = FaultTrial.PlaceOf(server.Endpoint);
         return async () =>
         {
-            Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-            await socket.ConnectAsync(IPAddress.Loopback, server.Endpoint.Port);
+            Socket socket = FaultRelay.NewSocket(place);
+            await socket.ConnectAsync(place);
             await socket.SendAsync(hello);
             byte[] answer = new byte[1];
             Assert.Equal(1, await socket.ReceiveAsync(answer));

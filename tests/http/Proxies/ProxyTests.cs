@@ -170,6 +170,26 @@ public sealed class ProxyTests : IDisposable
         Assert.Contains("hello", output, StringComparison.Ordinal);
     }
 
+    // The client calls an address of localhost, which is not the name in the exceptions.
+    [Theory]
+    [InlineData("grpc", "localhost", true)]
+    [InlineData("grpc", "other.example", false)]
+    [InlineData("http", "localhost", true)]
+    public async Task A_balanced_client_asks_the_exceptions_for_the_name_of_the_host(
+        string scheme, string exception, bool isDirect)
+    {
+        using WordsServer server = new(scheme == "http" ? "http://127.0.0.1:0/" : "grpc://127.0.0.1:0");
+        using ConnectProxy proxy = new(server.Endpoint.Port);
+        WebProxy rules = new(proxy.Address) { BypassList = [exception.Replace(".", @"\.")] };
+        await using RpcClient client = RpcClient.Connect(
+            [RpcEndpoint.Parse($"{scheme}://localhost:{server.Endpoint.Port}")], RpcLoadBalancing.RoundRobin,
+            WordsServer.Schema, new() { Proxy = rules, Service = "streams.Words" });
+
+        Assert.Equal("x", WordsServer.TextOf(await client.InvokeAsync("Say", WordsServer.Text("x"))));
+
+        Assert.Equal(isDirect, proxy.Requests.IsEmpty);
+    }
+
     private static WordsServer Named(string scheme) => new(
         scheme == "http" ? "http://127.0.0.1:0/" : "grpc://127.0.0.1:0",
         http: new() { AllowedHosts = ["words.example"] });

@@ -14,11 +14,11 @@ internal sealed class TlsFiles : IDisposable
     public TlsFiles()
     {
         using RSA key = RSA.Create(2048);
-        Authority = Request("authority.test", key, isAuthority: true).CreateSelfSigned(
-            DateTimeOffset.UtcNow.AddHours(-1), DateTimeOffset.UtcNow.AddHours(1));
+        X509SignatureGenerator signer = X509SignatureGenerator.CreateForRSA(key, RSASignaturePadding.Pkcs1);
+        Authority = Sign(Request("authority.test", key, isAuthority: true), signer);
         File.WriteAllText(AuthorityFile, Authority.ExportCertificatePem());
-        Server = Issue(ServerName, ServerFile, ServerKeyFile);
-        Client = Issue("caller.test", ClientFile, ClientKeyFile);
+        Server = Issue(signer, ServerName, ServerFile, ServerKeyFile);
+        Client = Issue(signer, "caller.test", ClientFile, ClientKeyFile);
     }
 
     public X509Certificate2 Authority { get; }
@@ -57,14 +57,19 @@ internal sealed class TlsFiles : IDisposable
         return request;
     }
 
-    private X509Certificate2 Issue(string name, string file, string keyFile)
+    private static X509Certificate2 Sign(CertificateRequest request, X509SignatureGenerator signer) =>
+        request.Create(
+            new X500DistinguishedName("CN=authority.test"), signer, DateTimeOffset.UtcNow.AddHours(-1),
+            DateTimeOffset.UtcNow.AddHours(1), Guid.NewGuid().ToByteArray());
+
+    private static X509Certificate2 Issue(
+        X509SignatureGenerator signer, string name, string file, string keyFile)
     {
-        using RSA key = RSA.Create(2048);
-        using X509Certificate2 bare = Request(name, key, isAuthority: false).Create(
-            Authority, Authority.NotBefore, Authority.NotAfter, Guid.NewGuid().ToByteArray());
+        using RSA key = TestCertificate.NewKey();
+        using X509Certificate2 bare = Sign(Request(name, key, isAuthority: false), signer);
         File.WriteAllText(file, bare.ExportCertificatePem());
         File.WriteAllText(keyFile, key.ExportPkcs8PrivateKeyPem());
-        return bare.CopyWithPrivateKey(key);
+        return TestCertificate.WithKey(bare, key);
     }
 
     private string InFolder(string name) => Path.Combine(_folder.FullName, name);

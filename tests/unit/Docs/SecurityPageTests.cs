@@ -1,11 +1,12 @@
 using System.Text.RegularExpressions;
+using System.Xml.Linq;
 
 namespace ProtoRpc.Tests.Docs;
 
 public static partial class SecurityPageTests
 {
     [Fact]
-    public static void Each_promise_names_a_test_that_is_there() => NamedTests.AssertRows("security.md", 40);
+    public static void Each_promise_names_a_test_that_is_there() => NamedTests.AssertRows("security.md", 45);
 
     [Fact]
     public static void Proofs_are_compared_in_constant_time()
@@ -29,6 +30,25 @@ public static partial class SecurityPageTests
         Assert.DoesNotContain(
             all, text => text.Contains("new Regex(", StringComparison.Ordinal)
                 || text.Contains(" Regex.", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public static void A_package_with_a_known_vulnerability_fails_the_build()
+    {
+        XElement build = XElement.Load(Path.Combine(Repository.Root, "Directory.Build.props"));
+
+        Assert.Equal("true", Only(build, "NuGetAudit"));
+        Assert.Equal("all", Only(build, "NuGetAuditMode"));
+        Assert.Equal("low", Only(build, "NuGetAuditLevel"));
+        Assert.Equal("true", Only(build, "TreatWarningsAsErrors"));
+        // Not below the root itself: what tests build there may have a link to the whole file system.
+        Assert.All(
+            new[] { "cmdlets", "lib", "tests" }.SelectMany(folder => Directory.EnumerateFiles(
+                Path.Combine(Repository.Root, folder), "*.csproj", SearchOption.AllDirectories)),
+            project => Assert.DoesNotContain("NU190", File.ReadAllText(project), StringComparison.Ordinal));
+
+        static string Only(XElement project, string property) =>
+            Assert.Single(project.Descendants(property)).Value;
     }
 
     private static string[] Sources(string folder) =>
