@@ -1,7 +1,7 @@
 <#
 .SYNOPSIS
-Serves the search service in a container or as a service of systemd, until it is told to end; calls that run
-then may end.
+Serves the search service in a container or as a systemd service, until SIGTERM ends it. Running calls have
+time to end.
 .DESCRIPTION
 It listens without TLS, for a proxy that does it, or for a closed network.
 .EXAMPLE
