@@ -84,11 +84,13 @@ New-OtherOrder
 
     It 'is imported without help where none can be written' {
         $variable = $IsWindows ? 'TEMP' : 'TMPDIR'
+        # Below a file, where Windows cannot make the folder either.
+        $file = New-Item (Join-Path $TestDrive file) -ItemType File
         $result = Invoke-Pwsh @"
 Import-Module '$ModuleManifest'
 `$listener = Start-RpcListener inproc://bare -Schema '$ShopProto' -Handler @{ GetOrder = @{ id = 1 } }
 `$rpc = Connect-RpcEndpoint inproc://bare -Schema `$listener.Schema
-`$env:$variable = `$env:TMP = '$(Join-Path $TestDrive missing)'
+`$env:$variable = `$env:TMP = '$(Join-Path $file missing)'
 `$rpc | Import-RpcService -Prefix Bare -WarningVariable warnings -WarningAction SilentlyContinue
 "`$warnings"
 (Get-Command Get-BareOrder).Parameters.ContainsKey('Id')
