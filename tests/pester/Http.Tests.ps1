@@ -232,6 +232,21 @@ Describe 'HTTP endpoints' {
         Stop-RpcListener $asking
     }
 
+    It 'gives the token to the parameter of a function that is the check' {
+        function Test-TestToken($Token) { $Token -ne 'revoked' }
+        $listener = Start-TestListener { @{ text = 'served' } } -Endpoint http://127.0.0.1:0/ -With @{
+            BearerCheck = ${function:Test-TestToken}
+        }
+        $address = "$($listener.Endpoint[0].Uri)demo.Greeter/SayHello"
+        $call = @{ Method = 'Post'; Body = '{}'; ContentType = 'application/json'; SkipHttpErrorCheck = $true }
+
+        $answers = foreach ($token in 'revoked', 'good') {
+            Invoke-WebRequest $address @call -Headers @{ Authorization = "Bearer $token" }
+        }
+
+        $answers.StatusCode | Should -Be 401, 200
+    }
+
     It 'runs checks with the functions of the session that they call' {
         function Test-TestToken($Token) { Test-RightToken $Token }
         function Test-RightToken($Token) { $Token -eq 'right' }

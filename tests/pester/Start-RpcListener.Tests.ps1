@@ -81,6 +81,31 @@ Describe 'Start-RpcListener' {
             (Invoke-RpcMethod Fail @{ name = 'Ann' } -Connection $rpc).text | Should -Be 'Ann Fail Fail'
         }
 
+        It 'gives the request and the context to the parameters of a function' {
+            function Get-Greeting(
+                # The request.
+                $Message, # and
+                [object] $Call
+            ) { @{ text = "$($Message.name) $($Call.Method.Name) $($MyInvocation.ScriptLineNumber -gt 0)" } }
+            function Get-Upper($Text) { $Text.ToUpperInvariant() }
+            $upper = ${function:Get-Upper}
+
+            Get-Answer (Start-TestListener ${function:Get-Greeting}) Ann | Should -BeLike 'Ann SayHello *'
+            Get-Answer (Start-TestListener { @{ text = & $using:upper $Request.name } }) Ann | Should -Be ANN
+        }
+
+        It 'names the line of a function that throws' {
+            $file = Join-Path $TestDrive "$(New-TestName).ps1"
+            "function Get-Reply(`n    `$Message,`n    `$Call) {`n    `$null = `$Message`n    throw 'five'`n}`n" |
+                Set-Content $file
+            . $file
+            $listener = Start-TestListener ${function:Get-Reply}
+
+            { Get-Answer $listener } | Should -Throw '*five*'
+
+            "$($listener | Receive-RpcListener 2>&1)" | Should -BeLike "*$([IO.Path]::GetFileName($file)): line 5*"
+        }
+
         It 'runs one block for all methods, with $RpcMethod' {
             $listener = Start-TestListener { @{ text = $RpcMethod.FullName } }
             $rpc = Connect-Test $listener

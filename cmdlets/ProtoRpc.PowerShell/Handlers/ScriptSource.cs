@@ -21,12 +21,12 @@ internal sealed class ScriptSource
     private readonly string? _file;
     private readonly IScriptExtent _extent;
 
-    private ScriptSource(Ast ast, string body)
+    private ScriptSource(Ast ast, string body, IReadOnlyCollection<ParameterAst>? parameters = null)
     {
         _file = ast.Extent.File;
         _extent = ast.Extent;
-        _text = Place(ast, body);
-        ParameterCount = ParametersOf(ast)?.Parameters.Count ?? 0;
+        _text = Place(ast, body, TextOf(parameters ?? []));
+        ParameterCount = parameters?.Count ?? (ast as ScriptBlockAst)?.ParamBlock?.Parameters.Count ?? 0;
     }
 
     /// <summary>Measures how long the runs take.</summary>
@@ -46,7 +46,8 @@ internal sealed class ScriptSource
     public static ScriptSource OfBlock(
         ScriptBlock block, IReadOnlyDictionary<string, object?>? variables = null)
     {
-        Ast body = block.Ast is FunctionDefinitionAst function ? function.Body : block.Ast;
+        FunctionDefinitionAst? function = block.Ast as FunctionDefinitionAst;
+        Ast body = function?.Body ?? block.Ast;
         char[] text = WithoutUsing(body);
         if (text is ['{', .., '}'])
         {
@@ -54,7 +55,7 @@ internal sealed class ScriptSource
             text[^1] = ' ';
         }
 
-        return new ScriptSource(body, new string(text))
+        return new ScriptSource(body, new string(text), function is null ? null : ParametersOf(function))
         {
             Variables = variables ?? FrozenDictionary<string, object?>.Empty,
         };
@@ -134,7 +135,7 @@ internal sealed class ScriptSource
 
     // Blank lines and spaces move the text to its original position. The file's "using namespace" statements
     // come first.
-    private static string Place(Ast ast, string body)
+    private static string Place(Ast ast, string body, string parameters)
     {
         Ast root = ast;
         while (root.Parent is not null)
@@ -154,10 +155,12 @@ internal sealed class ScriptSource
             }
         }
 
-        int column = text.Length;
-        if (ast.Extent.StartLineNumber > 1)
+        text.Append(parameters);
+        int column = text.Length - (text.ToString().LastIndexOf('\n') + 1);
+        int lines = ast.Extent.StartLineNumber - 1 - parameters.Count(c => c == '\n');
+        if (lines > 0)
         {
-            text.Append('\n', ast.Extent.StartLineNumber - 1);
+            text.Append('\n', lines);
             column = 0;
         }
 
@@ -165,5 +168,13 @@ internal sealed class ScriptSource
             .Append(body).ToString();
     }
 
-    private static ParamBlockAst? ParametersOf(Ast ast) => (ast as ScriptBlockAst)?.ParamBlock;
+    // The parameters of function NAME($Request) { }, which are not in its body. Null for none: the body may
+    // declare them.
+    private static ParameterAst[]? ParametersOf(FunctionDefinitionAst function) =>
+        function.FindAll(node => node is ParameterAst && node.Parent == function, true)
+            .Cast<ParameterAst>().ToArray() is { Length: > 0 } found ? found : null;
+
+    private static string TextOf(IReadOnlyCollection<ParameterAst> parameters) =>
+        parameters.Count == 0 ? ""
+            : $"param({string.Join(", ", parameters.Select(one => new string(WithoutUsing(one))))})";
 }
