@@ -283,6 +283,18 @@ Describe 'Start-RpcListener' {
             Get-Answer $listener | Should -Be (Get-Item $TestDrive).FullName
         }
 
+        It 'runs handlers in the folder of the caller on a drive that workers do not have' {
+            Push-Location TestDrive:
+            try {
+                $listener = Start-TestListener { @{ text = (Get-Location).Path } }
+            }
+            finally {
+                Pop-Location
+            }
+
+            Get-Answer $listener | Should -Be (Get-Item $TestDrive).FullName
+        }
+
         It 'resolves types by the "using namespace" of the file' {
             $file = Join-Path $TestDrive types.ps1
             Set-Content $file @(

@@ -34,7 +34,8 @@ internal sealed class HandlerEnvironment
         State = InitialSessionState.CreateDefault();
         State.LanguageMode = caller.SessionState.LanguageMode;
         State.ThrowOnRunspaceOpenError = true;
-        Location = caller.SessionState.Path.CurrentFileSystemLocation.Path;
+        // The caller's drives, such as TestDrive: of Pester, are not those of the workers.
+        Location = caller.SessionState.Path.CurrentFileSystemLocation.ProviderPath;
         SetVariable("ProgressPreference", ActionPreference.SilentlyContinue);
     }
 
