@@ -271,6 +271,23 @@ Describe 'Start-RpcListener' {
             Get-RpcListener | Should -BeNullOrEmpty
         }
 
+        It 'reports a worker that cannot start while others serve' {
+            $count = @{ Value = 0 }
+            $gate = [Threading.ManualResetEventSlim]::new()
+            $listener = Start-TestListener { $null = ($using:gate).Wait([timespan]'00:01'); @{ text = 'served' } } -With @{
+                InitializationScript = { if (($using:count).Value++ -gt 0) { throw 'the port is in use' } }
+                ThrottleLimit = 2
+            }
+            $rpc = Connect-Test $listener
+
+            $jobs = 1..2 | ForEach-Object { Invoke-RpcMethod SayHello -Connection $rpc -AsJob }
+            Wait-Until { $listener.Records -gt 0 } | Should -BeTrue
+            $gate.Set()
+
+            ($jobs | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'served', 'served'
+            "$($listener | Receive-RpcListener 2>&1)" | Should -BeLike '*the port is in use*'
+        }
+
         It 'runs handlers in the folder of the caller' {
             Push-Location $TestDrive
             try {

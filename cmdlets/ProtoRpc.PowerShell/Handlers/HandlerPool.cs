@@ -84,7 +84,12 @@ internal sealed partial class HandlerPool : IDisposable
     /// immediately.</summary>
     public void Start()
     {
-        HandlerWorker first = AddWorker();
+        HandlerWorker first;
+        lock (_gate)
+        {
+            first = StartWorker(isFirst: true);
+        }
+
         first.WaitUntilReady();
     }
 
@@ -260,17 +265,9 @@ internal sealed partial class HandlerPool : IDisposable
         return blocking ? new ValueTask<TReply>(call.Wait(GiveUp)) : call.WaitAsync(GiveUp);
     }
 
-    private HandlerWorker AddWorker()
+    private HandlerWorker StartWorker(bool isFirst = false)
     {
-        lock (_gate)
-        {
-            return StartWorker();
-        }
-    }
-
-    private HandlerWorker StartWorker()
-    {
-        HandlerWorker worker = new(this);
+        HandlerWorker worker = new(this, isFirst);
         _workers.Add(worker);
         worker.Start();
         return worker;

@@ -18,6 +18,7 @@ internal sealed partial class HandlerWorker
     private static readonly CmdletInfo SinkCommand = new("Send-RpcReply", typeof(ReplySinkCommand));
 
     private readonly HandlerPool _pool;
+    private readonly bool _isFirst;
     private readonly Thread _thread;
     private readonly ManualResetEventSlim _wake = new(false, SpinCount);
     private readonly TaskCompletionSource _ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -46,9 +47,12 @@ internal sealed partial class HandlerWorker
     private HandlerVariables? _variables;
     private HandlerCall? _running;
 
-    public HandlerWorker(HandlerPool pool)
+    /// <param name="pool">The pool of the worker.</param>
+    /// <param name="isFirst">Whether somebody waits until it is ready, and reports why it is not.</param>
+    public HandlerWorker(HandlerPool pool, bool isFirst)
     {
         _pool = pool;
+        _isFirst = isFirst;
         _thread = new Thread(Run) { IsBackground = true, Name = "ProtoRpc handler" };
         _runner = _thread;
         IsStoppedHere = () => _stopping && Thread.CurrentThread == _runner;
@@ -221,9 +225,9 @@ internal sealed partial class HandlerWorker
         }
         catch (Exception e)
         {
-            // If the first worker fails to start, the listener fails to start. A later failure fails the
-            // calls that wait for the worker.
-            if (!_ready.TrySetException(e))
+            // If the first worker fails to start, the listener fails to start. Another failure fails the
+            // calls that wait for the worker if there is no other one, and they do not learn the reason.
+            if (!_ready.TrySetException(e) || !_isFirst)
             {
                 _pool.Streams.Add(new ErrorRecord(
                     e, RpcErrorIds.HandlerWorkerFailed, ErrorCategory.NotSpecified, this));
