@@ -183,6 +183,25 @@ Describe 'Start-RpcListener' {
             Get-Answer $listener 'Ann' | Should -Be 'ANN'
         }
 
+        It 'takes <Whose> into <Command>' -ForEach @(
+            @{ Whose = 'a variable of the handler'; Command = 'ForEach-Object -Parallel'; Handler = {
+                    $mark = $Request.name
+                    @{ text = 1..2 | ForEach-Object -Parallel { "$_$using:mark" } | Sort-Object | Join-String }
+                } }
+            @{ Whose = 'a variable of the caller'; Command = '% -parallel'; Handler = {
+                    @{ text = 1..2 | % { $_ } | % -parallel { "$_$using:mark" } -ThrottleLimit 2 | Sort-Object | Join-String }
+                } }
+            @{ Whose = 'both'; Command = 'Start-ThreadJob'; Handler = {
+                    $own = $Request.name
+                    $job = Start-ThreadJob { "1$using:own", "2$using:mark" }
+                    @{ text = $job | Receive-Job -Wait -AutoRemoveJob | Join-String }
+                } }
+        ) {
+            $mark = 'Ann'
+
+            Get-Answer (Start-TestListener $Handler) Ann | Should -Be 1Ann2Ann
+        }
+
         It 'names the variable that $using: does not find' {
             { Start-TestListener { $using:noSuchVariable } } |
                 Should -Throw -ErrorId 'UsingVariableNotFound,*' -ExpectedMessage '*noSuchVariable*'

@@ -18,6 +18,10 @@ internal static class ClosureVariables
         "MyInvocation", "PSBoundParameters", "PSCmdlet", "PSScriptRoot", "PSCommandPath", "ExecutionContext",
     };
 
+    /// <summary>Whether the worker or the shell sets a variable.</summary>
+    public static bool IsOfTheWorker(string name) => OfTheWorker.Contains(name)
+        || name.Contains(':') || name.EndsWith("Preference", StringComparison.OrdinalIgnoreCase);
+
     /// <summary>The stored variables that a block uses; empty if the block is not a closure.</summary>
     /// <param name="block">The block.</param>
     /// <param name="caller">The session of the block.</param>

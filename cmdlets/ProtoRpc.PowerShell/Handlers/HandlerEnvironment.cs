@@ -176,11 +176,26 @@ internal sealed class HandlerEnvironment
             SetVariable(ScriptSource.UsingName(name), ForOtherRunspaces(name, variable.Value));
         }
 
+        TakeOverForInnerBlocks(ast, kept);
         foreach (CommandAst command in ast.FindAll(node => node is CommandAst, true).Cast<CommandAst>())
         {
             if (command.GetCommandName() is { } name && _seenCommands.Add(name))
             {
                 TakeOverCommand(name);
+            }
+        }
+    }
+
+    // $using: in ForEach-Object -Parallel of a handler reads a variable of the handler, or otherwise one of
+    // the caller, which gets the same name in the worker.
+    private void TakeOverForInnerBlocks(Ast ast, IReadOnlyDictionary<string, object?>? kept)
+    {
+        foreach (string name in ScriptSource.InnerUsingVariables(ast))
+        {
+            if (kept?.ContainsKey(name) != true && !ClosureVariables.IsOfTheWorker(name)
+                && _caller.SessionState.PSVariable.Get(name) is { Options: ScopedItemOptions.None } variable)
+            {
+                SetVariable(name, ForOtherRunspaces(name, variable.Value));
             }
         }
     }

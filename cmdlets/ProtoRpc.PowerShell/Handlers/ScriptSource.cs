@@ -66,9 +66,12 @@ internal sealed class ScriptSource
         new(function, new string(WithoutUsing(function)));
 
     /// <summary>The variables that a script reads with <c>$using:</c>.</summary>
-    public static IEnumerable<string> UsingVariables(Ast ast) => UsingExpressions(ast)
-        .Select(expression => UsingExpressionAst.ExtractUsingVariable(expression).VariablePath.UserPath)
-        .Distinct(StringComparer.OrdinalIgnoreCase);
+    public static IEnumerable<string> UsingVariables(Ast ast) => NamesOf(UsingExpressions(ast));
+
+    /// <summary>The variables that blocks in a script, which it runs elsewhere, read of the script with
+    /// <c>$using:</c>.</summary>
+    public static IEnumerable<string> InnerUsingVariables(Ast ast) =>
+        NamesOf(AllUsingExpressions(ast).Where(expression => InnerBlock.Contains(expression, ast)));
 
     /// <summary>The name of the variable that replaces <c>$using:NAME</c> in a worker.</summary>
     public static string UsingName(string variable) => $"using{UsingColon}{variable}";
@@ -117,7 +120,14 @@ internal sealed class ScriptSource
         return block;
     }
 
+    private static IEnumerable<string> NamesOf(IEnumerable<UsingExpressionAst> expressions) => expressions
+        .Select(expression => UsingExpressionAst.ExtractUsingVariable(expression).VariablePath.UserPath)
+        .Distinct(StringComparer.OrdinalIgnoreCase);
+
     private static IEnumerable<UsingExpressionAst> UsingExpressions(Ast ast) =>
+        AllUsingExpressions(ast).Where(expression => !InnerBlock.Contains(expression, ast));
+
+    private static IEnumerable<UsingExpressionAst> AllUsingExpressions(Ast ast) =>
         ast.FindAll(node => node is UsingExpressionAst, searchNestedScriptBlocks: true)
             .Cast<UsingExpressionAst>();
 
