@@ -67,6 +67,22 @@ Describe 'Wait-RpcEndpoint' {
         $watch.Elapsed.TotalSeconds | Should -BeLessThan 15
     }
 
+    It 'finds a server that is ready beside one that accepts and does not answer' {
+        $silent = [Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+        $silent.Start()
+        $mute = "tcp://$($silent.LocalEndpoint)"
+        try {
+            $ready = Wait-RpcEndpoint $mute, $listener.Endpoint[0] -Timeout 3 `
+                -ErrorAction SilentlyContinue -ErrorVariable failures
+        }
+        finally {
+            $silent.Stop()
+        }
+
+        $ready.Endpoint | Should -Be $listener.Endpoint[0]
+        $failures.TargetObject | Should -Be $mute
+    }
+
     It 'waits for a service, not for a server alone, and says which is missing: <_>' -ForEach 0, 1, 2 {
         { Wait-RpcEndpoint $listener.Endpoint[$_] -Service demo.Parting -Schema $proto -Timeout 0.5 -ErrorAction Stop } |
             Should -Throw -ErrorId 'EndpointNotReady,*' -ExpectedMessage '*demo.Parting*'

@@ -8,10 +8,11 @@ namespace ProtoRpc;
 [OutputType(typeof(RpcPingResult))]
 public sealed class WaitRpcEndpointCommand : RpcPingCommand
 {
+    private const int MaxPings = 256;
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
 
-    // A server that accepts the connection but does not answer must not use up the time of the others.
+    // A server that restarts may never answer what was sent to it before.
     private static readonly TimeSpan LongestPing = TimeSpan.FromSeconds(5);
 
     private readonly List<PendingEndpoint> _pending = [];
@@ -45,7 +46,6 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         }
     }
 
-    // Pings all endpoints in turns, so that they share one timeout.
     protected override void End()
     {
         Stopwatch watch = Stopwatch.StartNew();
@@ -53,10 +53,9 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         TimeSpan pause = FirstPause;
         while (_pending.Count > 0 && !Stopping)
         {
-            foreach (PendingEndpoint endpoint in _pending.ToArray())
+            foreach (PendingEndpoint[] some in _pending.Chunk(MaxPings).ToArray())
             {
-                progress.Report(() => $"{endpoint.Name}: {endpoint.Last?.Message ?? "not asked yet"}");
-                Ask(endpoint, Remaining(watch));
+                Ask(some, Remaining(watch), progress);
             }
 
             if (_pending.Count == 0 || Remaining(watch) <= TimeSpan.Zero)
@@ -75,11 +74,34 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         }
     }
 
-    private void Ask(PendingEndpoint endpoint, TimeSpan left)
+    // At the same time, because a server that accepts the connection and does not answer must not use up the
+    // time of the others.
+    private void Ask(PendingEndpoint[] endpoints, TimeSpan left, WaitProgress progress)
+    {
+        TimeSpan time = left < LongestPing ? left : LongestPing;
+        Task<RpcPingResult>[] pings =
+        [
+            .. endpoints.Select(endpoint => Task.Factory.StartNew(
+                () => endpoint.Ping(time),
+                CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default)),
+        ];
+        foreach ((PendingEndpoint endpoint, Task<RpcPingResult> ping) in endpoints.Zip(pings))
+        {
+            do
+            {
+                progress.Report(() => $"{endpoint.Name}: {endpoint.Last?.Message ?? "no answer yet"}");
+            }
+            while (Task.WaitAny([ping], WaitProgress.Period) < 0);
+
+            Take(endpoint, ping, left);
+        }
+    }
+
+    private void Take(PendingEndpoint endpoint, Task<RpcPingResult> ping, TimeSpan left)
     {
         try
         {
-            RpcPingResult result = endpoint.Ping(left < LongestPing ? left : LongestPing);
+            RpcPingResult result = ping.GetAwaiter().GetResult();
             if (IsWell(result))
             {
                 _pending.Remove(endpoint);
