@@ -273,6 +273,35 @@ Describe 'New-RpcMock' {
             Get-Greeting $mock | Should -Be old
         }
 
+        It 'changes nothing when <Name>' -ForEach @(
+            @{ Name = 'the initialization fails'; Id = '*'; With = @{
+                    Reply = @{ SayHello = { @{ text = 'new' } } }
+                    InitializationScript = { throw 'no' }
+                } }
+            @{ Name = 'a reply does not fit and a file could be played back'; Id = 'UnknownField,*'; With = @{
+                    Reply = @{ Fail = @{ txt = 'new' } }
+                    Replay = 'calls.jsonl'
+                } }
+        ) {
+            $mock = New-RpcMock $greeter -Service demo.Greeter -Reply @{ Fail = @{ text = 'old' } }
+            $before = Get-Greeting $mock
+            $runspaces = @(Get-Runspace).Count
+            Push-Location $TestDrive
+            try {
+                '{"method":"demo.Greeter/SayHello","request":{},"reply":{"text":"played"},"status":"OK"}' > calls.jsonl
+
+                { $mock | Set-RpcMock @With -Reset -Latency 60 -ErrorAction Stop } | Should -Throw -ErrorId $Id
+            }
+            finally {
+                Pop-Location
+            }
+
+            Get-Greeting $mock | Should -Be $before
+            (Invoke-RpcMethod Fail -Connection $mock.Connection).text | Should -Be old
+            Get-RpcMockCall $mock SayHello | Should -HaveCount 2
+            Wait-Until { @(Get-Runspace).Count -le $runspaces } | Should -BeTrue
+        }
+
         It 'begins lists again with Reset' {
             $mock = New-RpcMock $greeter -Service demo.Greeter -Reply @{ SayHello = @{ text = 'a' }, @{ text = 'b' } }
             Get-Greeting $mock, (Get-Greeting $mock) | Out-Null

@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Mock;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
@@ -57,11 +58,12 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         RpcMock mock = RpcMock.Create(
             schema, Service.Length > 0 ? Service : null, http.AddTo(options, parsed, environment));
         mock.Server.Completion.ContinueWith(_ => http.Dispose(), TaskScheduler.Default);
-        IReadOnlyList<string> methods = SetUp(mock, environment, pool);
+        MockSetup setup = ReadSetup(mock, environment, pool);
+        setup.Apply();
         Array.ForEach(endpoints, endpoint => mock.AddEndpoint(endpoint));
         if (ShouldProcess(string.Join(", ", endpoints), "Start a mock"))
         {
-            Start(schema, mock, pool, methods);
+            Start(schema, mock, pool, setup.Methods);
         }
     }
 

@@ -26,10 +26,10 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
     [Deadline(AllowZero = true)]
     public TimeSpan? Latency { get; set; }
 
-    /// <summary>Sets the given replies. If any of them is invalid, nothing changes.</summary>
-    /// <returns>The full names of the methods.</returns>
-    /// <exception cref="RpcException">A method does not exist, or a reply does not fit its type.</exception>
-    private protected IReadOnlyList<string> SetUp(
+    /// <summary>Reads the given replies. The mock does not change yet.</summary>
+    /// <exception cref="RpcException">A method does not exist, a reply does not fit its type, or the file of
+    /// -Replay cannot be played back.</exception>
+    private protected MockSetup ReadSetup(
         RpcMock mock, HandlerEnvironment environment, HandlerPool pool)
     {
         if (Latency == Timeout.InfiniteTimeSpan || Latency?.TotalMilliseconds > int.MaxValue)
@@ -56,13 +56,15 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
             replies.Add((method.FullName, values.ToReplies(method, entry.Value)));
         }
 
-        if (Replay is not null)
-        {
-            mock.Replay(ResolveLiteral(Replay));
-        }
-
-        mock.Reply(replies, ShellMapper.Create(asHashtable: false));
-        mock.Latency = Latency ?? mock.Latency;
-        return [.. replies.Select(reply => reply.Method)];
+        Action reply = mock.ReadReplies(replies, ShellMapper.Create(asHashtable: false));
+        Action? replay = Replay is null ? null : mock.ReadReplay(ResolveLiteral(Replay));
+        return new MockSetup(
+            [.. replies.Select(one => one.Method)],
+            () =>
+            {
+                reply();
+                replay?.Invoke();
+                mock.Latency = Latency ?? mock.Latency;
+            });
     }
 }

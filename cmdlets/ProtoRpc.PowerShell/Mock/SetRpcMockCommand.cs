@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Mock;
 
 namespace ProtoRpc;
 
@@ -26,19 +27,44 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
 
         RequireImpersonation();
         HandlerEnvironment environment = CreateEnvironment();
-        HandlerPool pool = new(environment, Mock.Streams, ThrottleLimit, Limits);
-        IReadOnlyList<string> methods = SetUp(Mock.Mock, environment, pool);
+        // The scripts of earlier replies have their own workers, because they may still be running.
+        HandlerPool pool = new(environment, Mock.Streams, ThrottleLimit, Limits)
+        {
+            Impersonates = MyInvocation.BoundParameters.ContainsKey(nameof(Impersonate))
+                ? Impersonate
+                : Mock.Handlers.Impersonates,
+        };
+        MockSetup setup = ReadSetup(Mock.Mock, environment, pool);
+        Start(pool);
+        setup.Apply();
         if (Reset)
         {
             Mock.Reset();
         }
 
-        // The scripts of earlier replies have their own workers, because they may still be running.
-        StartWorkers(pool);
-        Mock.Use(pool, methods);
+        Mock.Use(pool, setup.Methods);
         if (PassThru)
         {
             WriteObject(Mock);
+        }
+    }
+
+    // What can fail comes before the mock changes.
+    private void Start(HandlerPool pool)
+    {
+        try
+        {
+            StartWorkers(pool);
+        }
+        catch (Exception e)
+        {
+            pool.Dispose();
+            if (e is IContainsErrorRecord failed)
+            {
+                ThrowTerminatingError(failed.ErrorRecord);
+            }
+
+            throw;
         }
     }
 }

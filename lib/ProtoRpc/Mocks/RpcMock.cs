@@ -110,7 +110,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     public RpcMock Reply(string method, params IReadOnlyList<object> replies)
     {
         ArgumentNullException.ThrowIfNull(replies);
-        Reply([(method, replies)], new MessageMapper { TakesRows = false });
+        ReadReplies([(method, replies)], new MessageMapper { TakesRows = false })();
         return this;
     }
 
@@ -125,14 +125,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     public RpcMock Replay(string path)
     {
         ArgumentException.ThrowIfNullOrEmpty(path);
-        ILookup<RpcMethodInfo, ReplayedCall> calls =
-            ReplayFile.Read(path, [.. _methods.Select(method => method.Info)])
-                .ToLookup(call => call.Method);
-        foreach (MockMethod method in _methods.Where(method => calls.Contains(method.Info)))
-        {
-            method.Replayed = new ReplayedAnswers([.. calls[method.Info]]);
-        }
-
+        ReadReplay(path)();
         return this;
     }
 
@@ -186,9 +179,24 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     /// <summary>An in-process endpoint with a unique name.</summary>
     internal static string NewEndpoint() => $"inproc://mock-{Guid.NewGuid():N}";
 
-    /// <summary>Sets the replies of several methods, given as objects of a host. If one does not fit, none is
-    /// set.</summary>
-    internal void Reply(
+    /// <summary>Reads a file of recorded calls.</summary>
+    /// <returns>Sets its answers; cannot fail.</returns>
+    internal Action ReadReplay(string path)
+    {
+        ILookup<RpcMethodInfo, ReplayedCall> calls =
+            ReplayFile.Read(path, [.. _methods.Select(method => method.Info)])
+                .ToLookup(call => call.Method);
+        List<(MockMethod Method, ReplayedAnswers Answers)> read =
+        [
+            .. _methods.Where(method => calls.Contains(method.Info))
+                .Select(method => (method, new ReplayedAnswers([.. calls[method.Info]]))),
+        ];
+        return () => read.ForEach(one => one.Method.Replayed = one.Answers);
+    }
+
+    /// <summary>Reads the replies of several methods, given as objects of a host.</summary>
+    /// <returns>Sets the replies; cannot fail.</returns>
+    internal Action ReadReplies(
         IEnumerable<(string Method, IReadOnlyList<object> Replies)> replies, MessageMapper mapper)
     {
         List<(MockMethod Method, MockAnswers Answers)> read = [];
@@ -198,7 +206,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
             read.Add((method, new AnswerReader(mapper).Read(method.Info, given)));
         }
 
-        read.ForEach(one => one.Method.Given = one.Answers);
+        return () => read.ForEach(one => one.Method.Given = one.Answers);
     }
 
     /// <summary>The methods, ordered by service.</summary>
