@@ -84,6 +84,17 @@ Describe 'Import-RpcService' {
             Stop-RpcListener $search
         }
 
+        It 'counts an object without any field among the rows, and names it' {
+            $stranger = [pscustomobject]@{ colour = 'red' }
+
+            [pscustomobject]@{ Id = 1 }, $stranger, @{ idd = 3 } | Get-TestOrder `
+                -ErrorAction SilentlyContinue -ErrorVariable failed | Should -HaveCount 1
+
+            $failed.TargetObject[0] | Should -Be $stranger
+            "$($failed[0])" | Should -BeLike '*has no property that is a field*'
+            "$($failed[1])" | Should -BeLike 'Row 3:*idd*'
+        }
+
         It 'has the reply as its output type' {
             (Get-Command Get-TestOrder).OutputType.Name | Should -Be 'shop.Order'
         }

@@ -11,6 +11,7 @@ public sealed partial class InvokeRpcMethodCommand
     private IReadOnlySet<string>? _givenToCommand;
     private CancellationTokenRegistration _stopping;
     private object? _inputOfCommand;
+    private Func<object?>? _messageOfCommand;
 
     /// <summary>The method that the command calls, which does not depend on the schema of a connection; null
     /// outside of a command.</summary>
@@ -51,11 +52,13 @@ public sealed partial class InvokeRpcMethodCommand
     internal void ProcessCommand(Func<object?> message, object? input)
     {
         _inputOfCommand = input;
-        if (Guard(Method, () => InputObject = message()))
-        {
-            ProcessRecord();
-        }
+        _messageOfCommand = message;
+        ProcessRecord();
     }
+
+    // Within the record, so that an error names its row.
+    private bool MakeMessage() =>
+        _messageOfCommand is not { } make || Guard(Method, () => InputObject = make());
 
     /// <summary>The end block of the command.</summary>
     internal void EndCommand() => EndProcessing();

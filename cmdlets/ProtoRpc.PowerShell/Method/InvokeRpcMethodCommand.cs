@@ -132,6 +132,11 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
 
     protected override void Process()
     {
+        if (!MakeMessage())
+        {
+            return;
+        }
+
         CheckInput();
         if (FansOut)
         {
