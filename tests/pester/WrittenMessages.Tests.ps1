@@ -41,6 +41,17 @@ Describe 'A message that is text or a file' {
             Should -Be 'Ann 2  '
     }
 
+    It 'names a file that cannot be read once: <Name>' -ForEach @(
+        @{ Name = 'missing.json'; Why = 'the file does not exist' }
+        @{ Name = 'missing/x.json'; Why = 'its folder does not exist' }
+        @{ Name = '.'; Why = 'it is a folder' }
+    ) {
+        $file = [IO.Path]::GetFullPath($Name, $TestDrive)
+
+        { Invoke-RpcMethod SayHello -MessagePath $file -MessageFormat json -Connection $rpc -ErrorAction Stop } |
+            Should -Throw -ErrorId 'FileNotFound,*' -ExpectedMessage "Cannot read '$file': $Why."
+    }
+
     It 'is a file: <Name>' -ForEach @(
         @{ Name = 'x.json'; Text = '{"name":"Ann","times":2}' }
         @{ Name = 'x.txtpb'; Text = 'name: "Ann" times: 2' }

@@ -66,7 +66,7 @@ internal static class WrittenMessage
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            throw RpcErrors.NotAFile(file.FullName, e.Message.TrimEnd('.'), e);
+            throw RpcErrors.NotAFile(file.FullName, FileProblem.Of(e, file.FullName), e);
         }
     }
 }

@@ -71,7 +71,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            throw new RpcException(RpcStatusCode.PermissionDenied, $"Cannot write '{target}': {e.Message}", e)
+            throw new RpcException(
+                RpcStatusCode.PermissionDenied, $"Cannot write '{target}': {FileProblem.Of(e, target)}.", e)
             {
                 ErrorId = RpcErrorIds.CannotWriteFile,
             };

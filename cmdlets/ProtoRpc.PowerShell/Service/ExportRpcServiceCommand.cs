@@ -112,7 +112,8 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            throw new RpcException(RpcStatusCode.PermissionDenied, $"Cannot write '{folder}': {e.Message}", e)
+            throw new RpcException(
+                RpcStatusCode.PermissionDenied, $"Cannot write '{folder}': {FileProblem.Of(e, folder)}.", e)
             {
                 ErrorId = RpcErrorIds.CannotWriteFile,
             };

@@ -49,7 +49,7 @@ internal static class CertificateFile
         catch (Exception e) when (e is IOException or UnauthorizedAccessException
             or CryptographicException or ArgumentException)
         {
-            throw SectionReader.Invalid(path.Path, $"'{file}' cannot be read: {e.Message.TrimEnd('.')}");
+            throw SectionReader.Invalid(path.Path, $"'{file}' cannot be read: {FileProblem.Of(e, file)}");
         }
     }
 

@@ -33,7 +33,7 @@ internal sealed class EndpointFile(string path)
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            throw EndpointContent.Damaged(path, e.Message.TrimEnd('.'), e);
+            throw EndpointContent.Damaged(path, FileProblem.Of(e, path), e);
         }
     }
 
@@ -64,7 +64,7 @@ internal sealed class EndpointFile(string path)
         {
             throw new RpcException(
                 e is IOException ? RpcStatusCode.FailedPrecondition : RpcStatusCode.PermissionDenied,
-                $"The file of named endpoints '{path}' cannot be written: {e.Message}", e)
+                $"The file of named endpoints '{path}' cannot be written: {FileProblem.Of(e, path)}.", e)
             {
                 ErrorId = RpcErrorIds.CannotWriteFile,
             };
@@ -170,7 +170,7 @@ internal sealed class EndpointFile(string path)
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            throw EndpointContent.Damaged(path, e.Message.TrimEnd('.'), e);
+            throw EndpointContent.Damaged(path, FileProblem.Of(e, path), e);
         }
     }
 }

@@ -64,7 +64,7 @@ internal static class ReplayFile
                 e is FileNotFoundException or DirectoryNotFoundException
                     ? RpcStatusCode.NotFound
                     : RpcStatusCode.InvalidArgument,
-                $"The recorded calls '{path}' cannot be read: {e.Message}", e)
+                $"The recorded calls '{path}' cannot be read: {FileProblem.Of(e, path)}.", e)
             {
                 ErrorId = RpcErrorIds.InvalidRecording,
             };

@@ -63,7 +63,7 @@ internal sealed class JsonLinesFile : IDisposable
             _file.Dispose();
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"Cannot write '{_file.Path}': {e.Message} "
+                $"Cannot write '{_file.Path}': {FileProblem.Of(e, _file.Path)}. "
                 + "Give the path of a file that this account may write.", e)
             {
                 ErrorId = RpcErrorIds.CannotWriteFile,

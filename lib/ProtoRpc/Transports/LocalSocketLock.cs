@@ -30,7 +30,7 @@ internal static class LocalSocketLock
             {
                 throw new RpcException(
                     e is IOException ? RpcStatusCode.Unavailable : RpcStatusCode.PermissionDenied,
-                    $"Cannot lock '{path}' for '{endpoint}': {e.Message}", e)
+                    $"Cannot lock '{path}' for '{endpoint}': {FileProblem.Of(e, path)}.", e)
                 {
                     Endpoint = endpoint,
                 };

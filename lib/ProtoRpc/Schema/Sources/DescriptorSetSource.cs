@@ -38,7 +38,7 @@ internal sealed class DescriptorSetSource : SchemaSource
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            throw SchemaError.Invalid($"Cannot read '{file.Given}': {e.Message}", e);
+            throw SchemaError.Invalid($"Cannot read '{file.Given}': {FileProblem.Of(e, file.Given)}.", e);
         }
     }
 }

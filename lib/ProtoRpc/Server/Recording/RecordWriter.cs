@@ -77,7 +77,8 @@ internal sealed class RecordWriter : IDisposable
         catch (Exception e) when (AppendedFile.IsRefusal(e))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"Calls cannot be recorded to '{path}': {e.Message}", e)
+                RpcStatusCode.InvalidArgument,
+                $"Calls cannot be recorded to '{path}': {FileProblem.Of(e, path)}.", e)
             {
                 ErrorId = RpcErrorIds.CannotWriteFile,
             };
@@ -141,7 +142,7 @@ internal sealed class RecordWriter : IDisposable
             {
                 _fails = true;
                 Warn(
-                    $"Calls cannot be recorded to '{_file.Path}': {e.Message} "
+                    $"Calls cannot be recorded to '{_file.Path}': {FileProblem.Of(e, _file.Path)}. "
                     + "They are still served.");
             }
         }

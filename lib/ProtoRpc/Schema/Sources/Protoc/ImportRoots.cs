@@ -76,7 +76,7 @@ internal sealed partial class ImportRoots
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            throw SchemaError.Invalid($"Cannot read '{file.Given}': {e.Message}", e);
+            throw SchemaError.Invalid($"Cannot read '{file.Given}': {FileProblem.Of(e, file.Given)}.", e);
         }
 
         // Only a guess at where to look: protoc is who reads the file,
