@@ -305,7 +305,10 @@ internal sealed partial class ServerAssociation : IDisposable
         }
 
         // Who may not call gets no further than with the first fragment.
-        uint refusal = _contexts.TryFind(call.ContextId, out Guid called) ? Security.Judge(called) : 0;
+        // Without an interface nobody may, and nothing is kept for a caller who could be anybody.
+        uint refusal = _contexts.TryFind(call.ContextId, out Guid called) ? Security.Judge(called)
+            : header.Flags.HasFlag(PduFlags.Last) ? 0
+            : FaultStatus.InvalidContext;
         if (refusal != 0)
         {
             Refused?.Invoke([called], refusal, pdu.Length);

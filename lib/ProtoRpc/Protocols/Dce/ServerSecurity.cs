@@ -16,6 +16,7 @@ internal sealed class ServerSecurity : IDisposable
     private SecurityPolicy? _policy;
     private AuthTrailer _trailer;
     private PeerIdentity? _peer;
+    private PeerIdentity? _unproved;
     private byte[] _token = [];
     private int _legs;
     private bool _hasFailed;
@@ -47,6 +48,11 @@ internal sealed class ServerSecurity : IDisposable
 
     /// <summary>Who calls.</summary>
     public PeerIdentity Peer => _peer ??= ReadPeer();
+
+    /// <summary>Who calls, as an interface may know it: an interface with other accounts has not accepted
+    /// the authentication.</summary>
+    public PeerIdentity PeerOf(Guid interfaceId) =>
+        !IsAuthenticated || IsAuthenticatedFor(_policyOf(interfaceId)) ? Peer : _unproved ??= _readPeer();
 
     /// <summary>Takes the first token, with the bind.</summary>
     /// <param name="header">The bind's header.</param>
@@ -132,7 +138,7 @@ internal sealed class ServerSecurity : IDisposable
     public uint Judge(Guid interfaceId)
     {
         SecurityPolicy policy = _policyOf(interfaceId);
-        if (IsAuthenticated && ReferenceEquals(policy.Security, _policy!.Security))
+        if (IsAuthenticatedFor(policy))
         {
             return AsLevel(_trailer.Level) < (int)policy.Security.MinimumLevel
                 ? FaultStatus.UnsupportedLevel
@@ -146,7 +152,7 @@ internal sealed class ServerSecurity : IDisposable
 
         // A caller that authenticated to the accounts of another interface is anonymous to this one, but
         // the identity from the kernel is valid for all.
-        PeerIdentity peer = IsAuthenticated ? _readPeer() : Peer;
+        PeerIdentity peer = PeerOf(interfaceId);
         return !peer.User.IsAuthenticated ? FaultStatus.AccessDenied
             : peer.ProtectionLevel < policy.Security.MinimumLevel ? FaultStatus.UnsupportedLevel : 0;
     }
@@ -161,6 +167,9 @@ internal sealed class ServerSecurity : IDisposable
 
     // Level 3, call, means packet on a connection.
     private static int AsLevel(byte level) => level == 3 ? (int)RpcProtectionLevel.Packet : level;
+
+    private bool IsAuthenticatedFor(SecurityPolicy policy) =>
+        IsAuthenticated && ReferenceEquals(policy.Security, _policy!.Security);
 
     private bool TryStep(in PduHeader header, ReadOnlySpan<byte> pdu)
     {

@@ -27,7 +27,7 @@ internal sealed class ServerCall : ExecCall, IDisposable
     public override int ReplyLength => _association.Reply.Length;
 
     /// <inheritdoc/>
-    public override PeerIdentity Peer => _association.Security.Peer;
+    public override PeerIdentity Peer => _association.Security.PeerOf(_association.Interface);
 
     /// <inheritdoc/>
     public override RpcEndpoint Endpoint { get; }

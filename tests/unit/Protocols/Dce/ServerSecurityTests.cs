@@ -1,6 +1,7 @@
 using System.Net;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Security;
+using ProtoRpc.Server.Native;
 using ProtoRpc.Tests.Security.Ntlm;
 
 namespace ProtoRpc.Tests.Protocols.Dce;
@@ -291,6 +292,49 @@ public static class ServerSecurityTests
         byte[] answer = server.Feed(Request(client, "Hi"u8));
 
         Assert.Equal(FaultStatus.AccessDenied, StatusOf(answer));
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public static void An_interface_sees_only_callers_that_its_own_accounts_accepted(bool isKnown)
+    {
+        Guid other = Guid.NewGuid();
+        PeerIdentity transport = new(
+            new System.Security.Principal.GenericIdentity(isKnown ? "ann" : "", "Kernel"), "", 0, IsLocal: true)
+        { ProtectionLevel = RpcProtectionLevel.Privacy };
+        SecurityPolicy own = new(Ntlm);
+        SecurityPolicy others = new(Ntlm with
+        {
+            Authentication = RpcAuthentication.Ntlm | (isKnown ? 0 : RpcAuthentication.None),
+        });
+        using ServerAssociation server = new(RpcLimits.Default, "135", _ => true)
+        {
+            Security = new ServerSecurity(id => id == other ? others : own, () => transport),
+        };
+        using ClientAssociation client = NewClient(RpcProtectionLevel.Integrity);
+        using ServerCall call = new(server, RpcEndpoint.Tcp("127.0.0.1", 135));
+        Bind(client, server);
+        Assert.Equal(ServerStep.Call, Receive(server, Request(client, "Hi"u8)));
+        Assert.Equal("NTLM", call.Peer.User.AuthenticationType);
+        server.CompleteCall(0);
+        Assert.True(server.TryTakeOutput(out _));
+        server.EndCall();
+        byte[] alter = Conversation.Bind(service: other, callId: 9);
+        alter[2] = (byte)PduType.AlterContext;
+        server.Feed(alter);
+        Assert.Equal(ServerStep.Call, Receive(server, Request(client, "Hi"u8)));
+        Assert.Same(transport, call.Peer);
+    }
+
+    [Fact]
+    public static void Nothing_is_kept_of_a_request_without_an_interface()
+    {
+        using ServerAssociation server = NewServer(new SecurityPolicy(Ntlm));
+        server.Feed(Conversation.Bind(service: Guid.NewGuid()));
+
+        byte[] answer = server.Feed(Conversation.Fragment(new byte[64], PduFlags.First));
+        Assert.Equal(FaultStatus.InvalidContext, StatusOf(answer));
     }
 
     [Fact]
