@@ -78,6 +78,16 @@ public sealed partial class KerberosRealm : IDisposable
     /// <summary>The file with the service's key.</summary>
     public string Keytab => At("keytab");
 
+    /// <summary>Makes a ticket of another user for the service the one of this process.</summary>
+    public void LogInAs(string name)
+    {
+        Run("kadmin.local", "-r", Realm, "-q", $"addprinc -randkey {name}");
+        UseTickets("own-tickets");
+        Run("kinit", "-k", "-t", Keytab, Service);
+        Run("kvno", "--out-cache", At("other-tickets"), "-I", name, Service);
+        UseTickets("other-tickets");
+    }
+
     /// <summary>Gets a ticket for the user, and makes it the one of this process.</summary>
     public void LogIn(string lifetime)
     {

@@ -58,6 +58,15 @@ public sealed class KerberosTests(KerberosRealm realm)
         Assert.Equal($"{KerberosRealm.User}@{KerberosRealm.Realm}", echo.LastCaller!.User.Name);
     }
 
+    [PeerFact(Peer.Kdc)]
+    public async Task A_ticket_of_nobody_is_no_proof()
+    {
+        realm.LogInAs("WELLKNOWN/ANONYMOUS");
+        await using EchoListener echo = new(Demanding);
+
+        Refused(echo, new RpcClientSecurity { Authentication = RpcClientAuthentication.Self });
+    }
+
     // Its signatures without encryption end in a TypeError of its own, so there is no integrity level.
     [PeerTheory(Peer.ImpacketKerberos)]
     [InlineData(RpcProtectionLevel.Connect)]

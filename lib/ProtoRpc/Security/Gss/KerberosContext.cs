@@ -103,12 +103,24 @@ internal sealed unsafe class KerberosContext : SecurityContext
         _isComplete = (major & GssApi.ContinueNeeded) == 0;
         if (caller != 0)
         {
-            _caller = new GenericIdentity(GssName.Display(caller), AuthenticationType);
-            GssApi.gss_release_name(&minor, &caller);
+            try
+            {
+                _caller = IdentityOf(GssName.Display(caller));
+            }
+            finally
+            {
+                GssApi.gss_release_name(&minor, &caller);
+            }
         }
 
         return next;
     }
+
+    // RFC 8062: a KDC gives tickets to everybody who asks as this user, of its realm or of none.
+    private static GenericIdentity IdentityOf(string name) =>
+        name.StartsWith("WELLKNOWN/ANONYMOUS@", StringComparison.Ordinal)
+            ? throw SecurityErrors.Refused(GssErrors.Mechanism, $"'{name}' is anonymous")
+            : new GenericIdentity(name, GssErrors.Mechanism);
 
     /// <inheritdoc/>
     public override bool Supports(RpcProtectionLevel level) =>
