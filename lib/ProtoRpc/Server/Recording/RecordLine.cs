@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using Google.Protobuf;
@@ -85,14 +86,23 @@ internal sealed class RecordLine(MessageMask mask)
         List<DynamicMessage> details = [.. call.Details.Select(detail => ToDynamic(detail, call.Method))
             .OfType<DynamicMessage>()];
         details.ForEach(detail => mask.Apply(detail, hidden));
+        string[] secrets =
+        [
+            .. hidden.Where(secret => secret.Length >= MinSecretLength)
+                .OrderByDescending(secret => secret.Length),
+        ];
         string text = call.Message;
-        foreach (string secret in hidden.Where(secret => secret.Length >= MinSecretLength)
-            .OrderByDescending(secret => secret.Length))
+        foreach (string secret in secrets)
         {
-            text = text.Replace(secret, Hidden, StringComparison.Ordinal);
+            // The text has no control characters, and a password may have some.
+            text = text.Replace(secret, Hidden, StringComparison.Ordinal)
+                .Replace(TerminalText.Neutralize(secret), Hidden, StringComparison.Ordinal);
         }
 
         json.WriteString(RecordNames.Message, text);
+
+        // The handler may have copied a masked value into a text of a detail.
+        details.RemoveAll(detail => Array.Exists(secrets, secret => Contains(detail, secret)));
         if (details.Count == 0)
         {
             return;
@@ -164,6 +174,9 @@ internal sealed class RecordLine(MessageMask mask)
             json.WriteEndObject();
         }
     }
+
+    private static bool Contains(DynamicMessage message, string text) =>
+        message.ToByteArray().AsSpan().IndexOf(Encoding.UTF8.GetBytes(text)) >= 0;
 
     private static DynamicMessage? ToDynamic(IMessage detail, RpcMethodInfo method)
     {

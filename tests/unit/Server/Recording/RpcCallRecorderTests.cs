@@ -2,6 +2,7 @@ using System.Text.Json;
 using Google.Protobuf;
 using ProtoRpc.Tests.Mocks;
 using ProtoRpc.Tests.Schema;
+using ErrorInfo = ProtoRpc.Protocols.Grpc.Proto.ErrorInfo;
 
 namespace ProtoRpc.Tests.Server.Recording;
 
@@ -100,6 +101,42 @@ public static class RpcCallRecorderTests
         Assert.Contains("kept", text, StringComparison.Ordinal);
         Assert.Contains("ann", text, StringComparison.Ordinal);
         Assert.Contains("wrong password ***", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void A_masked_value_is_not_in_the_details_of_an_error_either()
+    {
+        using TempFolder folder = new();
+        string path = Path.Combine(folder.Path, "calls.jsonl");
+        const string Password = "s3cret\u001Bwith escape";
+        using (RpcCallRecorder recorder = new(path, new RpcCallRecorderOptions { Mask = ["password"] }))
+        using (RpcMock mock = Mock(recorder))
+        {
+            mock.Reply("Find", RpcMethodHandler.Of((_, _) => throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"wrong password {Password}")
+            {
+                Details =
+                [
+                    new ErrorInfo { Reason = "WEAK", Metadata = { ["given"] = Password } },
+                    new ErrorInfo { Reason = "KEPT" },
+                ],
+            }));
+            using RpcClient client = Store.Connect(mock.Endpoint);
+            RpcException error = Assert.Throws<RpcException>(
+                () => client.Invoke("Find", new Dictionary<string, object>
+                {
+                    ["text"] = "x",
+                    ["login"] = new Dictionary<string, object> { ["user"] = "ann", ["password"] = Password },
+                }));
+            Assert.Equal(RpcStatusCode.InvalidArgument, error.Code);
+            Assert.Equal(2, error.Details.Count);
+        }
+
+        string text = File.ReadAllText(path);
+
+        Assert.DoesNotContain("s3cret", text, StringComparison.Ordinal);
+        Assert.Contains("wrong password ***", text, StringComparison.Ordinal);
+        Assert.Contains("KEPT", text, StringComparison.Ordinal);
     }
 
     [Fact]
