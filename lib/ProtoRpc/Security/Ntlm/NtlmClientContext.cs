@@ -46,6 +46,12 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
             clientChallenge,
             Attributes(challenge.TargetInfo, serverTime is not null));
 
+        // The response repeats the server's list, and its length has 16 bits.
+        if (blob.Length > ushort.MaxValue - NtlmV2Response.ProofSize)
+        {
+            throw SecurityErrors.Malformed(Name, "the challenge");
+        }
+
         byte[] responseKey = NtlmCrypto.ResponseKey(credential.NtHash, credential.User, credential.Domain);
         byte[] proof = NtlmCrypto.Proof(responseKey, challenge.ServerChallenge, blob);
 

@@ -46,6 +46,21 @@ public static class NtlmContextTests
     }
 
     [Fact]
+    public static void A_challenge_that_leaves_no_room_for_the_response_is_malformed()
+    {
+        AvPairs info = new();
+        info.Set(AvId.ComputerName, new byte[ushort.MaxValue - 8]);
+        byte[] challenge = new ChallengeMessage(
+            NtlmFlags.Supported, new byte[ChallengeMessage.ChallengeSize], "", info).ToBytes();
+        using NtlmClientContext client = NtlmVectors.NewClient();
+        client.Step(default);
+
+        RpcException error = Assert.Throws<RpcException>(() => client.Step(challenge));
+
+        Assert.Equal(RpcStatusCode.Unauthenticated, error.Code);
+    }
+
+    [Fact]
     public static void An_account_may_be_given_by_its_hash()
     {
         byte[] hash = NtlmCrypto.NtHash("Password");
