@@ -9,59 +9,98 @@ namespace ProtoRpc.Security;
 internal static unsafe partial class UnixGroups
 {
     private const int MaxGroups = 65536;
-    private const int EntrySize = 64;
+    private const int EntrySize = 256;
     private const int TextSize = 1 << 16;
-    private const int MaxPasswordEntry = 256;
+    private const int MaxTextSize = 1 << 26;
+    private const int OutOfRange = 34;
 
     // The group id follows name, password and user id in struct passwd, on Linux and on macOS.
     private const int GroupIdOffset = 20;
 
+    // Reads an entry of the user or group database into the two buffers.
+    private delegate int Query(nint entry, byte[] text, out bool isFound);
+
     /// <summary>The names of a user's groups; empty for a user that the system does not know.</summary>
-    public static string[] Of(string user)
+    /// <param name="user">The user.</param>
+    /// <param name="textSize">The room for the text of an entry at first. The entry of a group has the names
+    /// of all its members, which may be very many.</param>
+    public static string[] Of(string user, int textSize = TextSize)
     {
         byte[] name = Encoding.UTF8.GetBytes(user + "\0");
-        byte* entry = stackalloc byte[MaxPasswordEntry];
-        byte[] text = new byte[TextSize];
-        fixed (byte* namePointer = name)
-        fixed (byte* textPointer = text)
+        byte* entry = stackalloc byte[EntrySize];
+        byte[] text = new byte[textSize];
+        if (!TryRead((nint)entry, ref text, (nint place, byte[] buffer, out bool isFound) =>
         {
             void* found = null;
-            if (getpwnam_r(namePointer, entry, textPointer, (nuint)text.Length, &found) != 0 || found == null)
+            fixed (byte* namePointer = name)
+            fixed (byte* textPointer = buffer)
             {
-                return [];
+                int error = getpwnam_r(
+                    namePointer, (void*)place, textPointer, (nuint)buffer.Length, &found);
+                isFound = found != null;
+                return error;
             }
+        }))
+        {
+            return [];
+        }
 
-            uint primary = *(uint*)(entry + GroupIdOffset);
-            for (int room = 64; room <= MaxGroups; room *= 4)
+        uint primary = *(uint*)(entry + GroupIdOffset);
+        for (int room = 64; room <= MaxGroups; room *= 4)
+        {
+            uint[] groups = new uint[room];
+            int count = room;
+            fixed (byte* namePointer = name)
+            fixed (uint* groupPointer = groups)
             {
-                uint[] groups = new uint[room];
-                int count = room;
-                fixed (uint* groupPointer = groups)
+                if (getgrouplist(namePointer, primary, groupPointer, &count) < 0)
                 {
-                    if (getgrouplist(namePointer, primary, groupPointer, &count) >= 0)
-                    {
-                        return
-                        [
-                            .. groups.Take(Math.Clamp(count, 0, room)).Select(NameOf).OfType<string>(),
-                        ];
-                    }
+                    continue;
                 }
             }
+
+            return
+            [
+                .. groups.Take(Math.Clamp(count, 0, room)).Select(group => NameOf(group, ref text))
+                    .OfType<string>(),
+            ];
         }
 
         return [];
     }
 
-    private static string? NameOf(uint group)
+    private static string? NameOf(uint group, ref byte[] text)
     {
         byte* entry = stackalloc byte[EntrySize];
-        byte[] text = new byte[TextSize];
-        fixed (byte* textPointer = text)
+        string? name = null;
+        TryRead((nint)entry, ref text, (nint place, byte[] buffer, out bool isFound) =>
         {
             void* found = null;
-            return getgrgid_r(group, entry, textPointer, (nuint)text.Length, &found) == 0 && found != null
-                ? Marshal.PtrToStringUTF8(*(nint*)entry)
-                : null;
+            fixed (byte* textPointer = buffer)
+            {
+                int error = getgrgid_r(group, (void*)place, textPointer, (nuint)buffer.Length, &found);
+                isFound = found != null;
+
+                // The name is in the buffer, which must not move before it is read.
+                name = error == 0 && isFound ? Marshal.PtrToStringUTF8(*(nint*)place) : null;
+                return error;
+            }
+        });
+        return name;
+    }
+
+    // Enlarges the buffer until the entry has room in it.
+    private static bool TryRead(nint entry, ref byte[] text, Query query)
+    {
+        while (true)
+        {
+            int error = query(entry, text, out bool isFound);
+            if (error != OutOfRange || text.Length >= MaxTextSize)
+            {
+                return error == 0 && isFound;
+            }
+
+            text = new byte[text.Length * 4];
         }
     }
 

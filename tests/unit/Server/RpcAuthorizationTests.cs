@@ -86,6 +86,17 @@ public static class RpcAuthorizationTests
     }
 
     [Fact]
+    public static void Groups_with_very_many_members_are_known_too()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        Assert.Equal(ProtoRpc.Security.UnixGroups.Of(Me), ProtoRpc.Security.UnixGroups.Of(Me, textSize: 1));
+    }
+
+    [Fact]
     public static void A_rule_that_cannot_be_used_is_named()
     {
         Assert.Contains("'7'", Assert.Throws<RpcException>(
