@@ -61,9 +61,9 @@ internal static class SspiStatus
         [0x80090347] = ("SEC_E_MULTIPLE_ACCOUNTS", "several accounts have this name"),
         [0x80090348] = ("SEC_E_NO_KERB_KEY", "the account of the service has no Kerberos key"),
         [0x80090350] = ("SEC_E_DOWNGRADE_DETECTED", "an attempt to weaken the authentication was detected"),
-        [0x80090363] = ("SEC_E_INVALID_PARAMETER", null),
-        [0x80090364] = ("SEC_E_DELEGATION_POLICY", null),
-        [0x80090365] = ("SEC_E_POLICY_NLTM_ONLY", "the policy of the domain allows only NTLM"),
+        [0x8009035D] = ("SEC_E_INVALID_PARAMETER", null),
+        [0x8009035E] = ("SEC_E_DELEGATION_POLICY", null),
+        [0x8009035F] = ("SEC_E_POLICY_NLTM_ONLY", "the policy of the domain allows only NTLM"),
     };
 
     /// <summary>A token, a ticket or a password proves nothing.</summary>

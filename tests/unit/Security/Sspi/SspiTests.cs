@@ -127,6 +127,8 @@ public static unsafe class SspiTests
             "SEC_E_INVALID_HANDLE", SspiStatus.Refused("NTLM", unchecked((int)0x80090301)).Message,
             StringComparison.Ordinal);
         Assert.Contains("0x80091234", unknown.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            "SEC_E_POLICY_NLTM_ONLY", SspiStatus.Text(unchecked((int)0x8009035F)), StringComparison.Ordinal);
         Assert.Equal(
             "NoCredentials", SspiStatus.NoCredential("Kerberos", unchecked((int)0x80090305)).ErrorId);
     }
