@@ -51,6 +51,17 @@ Describe 'The checks for Windows' {
         Get-Content -LiteralPath $report | Should -Contain '    only Windows has impersonation'
     }
 
+    It 'run from a folder with an apostrophe in its name' {
+        $copy = Join-Path $TestDrive "O'Brien"
+        Copy-Item -LiteralPath $folder -Destination $copy -Recurse
+
+        $run = Invoke-Pwsh ("& `"$copy/Check.ps1`" -Module '$ModuleManifest' -Report '$report' " +
+            "-Name 'identity: a pipe*'; exit `$LASTEXITCODE") 60
+
+        $run.ExitCode | Should -Be 0 -Because "$($run.Output)`n$($run.Error)"
+        Get-Content -LiteralPath $report -Raw | Should -Match '(?s)\[passed\] identity: a pipe.*\|Kernel\|'
+    }
+
     It 'report what failed, and exit with 1' {
         $copy = Join-Path $TestDrive checks
         Copy-Item -LiteralPath $folder -Destination $copy -Recurse

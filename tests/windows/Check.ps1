@@ -45,6 +45,10 @@ param(
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 Import-Module $Module
+if ($Original) {
+    # The compiler of Windows PowerShell has another folder than the shell.
+    $Original = $PSCmdlet.GetUnresolvedProviderPathFromPSPath($Original)
+}
 $schema = Import-RpcSchema (Join-Path $PSScriptRoot Check.proto)
 $service = 'check.Who'
 $otherPipe = 'protorpc-check'
@@ -94,6 +98,11 @@ function Assert-Windows([string] $What) {
     if (-not $IsWindows) {
         Skip-Check "only Windows has $What"
     }
+}
+
+# A text as PowerShell reads it: a path may have an apostrophe.
+function ConvertTo-Literal([string] $Text) {
+    "'$([Management.Automation.Language.CodeGeneration]::EscapeSingleQuotedStringContent($Text))'"
 }
 
 function New-Name { "check$([guid]::NewGuid().ToString('N').Substring(0, 12))" }

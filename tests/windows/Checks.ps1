@@ -93,7 +93,9 @@ $checks = @(
             ".NET $([Environment]::Version), $([Runtime.InteropServices.RuntimeInformation]::ProcessArchitecture)"
             if ($IsWindows) {
                 $admin = [Security.Principal.WindowsPrincipal]::new(
-                    [Security.Principal.WindowsIdentity]::GetCurrent()).IsInRole('Administrators')
+                    [Security.Principal.WindowsIdentity]::GetCurrent()).IsInRole(
+                    # By the role, because the name of the group depends on the language of Windows.
+                    [Security.Principal.WindowsBuiltInRole]::Administrator)
                 "elevated: $admin; in a domain: $((Get-CimInstance Win32_ComputerSystem).PartOfDomain)"
             }
         } }
@@ -128,9 +130,12 @@ $checks = @(
             Use-Listener "ncacn_np:[\pipe\$(New-Name)]" {
                 param($listener)
                 $told = & ([Environment]::ProcessPath) -NoProfile -NonInteractive -Command (
-                    "Import-Module '$Module'; `$rpc = Connect-RpcEndpoint '$($listener.Endpoint[0])' " +
-                    "'$PSScriptRoot/Check.proto' -Service $service; `"`$PID `$((Invoke-RpcMethod Tell @{} -Connection `$rpc).text)`"")
-                $process, $text = "$told" -split ' ', 2
+                    "Import-Module $(ConvertTo-Literal $Module); `$rpc = Connect-RpcEndpoint '$($listener.Endpoint[0])' " +
+                    "$(ConvertTo-Literal "$PSScriptRoot/Check.proto") -Service $service; `"`$PID `$((Invoke-RpcMethod Tell @{} -Connection `$rpc).text)`"") 2>&1
+                $process, $text = "$($told.Where{ $_ -is [string] })" -split ' ', 2
+                if ($process -notmatch '^\d+$') {
+                    throw "the other process did not call: $told"
+                }
                 Assert-Equal (($text -split '\|')[-1]) $process 'the process of the caller'
                 $text
             }
@@ -192,9 +197,12 @@ $checks = @(
         } }
     @{ Name = 'Kerberos: own account, the key of this machine'; Do = {
             $computer = Get-Domain
+            if (-not [Security.Principal.WindowsIdentity]::GetCurrent().IsSystem) {
+                Skip-Check 'only the system has the key of this machine: run the script as the system'
+            }
             $target = "host/$($computer.DNSHostName).$($computer.Domain)"
-            "to $target; only a listener that runs as the system has its key"
-            Test-SystemLogon Kerberos $me -Connect @{ Authentication = 'Self'; ServicePrincipalName = $target }
+            "to $target"
+            Test-SystemLogon Kerberos '' -Connect @{ Authentication = 'Self'; ServicePrincipalName = $target }
         } }
     @{ Name = 'Kerberos: own account, to itself'; Do = {
             $null = Get-Domain
