@@ -15,7 +15,9 @@ internal sealed class WindowsPipeListener : TransportListener
 
     private readonly string _name;
     private readonly PipeSecurity _security;
+    private readonly Lock _gate = new();
     private NamedPipeServerStream _free;
+    private bool _isDisposed;
 
     public WindowsPipeListener(RpcEndpoint endpoint, string name)
     {
@@ -42,15 +44,16 @@ internal sealed class WindowsPipeListener : TransportListener
     /// <inheritdoc/>
     public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
     {
+        // An instance may have its client already, if there was no memory for the next instance before.
         NamedPipeServerStream pipe = _free;
-        while (!await IsConnectedAsync(pipe, cancellation).ConfigureAwait(false))
+        while (!pipe.IsConnected && !await IsConnectedAsync(pipe, cancellation).ConfigureAwait(false))
         {
-            _free = NewInstance(PipeOptions.None);
+            Renew();
             pipe.Dispose();
             pipe = _free;
         }
 
-        _free = NewInstance(PipeOptions.None);
+        Renew();
 
         // One message is one PDU for clients that read messages; PDUs are found by their lengths here.
         pipe.ReadMode = PipeTransmissionMode.Byte;
@@ -58,7 +61,14 @@ internal sealed class WindowsPipeListener : TransportListener
     }
 
     /// <inheritdoc/>
-    public override void Dispose() => _free.Dispose();
+    public override void Dispose()
+    {
+        lock (_gate)
+        {
+            _isDisposed = true;
+            _free.Dispose();
+        }
+    }
 
     // False for a client that was gone again before it could be served.
     private static async ValueTask<bool> IsConnectedAsync(
@@ -72,6 +82,17 @@ internal sealed class WindowsPipeListener : TransportListener
         catch (IOException)
         {
             return false;
+        }
+    }
+
+    // A client may connect while the listener is disposed. The next instance must not keep the name then, and
+    // clients that nobody serves.
+    private void Renew()
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            _free = NewInstance(PipeOptions.None);
         }
     }
 
