@@ -251,18 +251,8 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         }
     }
 
-    private Task RespondAsync(HttpContext http)
-    {
-        if (!_stopping)
-        {
-            return _handle(http);
-        }
-
-        // On a connection that was open already.
-        http.Response.StatusCode = StatusCodes.Status503ServiceUnavailable;
-        http.Response.Headers.Connection = "close";
-        return Task.CompletedTask;
-    }
+    private Task RespondAsync(HttpContext http) =>
+        _stopping ? StoppingReply.SendAsync(http) : _handle(http);
 }
 
 /// <summary>Hands Kestrel's requests to one handler, without the middleware,

@@ -21,7 +21,7 @@ internal sealed class MappedCalls : IDisposable
     {
         if (!TryBegin())
         {
-            http.Response.StatusCode = StatusCodes.Status503ServiceUnavailable;
+            await StoppingReply.SendAsync(http).ConfigureAwait(false);
             return;
         }
 

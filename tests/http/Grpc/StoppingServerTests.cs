@@ -1,0 +1,109 @@
+using System.Net.Sockets;
+using System.Text;
+
+namespace ProtoRpc.Http.Tests.Grpc;
+
+/// <summary>Calls that arrive over an open connection while the server stops.</summary>
+public static class StoppingServerTests
+{
+    private const byte Data = 0;
+    private const byte Headers = 1;
+    private const byte ResetStream = 3;
+    private const byte GoAway = 7;
+    private const byte EndStream = 1;
+    private const byte EndHeaders = 4;
+    private const int RefusedStream = 7;
+
+    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+
+    [Fact]
+    public static async Task A_grpc_call_is_refused_so_that_clients_know_that_it_did_not_run()
+    {
+        using WordsServer server = new();
+        using TcpClient tcp = new();
+        await tcp.ConnectAsync("127.0.0.1", server.Endpoint.Port);
+        NetworkStream stream = tcp.GetStream();
+        await stream.WriteAsync(
+            (byte[])[.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, .. Frame(4, 0, 0, [])]);
+        await stream.WriteAsync(Call(stream: 1, "wait"));
+        await server.Waiting.Task.WaitAsync(Patience);
+
+        Task stopped = server.Server.StopAsync(TimeSpan.FromSeconds(3));
+        await ReadFrameAsync(stream, GoAway, 0);
+
+        // Sent before the client can have seen the GOAWAY.
+        await stream.WriteAsync(Call(stream: 3, "hello"));
+
+        Assert.Equal([0, 0, 0, RefusedStream], await ReadFrameAsync(stream, ResetStream, 3));
+        await stopped.WaitAsync(Patience);
+    }
+
+    [Fact]
+    public static async Task A_call_over_http_is_answered_with_the_reason()
+    {
+        using SearchServer server = new();
+        using TcpClient running = new();
+        using TcpClient idle = new();
+        await running.ConnectAsync("127.0.0.1", server.Endpoint.Port);
+        await idle.ConnectAsync("127.0.0.1", server.Endpoint.Port);
+
+        // Half a request keeps the connection open while the server stops.
+        await idle.GetStream().WriteAsync("POST /SearchService/Search HTTP/1.1\r\n"u8.ToArray());
+        await running.GetStream().WriteAsync(Post("Wait"));
+        await server.Waiting.Task.WaitAsync(Patience);
+
+        Task stopped = server.Server.StopAsync(TimeSpan.FromSeconds(3));
+        await Task.Delay(100);
+        await idle.GetStream().WriteAsync(
+            "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"u8.ToArray());
+        using StreamReader reader = new(idle.GetStream());
+        string answer = await reader.ReadToEndAsync().WaitAsync(Patience);
+
+        Assert.StartsWith("HTTP/1.1 503 ", answer);
+        Assert.Contains("\"error_text\":\"The server is stopping; the call did not run.\"", answer);
+        await stopped.WaitAsync(Patience);
+    }
+
+    private static byte[] Post(string method) => Encoding.ASCII.GetBytes(
+        $"POST /ProtoService.SearchService/{method} HTTP/1.1\r\nHost: localhost\r\n"
+        + "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"query\":\"x\"}");
+
+    private static byte[] Call(int stream, string text) =>
+    [
+        .. Frame(
+            Headers, EndHeaders, stream,
+            [
+                .. Field(":method", "POST"), .. Field(":scheme", "http"),
+                .. Field(":path", "/streams.Words/Say"), .. Field(":authority", "localhost"),
+                .. Field("content-type", "application/grpc"), .. Field("te", "trailers"),
+            ]),
+        .. Frame(Data, EndStream, stream, WordsServer.Frame(WordsServer.Text(text))),
+    ];
+
+    // RFC 7541, section 6.2.2: a literal that is not indexed.
+    private static byte[] Field(string name, string value) =>
+        [0, (byte)name.Length, .. Encoding.ASCII.GetBytes(name), (byte)value.Length,
+            .. Encoding.ASCII.GetBytes(value)];
+
+    private static byte[] Frame(byte type, byte flags, int stream, byte[] payload) =>
+        [0, 0, (byte)payload.Length, type, flags, 0, 0, 0, (byte)stream, .. payload];
+
+    // The payload of the next frame of a type on a stream.
+    private static async Task<byte[]> ReadFrameAsync(NetworkStream stream, byte type, byte id)
+    {
+        using CancellationTokenSource end = new(Patience);
+        byte[] header = new byte[9];
+        while (true)
+        {
+            await stream.ReadExactlyAsync(header, end.Token);
+            byte[] payload = new byte[(header[0] << 16) | (header[1] << 8) | header[2]];
+            await stream.ReadExactlyAsync(payload, end.Token);
+            if (header[3] == type && header[8] == id)
+            {
+                return payload;
+            }
+
+            Assert.NotEqual((Headers, id), (header[3], header[8]));
+        }
+    }
+}
