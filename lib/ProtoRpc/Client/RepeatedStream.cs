@@ -21,6 +21,9 @@ internal sealed class RepeatedStream(
     private bool _began;
     private bool _disposed;
 
+    /// <summary>Called when a server has begun to reply; null for nothing.</summary>
+    public Action? Began { get; init; }
+
     /// <inheritdoc/>
     public ReplyBody Current => _current.Current;
 
@@ -71,6 +74,7 @@ internal sealed class RepeatedStream(
                 _began = true;
                 _sent = null;
                 kept?.Dispose();
+                Began?.Invoke();
                 return any;
             }
             catch (RpcException e) when (CallErrors.IsUnreached(e))

@@ -51,16 +51,26 @@ internal sealed class Backend(
     {
         if (Volatile.Read(ref _rested) != 0)
         {
-            Volatile.Write(ref _rested, 0);
-            _pause = FirstPause;
+            lock (_gate)
+            {
+                Volatile.Write(ref _rested, 0);
+                _pause = FirstPause;
+            }
         }
     }
 
-    /// <summary>Records that the server could not be reached.</summary>
+    /// <summary>Records that the server could not be reached. Calls that fail together count once: otherwise
+    /// the parallel calls of one second would keep a restarted server without calls for minutes.</summary>
     public void Failed()
     {
-        Volatile.Write(ref _rested, Environment.TickCount64 + (long)_pause.TotalMilliseconds);
-        _pause = _pause * 2 < LongestPause ? _pause * 2 : LongestPause;
+        lock (_gate)
+        {
+            if (IsWorthTrying)
+            {
+                Volatile.Write(ref _rested, Environment.TickCount64 + (long)_pause.TotalMilliseconds);
+                _pause = _pause * 2 < LongestPause ? _pause * 2 : LongestPause;
+            }
+        }
     }
 
     public void Dispose()

@@ -148,13 +148,28 @@ internal sealed class BalancedChannel : IRpcChannel
                 // A stream of requests cannot be retried, because the messages that were sent are not kept.
                 return ValueTask.FromResult(call.Method.IsClientStreaming ? null : OpenNext());
             },
-            kept);
-
-        IRpcStream OpenNext() => Try(left, failures, candidate =>
+            kept)
         {
-            backend = candidate;
-            return Open(candidate, call.Clock, failures).Open(repeated, cancellation);
-        });
+            Began = () => Succeeded(backend!),
+        };
+
+        // Opening a stream does not connect, so it says nothing about the server.
+        IRpcStream OpenNext()
+        {
+            while (left.TryDequeue(out backend))
+            {
+                try
+                {
+                    return Open(backend, call.Clock, failures).Open(repeated, cancellation);
+                }
+                catch (RpcException e) when (CallErrors.IsUnreached(e))
+                {
+                    GiveUp(backend, e, failures);
+                }
+            }
+
+            throw NoneReached(failures);
+        }
     }
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
