@@ -49,6 +49,33 @@ public static class NativeClientTests
         Assert.Equal("NotNativeEndpoint", error.ErrorId);
     }
 
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public static async Task A_reply_that_comes_together_with_a_shutdown_is_taken(bool blocking)
+    {
+        using Socket listener = Listen(out RpcEndpoint endpoint);
+        Task<Socket> serving = Task.Run(() =>
+        {
+            Socket peer = listener.Accept();
+            byte[] pdu = new byte[1024];
+            peer.Receive(pdu);
+            peer.Send(Conversation.Server().Feed(Conversation.Bind()));
+            peer.Receive(pdu);
+            byte[] reply = Conversation.Fragment(new byte[12], PduFlags.Single, PduHeader.Read(pdu).CallId);
+            reply[2] = (byte)PduType.Response;
+            peer.Send([.. WireVector.Load("shutdown").Bytes, .. reply]);
+            return peer;
+        });
+        using NativeClient client = NativeClient.Create(
+            endpoint, Conversation.Service, RpcLimits.Default, RpcClientSecurity.Anonymous);
+        using NativeExchange exchange = client.Begin();
+        TimeSpan patience = TimeSpan.FromSeconds(5);
+
+        Assert.Equal(0, blocking ? exchange.Execute(patience) : await exchange.ExecuteAsync(patience));
+        (await serving).Dispose();
+    }
+
     [Fact]
     public static async Task A_server_that_says_nothing_is_given_up()
     {

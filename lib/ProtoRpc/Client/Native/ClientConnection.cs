@@ -200,12 +200,15 @@ internal sealed class ClientConnection : NativeConnection
     private bool Reached(ClientStep wanted)
     {
         ClientStep step = _association.Step();
+        while (step == ClientStep.Shutdown)
+        {
+            // The answer may still arrive, or have arrived with it. The next call uses another connection.
+            _mustClose = true;
+            step = _association.Step();
+        }
+
         switch (step)
         {
-            case ClientStep.Shutdown:
-                // The answer may still arrive, so the next call uses another connection.
-                _mustClose = true;
-                return false;
             case ClientStep.Fault:
                 throw _association.FaultToException();
             case ClientStep.Receive or ClientStep.Send:
