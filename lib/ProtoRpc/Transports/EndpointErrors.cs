@@ -150,9 +150,22 @@ internal static class EndpointErrors
     /// <summary>Connecting was cancelled by the caller, or else took too long.</summary>
     public static RpcException ConnectGivenUp(
         RpcEndpoint endpoint, TimeSpan timeout, OperationCanceledException exception,
-        CancellationToken cancellation) => cancellation.IsCancellationRequested
-            ? ConnectCancelled(endpoint, exception)
-            : ConnectTimedOut(endpoint, timeout);
+        CancellationToken cancellation) =>
+        cancellation.IsCancellationRequested ? ConnectCancelled(endpoint, exception)
+        : exception is HostLookupTimeout lookup ? LookupTimedOut(endpoint, lookup, timeout)
+        : ConnectTimedOut(endpoint, timeout);
+
+    private static RpcException LookupTimedOut(
+        RpcEndpoint endpoint, HostLookupTimeout lookup, TimeSpan timeout) => new(
+        RpcStatusCode.DeadlineExceeded,
+        $"Cannot connect to '{endpoint}': DNS did not resolve the host name '{lookup.Host}' within "
+        + $"{timeout.TotalSeconds:0.###} s. Check the name and the DNS servers of this machine, or raise "
+        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.",
+        lookup)
+    {
+        ErrorId = RpcErrorIds.ConnectTimeout,
+        Endpoint = endpoint,
+    };
 
     /// <summary>Connecting took too long.</summary>
     public static RpcException ConnectTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
@@ -163,6 +176,18 @@ internal static class EndpointErrors
         ErrorId = RpcErrorIds.ConnectTimeout,
         Endpoint = endpoint,
     };
+
+    /// <summary>The HTTP client took too long to connect, and does not say with what.</summary>
+    public static RpcException ConnectTimedOut(RpcEndpoint endpoint, OperationCanceledException exception) =>
+        new(
+            RpcStatusCode.DeadlineExceeded,
+            $"No connection to '{endpoint}' was made in time. Check host, DNS and firewall, or raise "
+            + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.",
+            exception)
+        {
+            ErrorId = RpcErrorIds.ConnectTimeout,
+            Endpoint = endpoint,
+        };
 
     /// <summary>The caller gave up while connecting.</summary>
     public static RpcException ConnectCancelled(RpcEndpoint endpoint, Exception? exception = null) => new(

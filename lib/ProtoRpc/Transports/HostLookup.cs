@@ -6,12 +6,25 @@ namespace ProtoRpc.Transports;
 /// <summary>Looks up the addresses of host names.</summary>
 internal static class HostLookup
 {
-    private const string Ended = "The time to look up a host is over.";
-
     /// <summary>The addresses of a host name, or the address that it is.</summary>
     /// <exception cref="SocketException">There is no such host.</exception>
-    public static IPAddress[] Find(string host) =>
-        IPAddress.TryParse(host, out IPAddress? address) ? [address] : Dns.GetHostAddresses(host);
+    public static IPAddress[] Find(string host)
+    {
+        if (IPAddress.TryParse(host, out IPAddress? address))
+        {
+            return [address];
+        }
+
+        try
+        {
+            return Dns.GetHostAddresses(host);
+        }
+        catch (ArgumentException)
+        {
+            // .NET rejects names of more than 255 characters before it asks the system.
+            throw new SocketException((int)SocketError.HostNotFound);
+        }
+    }
 
     /// <summary>The same, until the time is over or the caller cancels. The system's call only blocks, and so
     /// ends later, on a thread of its own.</summary>
@@ -19,7 +32,8 @@ internal static class HostLookup
     /// <param name="clock">The time.</param>
     /// <param name="find">Looks up, usually <see cref="Find(string)"/>.</param>
     /// <exception cref="SocketException">There is no such host.</exception>
-    /// <exception cref="OperationCanceledException">The caller cancelled, or the time is over.</exception>
+    /// <exception cref="HostLookupTimeout">The time is over.</exception>
+    /// <exception cref="OperationCanceledException">The caller cancelled.</exception>
     public static IPAddress[] Find(string host, CallClock clock, Func<string, IPAddress[]> find)
     {
         if (IPAddress.TryParse(host, out IPAddress? address))
@@ -33,25 +47,50 @@ internal static class HostLookup
         }
 
         clock.Caller.ThrowIfCancellationRequested();
-        Task<IPAddress[]> finding = Task.Factory.StartNew(
-            () => find(host), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
-        Wait(finding, clock);
+        Task<IPAddress[]> finding = Start(host, find);
+        Wait(finding, clock, () => host);
         return finding.GetAwaiter().GetResult();
     }
 
+    /// <summary>The same until a token is cancelled, without holding the caller's thread.</summary>
+    /// <exception cref="SocketException">There is no such host.</exception>
+    /// <exception cref="HostLookupTimeout">The token was cancelled.</exception>
+    public static async Task<IPAddress[]> FindAsync(
+        string host, Func<string, IPAddress[]> find, CancellationToken end)
+    {
+        if (IPAddress.TryParse(host, out IPAddress? address))
+        {
+            return [address];
+        }
+
+        try
+        {
+            IPAddress[] found = await Start(host, find).WaitAsync(end).ConfigureAwait(false);
+            return found.Length > 0 ? found : throw new SocketException((int)SocketError.HostNotFound);
+        }
+        catch (OperationCanceledException e)
+        {
+            throw new HostLookupTimeout(host, e);
+        }
+    }
+
     /// <summary>Waits for a lookup.</summary>
-    /// <exception cref="OperationCanceledException">The caller cancelled, or the time is over.</exception>
-    public static void Wait(Task lookup, CallClock clock)
+    /// <param name="lookup">The lookup.</param>
+    /// <param name="clock">The time.</param>
+    /// <param name="host">The name that is looked up, for errors.</param>
+    /// <exception cref="HostLookupTimeout">The time is over.</exception>
+    /// <exception cref="OperationCanceledException">The caller cancelled.</exception>
+    public static void Wait(Task lookup, CallClock clock, Func<string> host)
     {
         int left = clock.IsEndless ? Timeout.Infinite : (int)clock.Left.TotalMilliseconds;
         if (Task.WaitAny([lookup], left, clock.Caller) < 0)
         {
-            throw new OperationCanceledException(Ended);
+            throw new HostLookupTimeout(host());
         }
     }
 
     /// <inheritdoc cref="Wait"/>
-    public static async Task WaitAsync(Task lookup, CallClock clock)
+    public static async Task WaitAsync(Task lookup, CallClock clock, Func<string> host)
     {
         try
         {
@@ -59,7 +98,21 @@ internal static class HostLookup
         }
         catch (TimeoutException e)
         {
-            throw new OperationCanceledException(Ended, e);
+            throw new HostLookupTimeout(host(), e);
         }
     }
+
+    private static Task<IPAddress[]> Start(string host, Func<string, IPAddress[]> find) =>
+        Task.Factory.StartNew(
+            () => find(host), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+}
+
+/// <summary>A host name was not looked up in time.</summary>
+/// <param name="host">The name.</param>
+/// <param name="cause">What ended the wait; null for none.</param>
+internal sealed class HostLookupTimeout(string host, Exception? cause = null)
+    : OperationCanceledException($"The time to look up '{host}' is over.", cause)
+{
+    /// <summary>The name.</summary>
+    public string Host => host;
 }

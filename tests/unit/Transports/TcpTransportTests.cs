@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Tests.Transports;
 
@@ -65,6 +66,50 @@ public static class TcpTransportTests
         answer.Set();
         Assert.Equal(
             (RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout), (error.Code, error.ErrorId));
+        Assert.Contains("DNS did not resolve the host name 'slow.example' within 0.2 s", error.Message);
+    }
+
+    [Fact]
+    public static async Task Looking_up_the_name_of_a_grpc_server_or_its_proxy_counts_too()
+    {
+        using ManualResetEventSlim answer = new();
+        WebProxy[] routes = [new(), new("http://slow.proxy:3128")];
+        List<RpcException> errors = [];
+        foreach (WebProxy route in routes)
+        {
+            errors.Add(await Assert.ThrowsAsync<RpcException>(() => GrpcDialer.DialAsync(
+                RpcEndpoint.Parse("grpc://slow.example:9"), new RpcTlsOptions(), route,
+                TimeSpan.FromMilliseconds(200), _ => { }, CancellationToken.None,
+                _ =>
+                {
+                    answer.Wait(Patience);
+                    return [];
+                })));
+        }
+
+        answer.Set();
+        Assert.All(errors, error => Assert.Equal(RpcErrorIds.ConnectTimeout, error.ErrorId));
+        Assert.Contains("DNS did not resolve the host name 'slow.example' within 0.2 s", errors[0].Message);
+        Assert.Contains("DNS did not resolve the proxy 'http://slow.proxy:3128'", errors[1].Message);
+    }
+
+    [Theory]
+    [InlineData("tcp", false)]
+    [InlineData("tcp", true)]
+    [InlineData("grpc", false)]
+    [InlineData("grpc", true)]
+    public static void A_name_longer_than_any_host_has_is_unknown(string scheme, bool isBalanced)
+    {
+        RpcEndpoint endpoint = RpcEndpoint.Parse($"{scheme}://{string.Join('.', new string('a', 300).Chunk(50)
+            .Select(label => new string(label)))}:9");
+        RpcClientOptions options = new() { Service = "calls.Echo" };
+
+        RpcException error = Assert.Throws<RpcException>(() => isBalanced
+            ? RpcClient.Connect([endpoint], RpcLoadBalancing.RoundRobin, EchoServer.Schema, options)
+            : RpcClient.Connect(endpoint, EchoServer.Schema, options));
+
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+        Assert.Contains("the host name is unknown", error.Message);
     }
 
     [Fact]

@@ -12,9 +12,13 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
     private static readonly TimeSpan Period = TimeSpan.FromSeconds(30);
 
     private long _due;
+    private volatile string _pending = endpoints[0].Host;
 
     /// <summary>The first of the configured endpoints.</summary>
     public RpcEndpoint First => endpoints[0];
+
+    /// <summary>The host name that is looked up, or was last.</summary>
+    public string Pending => _pending;
 
     /// <summary>Whether it is time to resolve again.</summary>
     public bool IsDue => Environment.TickCount64 >= Volatile.Read(ref _due);
@@ -39,6 +43,7 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
 
         try
         {
+            _pending = endpoint.Host;
             IPAddress[] found = lookUp(endpoint.Host);
             if (found.Length > 0)
             {

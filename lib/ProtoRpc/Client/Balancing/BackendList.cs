@@ -43,7 +43,7 @@ internal sealed class BackendList : IDisposable
         CallClock waiting = clock.Within(_connectTimeout);
         try
         {
-            HostLookup.Wait(first, waiting);
+            HostLookup.Wait(first, waiting, () => _resolver.Pending);
         }
         catch (OperationCanceledException e)
         {
@@ -66,7 +66,7 @@ internal sealed class BackendList : IDisposable
         CallClock waiting = clock.Within(_connectTimeout);
         try
         {
-            await HostLookup.WaitAsync(first, waiting).ConfigureAwait(false);
+            await HostLookup.WaitAsync(first, waiting, () => _resolver.Pending).ConfigureAwait(false);
         }
         catch (OperationCanceledException e)
         {

@@ -66,7 +66,7 @@ internal sealed class CallTime : IDisposable
             },
 
             // The handler's own timeout for connecting.
-            OperationCanceledException => EndpointErrors.CannotConnect(endpoint, error),
+            OperationCanceledException e => EndpointErrors.ConnectTimedOut(endpoint, e),
             _ => new RpcException(
                 RpcStatusCode.Unavailable, $"The connection to '{endpoint}' broke: {error.Message}", error)
             {

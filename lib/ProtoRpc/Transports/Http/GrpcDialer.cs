@@ -16,6 +16,7 @@ internal static class GrpcDialer
     /// <param name="timeout">For connecting, and then for the server's first word.</param>
     /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
     /// <param name="cancellation">Ends the try.</param>
+    /// <param name="lookUp">Finds the addresses of a host name; null to ask the system.</param>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded,
     /// Cancelled; says what is wrong.</exception>
     public static async Task<DialedConnection> DialAsync(
@@ -24,7 +25,8 @@ internal static class GrpcDialer
         IWebProxy? proxies,
         TimeSpan timeout,
         Action<RpcException> refused,
-        CancellationToken cancellation)
+        CancellationToken cancellation,
+        Func<string, IPAddress[]>? lookUp = null)
     {
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         end.CancelAfter(timeout);
@@ -32,7 +34,8 @@ internal static class GrpcDialer
         Socket? socket = null;
         try
         {
-            socket = await ConnectAsync(endpoint, proxy, end.Token).ConfigureAwait(false);
+            socket = await ConnectAsync(endpoint, proxy, lookUp ?? HostLookup.Find, end.Token)
+                .ConfigureAwait(false);
             Stream stream = new NetworkStream(socket, ownsSocket: true);
             if (proxy is not null)
             {
@@ -60,8 +63,8 @@ internal static class GrpcDialer
         {
             RpcException known => known,
             SocketException e when proxy is not null => ProxyTunnel.CannotReach(proxy, endpoint, e),
-            OperationCanceledException when proxy is not null && !cancellation.IsCancellationRequested =>
-                ProxyTunnel.TimedOut(proxy, endpoint, timeout),
+            OperationCanceledException e when proxy is not null && !cancellation.IsCancellationRequested =>
+                ProxyTunnel.TimedOut(proxy, endpoint, timeout, e),
             SocketException e => EndpointErrors.CannotConnect(endpoint, e),
             OperationCanceledException e =>
                 EndpointErrors.ConnectGivenUp(endpoint, timeout, e, cancellation),
@@ -69,7 +72,8 @@ internal static class GrpcDialer
         };
 
     private static async Task<Socket> ConnectAsync(
-        RpcEndpoint endpoint, ProxyRoute? proxy, CancellationToken cancellation)
+        RpcEndpoint endpoint, ProxyRoute? proxy, Func<string, IPAddress[]> lookUp,
+        CancellationToken cancellation)
     {
         bool local = !endpoint.Kind.HasPort;
         Socket socket = local
@@ -86,7 +90,9 @@ internal static class GrpcDialer
                 (string host, int port) = proxy is null
                     ? (endpoint.Host, endpoint.Port)
                     : (proxy.Address.IdnHost, proxy.Address.Port);
-                await socket.ConnectAsync(host, port, cancellation).ConfigureAwait(false);
+                IPAddress[] addresses = await HostLookup.FindAsync(host, lookUp, cancellation)
+                    .ConfigureAwait(false);
+                await socket.ConnectAsync(addresses, port, cancellation).ConfigureAwait(false);
             }
 
             return socket;

@@ -87,14 +87,19 @@ internal static class ProxyTunnel
             error);
 
     /// <summary>The proxy, or the server behind it, took too long.</summary>
-    public static RpcException TimedOut(ProxyRoute proxy, RpcEndpoint endpoint, TimeSpan timeout) => new(
-        RpcStatusCode.DeadlineExceeded,
-        $"The proxy '{proxy}' made no connection to '{endpoint}' within {timeout.TotalSeconds:0.###} s. "
-        + $"Check both, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
-    {
-        ErrorId = RpcErrorIds.ConnectTimeout,
-        Endpoint = endpoint,
-    };
+    public static RpcException TimedOut(
+        ProxyRoute proxy, RpcEndpoint endpoint, TimeSpan timeout, OperationCanceledException exception) =>
+        new(
+            RpcStatusCode.DeadlineExceeded,
+            (exception is HostLookupTimeout
+                ? $"DNS did not resolve the proxy '{proxy}' of '{endpoint}' within "
+                : $"The proxy '{proxy}' made no connection to '{endpoint}' within ")
+            + $"{timeout.TotalSeconds:0.###} s. "
+            + $"Check both, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
+        {
+            ErrorId = RpcErrorIds.ConnectTimeout,
+            Endpoint = endpoint,
+        };
 
     private static async Task<Stream> ShakeHandsAsync(
         Stream connection, ProxyRoute proxy, CancellationToken cancellation)

@@ -24,6 +24,7 @@ public sealed class SlowLookupTests : IDisposable
 
         Assert.Equal(
             (RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout), (error.Code, error.ErrorId));
+        Assert.Contains("DNS did not resolve the host name 'slow.example'", error.Message);
     }
 
     [Theory]
