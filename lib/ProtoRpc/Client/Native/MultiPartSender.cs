@@ -7,8 +7,14 @@ namespace ProtoRpc.Client.Native;
 /// <param name="threshold">The size of a part including its headers; at least <see
 /// cref="MinThreshold"/>.</param>
 /// <param name="call">Makes one call.</param>
-internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, RpcMultiPartResponse> call)
+/// <param name="cancel">Makes the call that ends a transfer early. It takes little time, and does not end with
+/// the token and the deadline of the caller, which may be the reason.</param>
+internal sealed class MultiPartSender(
+    int threshold, Func<RpcMultiPartRequest, RpcMultiPartResponse> call, Action<RpcMultiPartRequest> cancel)
 {
+    /// <summary>How long ending a transfer early may take.</summary>
+    public static TimeSpan CancelTimeout { get; } = TimeSpan.FromSeconds(1);
+
     /// <summary>The smallest threshold that the original accepts.</summary>
     public const int MinThreshold = 2048;
 
@@ -29,8 +35,9 @@ internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, R
         {
             while (true)
             {
-                int count = body.ReadAtLeast(
-                    chunk, Math.Min(chunk.Length, total - position), throwOnEndOfStream: true);
+                // A file that grows meanwhile goes up as long as it was at the start.
+                int count = Math.Min(chunk.Length, total - position);
+                body.ReadExactly(chunk, 0, count);
                 bool isLast = position + count == total;
                 RpcMultiPartRequest part = new()
                 {
@@ -63,7 +70,8 @@ internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, R
         }
         catch when (!isSent)
         {
-            Cancel(id);
+            // In the background: a server that does not answer would delay the error.
+            _ = Task.Run(() => Cancel(id));
             throw;
         }
     }
@@ -78,13 +86,13 @@ internal sealed class MultiPartSender(int threshold, Func<RpcMultiPartRequest, R
     {
         try
         {
-            call(new RpcMultiPartRequest
+            cancel(new RpcMultiPartRequest
             {
                 MessageStatus = RpcMultiPartRequest.Types.RpcMessageStatus.Cancel,
                 TransactionId = id,
             });
         }
-        catch (Exception e) when (e is RpcException or OperationCanceledException)
+        catch (Exception e) when (e is RpcException or OperationCanceledException or ObjectDisposedException)
         {
             // The transfer expires on the server. The first failure is the one to report.
         }

@@ -99,7 +99,10 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             options.MultiPartThreshold ?? _limits.MaxMessageBytes,
             part => Call(
                 client, BuiltInNames.Multi, call.Method.FullName,
-                part, call.Clock.Again().For(cancellation), ParseMultiPart, call));
+                part, call.Clock.Again().For(cancellation), ParseMultiPart, call),
+            part => Call(
+                client, BuiltInNames.Multi, call.Method.FullName,
+                part, CallClock.Start(MultiPartSender.CancelTimeout), ParseMultiPart));
         return read(new ReplyBody(sender.Send(call.Method.Name, request, call.Progress).Memory));
     }
 
