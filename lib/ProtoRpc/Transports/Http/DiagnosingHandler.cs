@@ -14,6 +14,7 @@ internal sealed class DiagnosingHandler(
     HttpMessageHandler inner, RpcEndpoint endpoint, TlsTrust trust,
     string? serverName, Func<bool> isDirect) : DelegatingHandler(inner)
 {
+    private readonly string? _host = serverName is null ? null : HostOf(serverName, endpoint);
     private volatile bool _hasAnswered;
 
     protected override HttpResponseMessage Send(
@@ -94,7 +95,14 @@ internal sealed class DiagnosingHandler(
 
     // The HTTP client uses the header Host as the server name of the TLS handshake, even if its options set
     // another name.
-    private void Name(HttpRequestMessage request) => request.Headers.Host ??= serverName;
+    private void Name(HttpRequestMessage request) => request.Headers.Host ??= _host;
+
+    // RFC 9110, section 7.2: with the port, unless it is the usual one.
+    private static string HostOf(string name, RpcEndpoint endpoint)
+    {
+        string host = name.Contains(':') && !name.StartsWith('[') ? $"[{name}]" : name;
+        return endpoint.Port == (endpoint.IsTls ? 443 : 80) ? host : $"{host}:{endpoint.Port}";
+    }
 
     private bool IsWorthAsking(HttpRequestException e) => e.InnerException is not RpcException
         && (IsOfTls(e) || (!_hasAnswered
