@@ -14,6 +14,7 @@ namespace ProtoRpc.Client.Grpc;
 internal sealed class GrpcCall : IRpcStream
 {
     private const int QuotedBytes = 200;
+    private static readonly TimeSpan QuotePatience = TimeSpan.FromSeconds(1);
 
     private readonly GrpcChannel _channel;
     private readonly RpcCallOptions? _options;
@@ -272,20 +273,31 @@ internal sealed class GrpcCall : IRpcStream
     // Quotes the beginning of the answer of a proxy or web server, in one line.
     private async Task<string> QuoteAsync(HttpResponseMessage response)
     {
+        using CancellationTokenSource patience =
+            CancellationTokenSource.CreateLinkedTokenSource(_end.Token);
+        patience.CancelAfter(QuotePatience);
+        byte[] bytes = new byte[QuotedBytes];
+        int count = 0;
         try
         {
-            byte[] bytes = new byte[QuotedBytes];
-            Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);
-            int count = await body.ReadAtLeastAsync(
-                bytes, bytes.Length, throwOnEndOfStream: false, _end.Token).ConfigureAwait(false);
-            string[] words = Encoding.UTF8.GetString(bytes, 0, count).Split(
-                [' ', '\r', '\n', '\t', '\0'], StringSplitOptions.RemoveEmptyEntries);
-            return string.Join(' ', words);
+            Stream body = await response.Content.ReadAsStreamAsync(patience.Token).ConfigureAwait(false);
+            int read;
+            while (count < bytes.Length
+                && (read = await body.ReadAsync(bytes.AsMemory(count), patience.Token)
+                    .ConfigureAwait(false)) > 0)
+            {
+                count += read;
+            }
         }
-        catch (Exception e) when (e is IOException or HttpRequestException)
+        catch (Exception e) when (e is IOException or HttpRequestException
+            || (e is OperationCanceledException && !_end.IsCancellationRequested))
         {
-            return "";
+            // An answer that is cut off, or does not end, is quoted as far as it came.
         }
+
+        string[] words = Encoding.UTF8.GetString(bytes, 0, count).Split(
+            [' ', '\r', '\n', '\t', '\0'], StringSplitOptions.RemoveEmptyEntries);
+        return string.Join(' ', words);
     }
 
     private bool Finish(int left)

@@ -76,6 +76,26 @@ public static class BadGrpcServerTests
     }
 
     [Fact]
+    public static async Task An_answer_of_a_proxy_that_does_not_end_is_told_at_once()
+    {
+        await using Http2Peer peer = new(async (p, stream) =>
+        {
+            await p.SendHeadersAsync(
+                stream, end: false, (":status", "503"), ("content-type", "text/plain"));
+            await p.SendDataAsync(stream, "no upstream"u8.ToArray());
+            await Task.Delay(Patience);
+        });
+        using RpcClient client = RpcClient.Connect(peer.Endpoint, Schema);
+
+        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
+            Schema.GetMethod("grpc.health.v1.Health/Check"), new HealthCheckRequest(),
+            new() { Timeout = TimeSpan.FromSeconds(8) }));
+
+        Assert.Equal((RpcStatusCode.Unavailable, RpcErrorIds.NotGrpc), (error.Code, error.ErrorId));
+        Assert.Contains("HTTP 503 with text/plain: 'no upstream'", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public static async Task A_compressed_bomb_stops_at_the_limit()
     {
         using MemoryStream bomb = new();
