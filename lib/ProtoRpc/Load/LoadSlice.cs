@@ -112,7 +112,7 @@ internal sealed class LoadSlice(
         // A separate source for each caller, so that callers do not compete for the lock of a shared one.
         using CancellationTokenSource calls = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         long start = 0;
-        bool wasBusy = false;
+        CallerDelay delay = new();
         while (!stop.IsStopped && !calls.IsCancellationRequested
             && schedule.TryTake(Stopwatch.GetTimestamp(), out long due))
         {
@@ -124,10 +124,13 @@ internal sealed class LoadSlice(
                 {
                     Thread.Sleep(milliseconds);
                     calls.Token.ThrowIfCancellationRequested();
+                    if (stop.IsStopped)
+                    {
+                        return;
+                    }
                 }
 
-                start = StartOf(due, wasBusy && free > due, shard);
-                wasBusy = true;
+                start = StartOf(due, free, ref delay, shard);
                 IMessage reply = client.Measure(
                     target.Method, request.Messages[0], read, options, calls.Token);
                 shard.Succeed(Stopwatch.GetTimestamp() - start);
@@ -151,7 +154,7 @@ internal sealed class LoadSlice(
         ReplyReader<IMessage> read = client.MeasuringReader(target.Method, DecodesReplies);
         using CancellationTokenSource calls = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         long start = 0;
-        bool wasBusy = false;
+        CallerDelay delay = new();
         while (!stop.IsStopped && !calls.IsCancellationRequested
             && schedule.TryTake(Stopwatch.GetTimestamp(), out long due))
         {
@@ -162,10 +165,13 @@ internal sealed class LoadSlice(
                 while (schedule.IsPaced && SleepBefore(due) is > 0 and int milliseconds)
                 {
                     await Task.Delay(milliseconds, calls.Token).ConfigureAwait(false);
+                    if (stop.IsStopped)
+                    {
+                        return;
+                    }
                 }
 
-                start = StartOf(due, wasBusy && free > due, shard);
-                wasBusy = true;
+                start = StartOf(due, free, ref delay, shard);
                 if (target.Method.IsUnary)
                 {
                     IMessage reply = await client.MeasureAsync(
@@ -223,17 +229,20 @@ internal sealed class LoadSlice(
         Math.Ceiling((due - Stopwatch.GetTimestamp()) * (1000.0 / Stopwatch.Frequency)),
         MaxSleepMilliseconds);
 
-    // When the call's time begins. A caller that was free when its call was due woke up a little later, which
-    // is no delay of the server's. Where all callers were busy, the call has waited for the server since.
-    private long StartOf(long due, bool isLate, LoadTally.Shard shard)
+    private long StartOf(long due, long free, ref CallerDelay delay, LoadTally.Shard shard)
     {
-        if (!schedule.IsPaced || !isLate)
+        if (!schedule.IsPaced)
         {
             return Stopwatch.GetTimestamp();
         }
 
-        shard.AddLate();
-        return due;
+        long start = delay.StartOf(due, free, Stopwatch.GetTimestamp(), out bool isLate);
+        if (isLate)
+        {
+            shard.AddLate();
+        }
+
+        return start;
     }
 
     private void Fail(Exception error, LoadTally.Shard shard, long start)

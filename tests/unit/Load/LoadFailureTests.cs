@@ -92,6 +92,27 @@ public static class LoadFailureTests
     }
 
     [Fact]
+    public static async Task Callers_that_wait_for_their_call_to_be_due_make_none_after_too_many_failures()
+    {
+        int calls = 0;
+        using RpcServer server = Serve(_ =>
+        {
+            if (Interlocked.Increment(ref calls) > 1)
+            {
+                throw new RpcException(RpcStatusCode.Internal, "broken");
+            }
+        });
+        using RpcClient client = Connect(server);
+
+        RpcLoadResult result = await RunAsync(
+            TargetOf(client, Say, new Words()),
+            new RpcLoadOptions { Duration = TimeSpan.FromSeconds(60), Concurrency = 5, Rate = 1, MaxErrors = 0 });
+
+        Assert.Equal("More than 0 calls failed.", result.Stopped);
+        Assert.Equal(1, result.Failed);
+    }
+
+    [Fact]
     public static async Task A_first_call_that_fails_as_all_would_ends_only_its_own_target()
     {
         using TalkServer good = new();
