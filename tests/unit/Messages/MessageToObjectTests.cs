@@ -104,6 +104,54 @@ public static class MessageToObjectTests
     }
 
     [Fact]
+    public static void Unknown_fields_go_with_the_object_into_a_message_of_another_copy_of_the_schema()
+    {
+        DynamicMessage message = Parse("proto2.Leaf", "0A 01 61 12 04 F8FF01 05 F8FF01 07");
+        RpcSchema copy = RpcSchema.FromDescriptorSet(message.Type.Schema.ToDescriptorSet());
+
+        DynamicMessage back = Mapper.ToMessage(copy.GetMessage(message.Type.FullName), Show(message));
+
+        Assert.NotSame(message.Type, back.Type);
+        Assert.Equal(Compact("0A 01 61 12 04 F8FF01 05 F8FF01 07"), Hex(back));
+    }
+
+    [Fact]
+    public static void Fields_that_a_newer_copy_of_the_schema_has_are_set_unless_the_object_sets_them()
+    {
+        RpcMessageInfo old = Version("");
+        RpcMessageInfo now = Version(
+            "repeated int32 list = 2; oneof choice { string a = 3; string b = 4; } string c = 5;");
+
+        // The list in two parts, b, c and a number that neither has.
+        DynamicMessage message = DynamicMessage.Parse(old, Bytes("0A 01 6B 10 05 22 01 62 10 06 2A 01 63 30 09"));
+        IDictionary shown = Show(message);
+        DynamicMessage back = Mapper.ToMessage(now, shown);
+
+        Assert.Equal(new[] { 5, 6 }, back["list"]);
+        Assert.Equal(("b", "c"), (back["b"], back["c"]));
+        Assert.Equal(Bytes("30 09"), back.UnknownFieldBytes.ToArray());
+        shown["a"] = "a";
+        shown["c"] = "mine";
+        back = Mapper.ToMessage(now, shown);
+        Assert.Equal(("a", "", "mine"), (back["a"], back["b"] ?? "", back["c"]));
+
+        static RpcMessageInfo Version(string more)
+        {
+            DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
+            try
+            {
+                string path = Path.Combine(folder.FullName, "v.proto");
+                File.WriteAllText(path, $"syntax = \"proto3\"; message M {{ string own = 1; {more} }}");
+                return RpcSchema.Load([path]).GetMessage("M");
+            }
+            finally
+            {
+                folder.Delete(recursive: true);
+            }
+        }
+    }
+
+    [Fact]
     public static void A_field_that_is_set_again_wins_over_its_unknown_number()
     {
         DynamicMessage message = Parse("proto2.Singular", "70 63 F8FF01 07");

@@ -1,3 +1,5 @@
+using System.Buffers;
+
 namespace ProtoRpc.Messages.Binary;
 
 /// <summary>The fields of a message that its type does not have, as the bytes that came.</summary>
@@ -28,10 +30,12 @@ internal static class UnknownFieldFilter
 {
     public static void Restore(DynamicMessage message, DynamicMessage source)
     {
-        if (source.Layout != message.Layout || source.UnknownFieldBytes.IsEmpty)
+        if (source.UnknownFieldBytes.IsEmpty || source.Type.FullName != message.Type.FullName)
         {
             return;
         }
+        bool isSameSchema = source.Layout == message.Layout;
+        ArrayBufferWriter<byte> known = new();
         WireReader reader = new(source.UnknownFieldBytes, source.Type);
         while (!reader.AtEnd)
         {
@@ -41,10 +45,20 @@ internal static class UnknownFieldFilter
             // A number that a closed enum did not have is also unknown. Once its field is set again, that
             // wins: an older value behind it would win for a reader that knows the number.
             FieldLayout? field = message.Layout.Find((int)(tag >> WireType.TagBits));
-            if (field is null || field.IsRepeated || !message.Has(field))
+            if (field is null || (isSameSchema && (field.IsRepeated || !message.Has(field))))
             {
                 message.AppendUnknown(reader.Since(start));
             }
+            else if (!isSameSchema && !message.Has(field)
+                && (field.CaseSlot < 0 || message.ChosenOf(field.CaseSlot) is null))
+            {
+                known.Write(reader.Since(start));
+            }
+        }
+        if (known.WrittenCount > 0)
+        {
+            // Another copy of the schema may be newer.
+            message.MergeFrom(known.WrittenSpan);
         }
     }
 }
