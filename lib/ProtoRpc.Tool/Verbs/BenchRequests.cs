@@ -38,6 +38,9 @@ internal sealed class BenchRequests
         HelpName = "MESSAGES",
     };
 
+    // Standard input is read once, for all endpoints.
+    private string? _json;
+
     public BenchRequests(Command command)
     {
         foreach (Option option in new Option[] { _message, _random, _seed, _size, _streamLength })
@@ -75,7 +78,8 @@ internal sealed class BenchRequests
         object[] requests = text is null
             ? [new DynamicMessage(method.RequestType)]
             : [.. JsonArgument.Read(
-                method.RequestType, JsonArgument.Text(text, input), method.IsClientStreaming, "--message")];
+                method.RequestType, _json ??= JsonArgument.Text(text, input), method.IsClientStreaming,
+                "--message")];
         return RpcLoadRequests.Same(
             method, length is { } times ? [.. Cycle(requests, times)] : requests);
     }

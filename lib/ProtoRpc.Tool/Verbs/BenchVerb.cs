@@ -77,7 +77,8 @@ internal static class BenchVerb
 
                 IReadOnlyList<RpcLoadResult> results =
                     await new RpcLoadTest(tested, options).RunAsync(cancellation);
-                return BenchReport.Write(console, results, benchOptions.IsJson(parsed));
+                int code = BenchReport.Write(console, results, benchOptions.IsJson(parsed));
+                return cancellation.IsCancellationRequested ? ExitCode.Stopped : code;
             }
             finally
             {

@@ -20,6 +20,7 @@ internal static class ExportVerb
             Required = true,
         };
         Option<bool> force = new("--force", "-f") { Description = "Replaces files that exist." };
+        output.RequirePath();
         command.Add(output);
         command.Add(force);
         SymbolArguments arguments = new(command);

@@ -74,6 +74,7 @@ internal sealed class ListenOptions
             Description = "A field whose value --record leaves out; may be repeated.",
             HelpName = "FIELD",
         };
+        _record.RequirePath();
         Option[] all =
         [
             _tls, _certificate, _key, _authorities, _users, _bearer, _authentication, _allowUnencrypted,

@@ -25,6 +25,7 @@ internal static class MockVerb
             Description = "Answers from a file that --record wrote; may be repeated.",
             HelpName = "FILE",
         };
+        replays.RequirePath();
         Option<double> latency = new("--latency")
         {
             Description = "Seconds that each call waits before it is answered.",

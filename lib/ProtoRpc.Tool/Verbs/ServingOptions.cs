@@ -28,6 +28,7 @@ internal sealed class ServingOptions
 
     public ServingOptions(Command command)
     {
+        _accessLog.RequirePath();
         command.Add(_accessLog);
         command.Add(_quiet);
         command.Add(_timeout);

@@ -1,6 +1,7 @@
 using System.Text.Json;
 using Google.Protobuf;
 using ProtoRpc.Tests.Client.InProcess;
+using ProtoRpc.Tool;
 
 namespace ProtoRpc.Tests.Tool;
 
@@ -70,6 +71,46 @@ public static class BenchVerbTests
             [($"{one.Endpoints[0]}", 30), ($"{two.Endpoints[0]}", 30)],
             JsonDocument.Parse(json.Output).RootElement.EnumerateArray().Select(result =>
                 (result.GetProperty("endpoint").GetString()!, result.GetProperty("calls").GetInt32())));
+    }
+
+    [Fact]
+    public static async Task A_message_of_standard_input_goes_to_all_endpoints()
+    {
+        int first = 0;
+        int second = 0;
+        await using RpcServer one = Serve(_ => Interlocked.Increment(ref first));
+        await using RpcServer two = Serve(_ => Interlocked.Increment(ref second));
+        using StringWriter output = new();
+        using StringWriter error = new();
+
+        int code = await ToolCommand.RunAsync(
+            [
+                "bench", $"{one.Endpoints[0]}", "Send", "-d", "-", "-n", "5", "--schema", Sample,
+                "--endpoint", $"{two.Endpoints[0]}",
+            ],
+            new ToolConsole(new StringReader("{\"message\":\"a\"}"), output, error));
+
+        Assert.Equal(("", 0), (error.ToString(), code));
+        Assert.Equal((5, 5), (first, second));
+    }
+
+    [Fact]
+    public static async Task A_run_that_is_stopped_prints_what_there_is_and_ends_with_130()
+    {
+        using CancellationTokenSource stop = new();
+        await using RpcServer server = Serve(_ => stop.CancelAfter(200));
+        using StringWriter output = new();
+        using StringWriter error = new();
+
+        int code = await ToolCommand.RunAsync(
+            [
+                "bench", $"{server.Endpoints[0]}", "Send", "-d", "{\"message\":\"\"}", "--schema", Sample,
+                "--duration", "600",
+            ],
+            new ToolConsole(TextReader.Null, output, error), stop.Token);
+
+        Assert.Equal(("", 130), (error.ToString(), code));
+        Assert.Contains("The test was cancelled.", output.ToString(), StringComparison.Ordinal);
     }
 
     [Fact]

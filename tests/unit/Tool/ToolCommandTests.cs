@@ -10,6 +10,10 @@ public static class ToolCommandTests
     [InlineData("invoke", "tcp://127.0.0.1:1", "Send", "--schema", "x.proto", "--deadline", "0")]
     [InlineData("invoke", "tcp://127.0.0.1:1", "Send", "--schema", "x.proto", "--deadline", "soon")]
     [InlineData("invoke", "nonsense", "Send", "--schema", "x.proto")]
+    [InlineData("export", "--schema", "x.proto", "-o", "")]
+    [InlineData("listen", "local://x", "--schema", "x.proto", "--record", "")]
+    [InlineData("listen", "local://x", "--schema", "x.proto", "--access-log", "")]
+    [InlineData("mock", "local://x", "--schema", "x.proto", "--replay", "")]
     public static async Task A_wrong_command_line_ends_with_2_and_one_line(params string[] arguments)
     {
         ToolRun run = await ToolRun.RunAsync(arguments);
