@@ -1,4 +1,5 @@
 using System.Net.Security;
+using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using ProtoRpc.Transports;
 
@@ -47,7 +48,16 @@ internal static class ServerTls
                 ServerCertificate = server.Certificate,
                 ServerCertificateChain = server.CertificateChain,
                 SslProtocols = TlsVersions.Spoken,
-                OnAuthenticate = (_, connection) => Replace(connection, replaced()),
+                OnAuthenticate = (_, connection) =>
+                {
+                    Replace(connection, replaced());
+                    // Its issuers would be fetched from any address in a caller's certificate.
+                    connection.CertificateChainPolicy = new X509ChainPolicy
+                    {
+                        RevocationMode = X509RevocationMode.NoCheck,
+                        DisableCertificateDownloads = true,
+                    };
+                },
                 ClientCertificateMode = options.Security.ClientCertificate is null
                     ? ClientCertificateMode.NoCertificate
                     : ClientCertificateMode.AllowCertificate,

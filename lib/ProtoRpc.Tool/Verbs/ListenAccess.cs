@@ -67,6 +67,9 @@ internal sealed record ListenAccess(
         // The authorities of the option are private ones as a rule, whose lists of revoked certificates are
         // nowhere to be had.
         chain.ChainPolicy.RevocationMode = X509RevocationMode.NoCheck;
+
+        // Issuers would be fetched from any address in the certificate of an unknown caller.
+        chain.ChainPolicy.DisableCertificateDownloads = true;
         return chain.Build(given)
             ? new GenericIdentity(given.GetNameInfo(X509NameType.SimpleName, forIssuer: false), "Certificate")
             : null;

@@ -1,4 +1,7 @@
 using System.Net;
+using System.Net.Security;
+using System.Net.Sockets;
+using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Http.Tests.Tool;
@@ -136,6 +139,45 @@ public sealed class ToolSecurityTests : IDisposable
         Assert.Equal((0, ""), (good, error));
         Assert.NotEqual(0, bad);
         await RefusesAsync(listening.Endpoints[0], new() { Tls = trust });
+    }
+
+    [Fact]
+    public async Task Issuers_of_a_callers_certificate_are_not_fetched_from_addresses_in_it()
+    {
+        using TcpListener issuers = new(IPAddress.Loopback, 0);
+        issuers.Start();
+        (string path, string key) = ToolProcess.WriteCertificate(_folder.FullName, "server");
+        (string known, _) = ToolProcess.WriteCertificate(_folder.FullName, "known");
+        await using ToolProcess listening = await ToolProcess.StartAsync(
+            null,
+            ["listen", "https://127.0.0.1:0/", .. Words, "--cert", path, "--key", key, "--cacert", known]);
+        using X509Certificate2 stranger = Stranger($"http://{issuers.LocalEndpoint}/issuer.crt");
+        using SocketsHttpHandler handler = new();
+        handler.SslOptions.RemoteCertificateValidationCallback = (_, _, _, _) => true;
+        handler.SslOptions.ClientCertificateContext =
+            SslStreamCertificateContext.Create(stranger, additionalCertificates: null, offline: true);
+        using HttpClient client = new(handler);
+        using StringContent content = new("{}", null, "application/json");
+
+        using HttpResponseMessage answer =
+            await client.PostAsync($"{listening.Endpoints[0]}streams.Words/Say", content);
+
+        Assert.Equal(HttpStatusCode.Unauthorized, answer.StatusCode);
+        Assert.False(issuers.Pending());
+    }
+
+    private static X509Certificate2 Stranger(string issuer)
+    {
+        using RSA authority = TestCertificate.NewKey();
+        using RSA key = TestCertificate.NewKey();
+        CertificateRequest request =
+            new("CN=stranger", key, HashAlgorithmName.SHA256, RSASignaturePadding.Pkcs1);
+        request.CertificateExtensions.Add(new X509AuthorityInformationAccessExtension(null, [issuer]));
+        using X509Certificate2 bare = request.Create(
+            new X500DistinguishedName("CN=authority"),
+            X509SignatureGenerator.CreateForRSA(authority, RSASignaturePadding.Pkcs1),
+            DateTimeOffset.UtcNow.AddDays(-1), DateTimeOffset.UtcNow.AddDays(1), [1, 2, 3]);
+        return TestCertificate.WithKey(bare, key);
     }
 
     [Fact]
