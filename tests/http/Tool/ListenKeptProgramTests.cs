@@ -22,6 +22,18 @@ public static class ListenKeptProgramTests
     }
 
     [Fact]
+    public static async Task What_a_program_leaves_behind_ends_with_it_and_not_with_the_next_call()
+    {
+        using HandlerScript script = new(
+            "read -r line; sleep 600 & echo $! > $0.child; echo '{\"reply\":{}}'");
+        await using Served served = await StartAsync(script);
+
+        await served.SayAsync("a");
+
+        await script.RequireEndedAsync("handler.child");
+    }
+
+    [Fact]
     public static async Task A_call_is_a_line_with_method_headers_and_request()
     {
         using HandlerScript script = new(

@@ -28,6 +28,11 @@ internal sealed class KeptProgram : IDisposable
         _running = RunningProgram.Start(program, []);
         _output = new OutputLines(_running.Output, MaxBytes);
         _next = Task.Run(_output.ReadLineAsync);
+
+        // A program may end hours before the next call looks for one. By then, the system may have given its
+        // id to another group of processes.
+        _ = _running.Ended.ContinueWith(
+            _ => _running.End(), CancellationToken.None, TaskContinuationOptions.None, TaskScheduler.Default);
     }
 
     /// <summary>Whether it runs and has written nothing that no call asked for.</summary>
