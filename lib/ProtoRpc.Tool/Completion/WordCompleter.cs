@@ -140,7 +140,9 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
             return null;
         }
 
-        ToolTarget target = ToolTarget.Find(endpoint, console);
+        bool isPlain = FindOption(parsed.CommandResult.Command, "--plaintext") is { } plain
+            && parsed.GetResult(plain) is not null;
+        ToolTarget target = ToolTarget.Find(ConnectOptions.Expand(endpoint, isPlain), console);
         if (target.LoadSchema() is { } schema)
         {
             return schema;

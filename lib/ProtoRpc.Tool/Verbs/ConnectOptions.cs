@@ -104,6 +104,10 @@ internal sealed partial class ConnectOptions
     /// <summary>Whether an argument is written as an endpoint, and not as a name.</summary>
     public bool IsEndpoint(string text) => HostAndPort().IsMatch(text) || RpcEndpoint.TryParse(text, out _);
 
+    /// <summary>The endpoint that HOST:PORT stands for; other texts as they are.</summary>
+    public static string Expand(string text, bool isPlain) =>
+        HostAndPort().IsMatch(text) ? $"{(isPlain ? "grpc" : "grpcs")}://{text}" : text;
+
     /// <summary>The server that an argument names: an endpoint, a registered name, or HOST:PORT as users of
     /// other clients of gRPC write it.</summary>
     /// <exception cref="UsageException">--plaintext for an endpoint that speaks TLS; a pattern that several
@@ -112,9 +116,7 @@ internal sealed partial class ConnectOptions
     public ToolTarget FindTarget(ParseResult parsed, string text, ToolConsole console)
     {
         bool isPlain = parsed.GetValue(_plaintext);
-        ToolTarget target = HostAndPort().IsMatch(text)
-            ? ToolTarget.Find($"{(isPlain ? "grpc" : "grpcs")}://{text}", console)
-            : ToolTarget.Find(text, console);
+        ToolTarget target = ToolTarget.Find(Expand(text, isPlain), console);
         return isPlain && target.Endpoint.IsTls
             ? throw new UsageException(
                 $"--plaintext is for servers without TLS, and '{target.Endpoint}' is one with TLS. Leave out "

@@ -34,17 +34,22 @@ public static class CompletionTests
             '\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)));
     }
 
-    [Fact]
-    public static async Task Methods_come_from_the_server()
+    [Theory]
+    [InlineData("ENDPOINT")]
+    [InlineData("HOST:PORT", "--plaintext")]
+    public static async Task Methods_come_from_the_server(string endpoint, params string[] options)
     {
-        using WordsServer server = new();
+        using WordsServer server = new("grpc://127.0.0.1:0");
+        endpoint = endpoint == "ENDPOINT"
+            ? $"{server.Endpoint}"
+            : $"{server.Endpoint}".Replace("grpc://", "", StringComparison.Ordinal);
 
         // A busy machine may take longer than a completion may.
         string output = "";
         for (Stopwatch watch = Stopwatch.StartNew(); output.Length == 0 && watch.Elapsed.TotalSeconds < 60;)
         {
             (_, output, _) = await ToolProcess.RunAsync(
-                null, "__complete", "bench", $"{server.Endpoint}", "streams.Words/Sp");
+                null, ["__complete", "bench", .. options, endpoint, "streams.Words/Sp"]);
         }
 
         Assert.Equal("streams.Words/Split\n", output.ReplaceLineEndings("\n"));
