@@ -7,8 +7,8 @@ namespace ProtoRpc.Client.Native;
 /// <param name="threshold">The size of a part including its headers; at least <see
 /// cref="MinThreshold"/>.</param>
 /// <param name="call">Makes one call.</param>
-/// <param name="cancel">Makes the call that ends a transfer early. It takes little time, and does not end with
-/// the token and the deadline of the caller, which may be the reason.</param>
+/// <param name="cancel">Makes the call that ends a transfer early. It takes little time, and does not end
+/// with the token and the deadline of the caller, which may be the reason.</param>
 internal sealed class MultiPartSender(
     int threshold, Func<RpcMultiPartRequest, RpcMultiPartResponse> call, Action<RpcMultiPartRequest> cancel)
 {
