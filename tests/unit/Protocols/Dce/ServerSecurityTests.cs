@@ -300,8 +300,8 @@ public static class ServerSecurityTests
     public static void An_interface_sees_only_callers_that_its_own_accounts_accepted(bool isKnown)
     {
         Guid other = Guid.NewGuid();
-        PeerIdentity transport = new(
-            new System.Security.Principal.GenericIdentity(isKnown ? "ann" : "", "Kernel"), "", 0, IsLocal: true)
+        System.Security.Principal.GenericIdentity ann = new(isKnown ? "ann" : "", "Kernel");
+        PeerIdentity transport = new(ann, "", 0, IsLocal: true)
         { ProtectionLevel = RpcProtectionLevel.Privacy };
         SecurityPolicy own = new(Ntlm);
         SecurityPolicy others = new(Ntlm with
