@@ -11,7 +11,7 @@ internal sealed class SchemaIndex
     private readonly Dictionary<string, RpcEnumInfo> _enums = new(StringComparer.Ordinal);
     private readonly List<RpcMessageInfo> _messageList = [];
     private readonly List<RpcEnumInfo> _enumList = [];
-    private readonly Dictionary<string, SortedList<int, RpcFieldInfo>> _extensions =
+    private readonly Dictionary<string, SortedDictionary<int, RpcFieldInfo>> _extensions =
         new(StringComparer.Ordinal);
 
     public SchemaIndex(RpcSchema schema, IReadOnlyList<SchemaFile> files)
@@ -58,7 +58,7 @@ internal sealed class SchemaIndex
 
     /// <summary>The extensions of a message, by number.</summary>
     public IReadOnlyList<RpcFieldInfo> ExtensionsOf(string messageFullName) =>
-        _extensions.TryGetValue(messageFullName, out SortedList<int, RpcFieldInfo>? found)
+        _extensions.TryGetValue(messageFullName, out SortedDictionary<int, RpcFieldInfo>? found)
             ? [.. found.Values]
             : [];
 
@@ -144,7 +144,7 @@ internal sealed class SchemaIndex
     {
         RpcFieldInfo extension = new(_schema, file, descriptor, proto, parent, path);
         string extendee = descriptor.ExtendeeType.FullName;
-        if (!_extensions.TryGetValue(extendee, out SortedList<int, RpcFieldInfo>? numbers))
+        if (!_extensions.TryGetValue(extendee, out SortedDictionary<int, RpcFieldInfo>? numbers))
         {
             _extensions.Add(extendee, numbers = []);
         }

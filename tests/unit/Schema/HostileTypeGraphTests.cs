@@ -90,6 +90,38 @@ public static class HostileTypeGraphTests
     }
 
     [Fact]
+    public static void Extensions_with_falling_numbers_take_no_longer_than_with_rising_ones()
+    {
+        const int Count = 200_000;
+        LoadTime(i => i + 1, 1000);
+
+        TimeSpan rising = LoadTime(i => i + 1, Count);
+        TimeSpan falling = LoadTime(i => Count - i, Count);
+
+        Assert.InRange(falling, TimeSpan.Zero, 4 * rising);
+
+        static TimeSpan LoadTime(Func<int, int> numberOf, int count)
+        {
+            DescriptorProto root = new()
+            {
+                Name = "Root",
+                ExtensionRange = { new DescriptorProto.Types.ExtensionRange { Start = 1, End = 1 << 28 } },
+            };
+            FileDescriptorProto file = new() { Name = "extensions.proto", MessageType = { root } };
+            for (int i = 0; i < count; i++)
+            {
+                FieldDescriptorProto extension = Field($"e{i}", numberOf(i));
+                extension.Extendee = ".Root";
+                file.Extension.Add(extension);
+            }
+
+            Stopwatch watch = Stopwatch.StartNew();
+            Load(file);
+            return watch.Elapsed;
+        }
+    }
+
+    [Fact]
     public static void A_oneof_of_tens_of_thousands_of_fields_is_laid_out_in_time()
     {
         const int Count = 60_000;
