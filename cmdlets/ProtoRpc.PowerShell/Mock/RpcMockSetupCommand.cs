@@ -57,7 +57,7 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
         }
 
         Action reply = mock.ReadReplies(replies, ShellMapper.Create(asHashtable: false));
-        Action? replay = Replay is null ? null : mock.ReadReplay(ResolveLiteral(Replay));
+        Action? replay = Replay is null ? null : mock.ReadReplay([ResolveLiteral(Replay)]);
         return new MockSetup(
             [.. replies.Select(one => one.Method)],
             () =>

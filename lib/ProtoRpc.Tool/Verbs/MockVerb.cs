@@ -65,11 +65,7 @@ internal static class MockVerb
             mock.Latency = TimeSpan.FromSeconds(seconds);
             SetReplies(
                 mock, served, parsed.GetValue(replies) ?? [], parsed.GetValue(failures) ?? [], console);
-            foreach (string path in parsed.GetValue(replays) ?? [])
-            {
-                mock.Replay(path);
-            }
-
+            mock.ReadReplay(parsed.GetValue(replays) ?? [])();
             Array.ForEach(listening, endpoint => mock.Server.AddEndpoint(endpoint));
             await ServingRun.RunAsync(
                 mock.Server,

@@ -125,7 +125,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     public RpcMock Replay(string path)
     {
         ArgumentException.ThrowIfNullOrEmpty(path);
-        ReadReplay(path)();
+        ReadReplay([path])();
         return this;
     }
 
@@ -179,13 +179,13 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     /// <summary>An in-process endpoint with a unique name.</summary>
     internal static string NewEndpoint() => $"inproc://mock-{Guid.NewGuid():N}";
 
-    /// <summary>Reads a file of recorded calls.</summary>
-    /// <returns>Sets its answers; cannot fail.</returns>
-    internal Action ReadReplay(string path)
+    /// <summary>Reads recorded calls of several files, as if they were in one file.</summary>
+    /// <returns>Sets their answers; cannot fail.</returns>
+    internal Action ReadReplay(IEnumerable<string> paths)
     {
+        RpcMethodInfo[] methods = [.. Methods];
         ILookup<RpcMethodInfo, ReplayedCall> calls =
-            ReplayFile.Read(path, [.. _methods.Select(method => method.Info)])
-                .ToLookup(call => call.Method);
+            paths.SelectMany(path => ReplayFile.Read(path, methods)).ToLookup(call => call.Method);
         List<(MockMethod Method, ReplayedAnswers Answers)> read =
         [
             .. _methods.Where(method => calls.Contains(method.Info))

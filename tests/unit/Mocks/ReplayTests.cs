@@ -63,6 +63,18 @@ public static class ReplayTests
     }
 
     [Fact]
+    public static void Several_files_are_played_back_as_one()
+    {
+        using TempFolder folder = new();
+        using RpcMock mock = Store.Mock();
+        mock.ReplayAll([folder.Write("1.jsonl", Line("1", "a")), folder.Write("2.jsonl", Line("2", "b"))]);
+        mock.StartListening();
+        using RpcClient client = Store.Connect(mock.Endpoint);
+
+        Assert.Equal(("a", "b"), (Store.Find(client, "1"), Store.Find(client, "2")));
+    }
+
+    [Fact]
     public static void What_was_masked_does_not_count()
     {
         string[] lines =
