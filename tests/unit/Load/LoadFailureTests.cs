@@ -106,7 +106,10 @@ public static class LoadFailureTests
 
         RpcLoadResult result = await RunAsync(
             TargetOf(client, Say, new Words()),
-            new RpcLoadOptions { Duration = TimeSpan.FromSeconds(60), Concurrency = 5, Rate = 1, MaxErrors = 0 });
+            new RpcLoadOptions
+            {
+                Duration = TimeSpan.FromSeconds(60), Concurrency = 5, Rate = 1, MaxErrors = 0,
+            });
 
         Assert.Equal("More than 0 calls failed.", result.Stopped);
         Assert.Equal(1, result.Failed);

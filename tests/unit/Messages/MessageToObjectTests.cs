@@ -123,7 +123,8 @@ public static class MessageToObjectTests
             "repeated int32 list = 2; oneof choice { string a = 3; string b = 4; } string c = 5;");
 
         // The list in two parts, b, c and a number that neither has.
-        DynamicMessage message = DynamicMessage.Parse(old, Bytes("0A 01 6B 10 05 22 01 62 10 06 2A 01 63 30 09"));
+        DynamicMessage message =
+            DynamicMessage.Parse(old, Bytes("0A 01 6B 10 05 22 01 62 10 06 2A 01 63 30 09"));
         IDictionary shown = Show(message);
         DynamicMessage back = Mapper.ToMessage(now, shown);
 
