@@ -98,14 +98,21 @@ public static class BenchVerbTests
     public static async Task A_run_that_is_stopped_prints_what_there_is_and_ends_with_130()
     {
         using CancellationTokenSource stop = new();
-        await using RpcServer server = Serve(_ => stop.CancelAfter(200));
+        int calls = 0;
+        await using RpcServer server = Serve(_ =>
+        {
+            if (Interlocked.Increment(ref calls) == 10)
+            {
+                stop.CancelAfter(100);
+            }
+        });
         using StringWriter output = new();
         using StringWriter error = new();
 
         int code = await ToolCommand.RunAsync(
             [
                 "bench", $"{server.Endpoints[0]}", "Send", "-d", "{\"message\":\"\"}", "--schema", Sample,
-                "--duration", "600",
+                "--duration", "60",
             ],
             new ToolConsole(TextReader.Null, output, error), stop.Token);
 
