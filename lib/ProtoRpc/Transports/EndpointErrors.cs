@@ -162,10 +162,10 @@ internal static class EndpointErrors
         + $"{timeout.TotalSeconds:0.###} s. Check the name and the DNS servers of this machine, or raise "
         + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.",
         lookup)
-    {
-        ErrorId = RpcErrorIds.ConnectTimeout,
-        Endpoint = endpoint,
-    };
+        {
+            ErrorId = RpcErrorIds.ConnectTimeout,
+            Endpoint = endpoint,
+        };
 
     /// <summary>Connecting took too long.</summary>
     public static RpcException ConnectTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(

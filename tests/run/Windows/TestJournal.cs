@@ -15,8 +15,8 @@ internal sealed class TestJournal
     private int _passed;
 
     private sealed record Entry(
-        string Kind, string? Name, string? Id, string? Message, string[]? Ids, string[]? Classes, Dictionary<string, int>? Without,
-        string[]? Unknown);
+        string Kind, string? Name, string? Id, string? Message, string[]? Ids, string[]? Classes,
+        Dictionary<string, int>? Without, string[]? Unknown);
 
     /// <summary>Whether the program ran all its classes to their end.</summary>
     public bool IsComplete { get; private set; }

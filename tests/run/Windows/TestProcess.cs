@@ -21,7 +21,8 @@ internal sealed class TestProcess(
     /// <summary>Runs a plan.</summary>
     /// <returns>What its tests came to, and what is left: the classes after a process that did not end by
     /// itself, and the tests that failed for the first time.</returns>
-    public async Task<(SuiteResult Result, IReadOnlyList<TestPlan> Left)> RunAsync(string suite, TestPlan plan)
+    public async Task<(SuiteResult Result, IReadOnlyList<TestPlan> Left)> RunAsync(
+        string suite, TestPlan plan)
     {
         string name = Guid.NewGuid().ToString("n");
         string planFile = Path.Combine(program, $"{name}.json");
@@ -102,8 +103,8 @@ internal sealed class TestProcess(
     private (SuiteResult Result, IReadOnlyList<TestPlan> Left) Judge(
         string suite, TestPlan plan, TestJournal journal, string how)
     {
-        // Wine loses keys and handles of a process now and then, and no other try in that process helps. Only a
-        // test that fails in a second process has failed.
+        // Wine loses keys and handles of a process now and then, and no other try in that process helps. Only
+        // a test that fails in a second process has failed.
         bool isFirst = plan.Tests is null && !end.IsCancellationRequested;
         FailedTest[] again = isFirst ? [.. journal.Failed.Where(test => test.Id is not null)] : [];
         SuiteResult result = journal.ToResult(suite, again);
@@ -147,7 +148,8 @@ internal sealed class TestProcess(
 
         foreach (FailedTest test in again)
         {
-            Console.WriteLine($"{suite}: runs again in a second process: {test.Case.Name}\n{test.Case.Message}");
+            Console.WriteLine(
+                $"{suite}: runs again in a second process: {test.Case.Name}\n{test.Case.Message}");
         }
 
         return (result, left);

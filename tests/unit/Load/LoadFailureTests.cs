@@ -108,7 +108,10 @@ public static class LoadFailureTests
             TargetOf(client, Say, new Words()),
             new RpcLoadOptions
             {
-                Duration = TimeSpan.FromSeconds(60), Concurrency = 5, Rate = 1, MaxErrors = 0,
+                Duration = TimeSpan.FromSeconds(60),
+                Concurrency = 5,
+                Rate = 1,
+                MaxErrors = 0,
             });
 
         Assert.Equal("More than 0 calls failed.", result.Stopped);

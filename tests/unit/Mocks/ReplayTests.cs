@@ -67,7 +67,7 @@ public static class ReplayTests
     {
         using TempFolder folder = new();
         using RpcMock mock = Store.Mock();
-        mock.ReplayAll([folder.Write("1.jsonl", Line("1", "a")), folder.Write("2.jsonl", Line("2", "b"))]);
+        mock.ReadReplay([folder.Write("1.jsonl", Line("1", "a")), folder.Write("2.jsonl", Line("2", "b"))])();
         mock.StartListening();
         using RpcClient client = Store.Connect(mock.Endpoint);
 
