@@ -23,6 +23,16 @@ Describe 'Stop-RpcListener' {
         Get-Job | Remove-Job -Force
     }
 
+    It 'takes a time that timers do not take, on <_>' -ForEach @(
+        'ncalrpc:[NAME]', 'inproc://NAME', 'grpc://127.0.0.1:0', 'http://127.0.0.1:0'
+    ) {
+        $listener = Start-TestListener { } -Endpoint $_.Replace('NAME', (New-TestName))
+
+        $listener | Stop-RpcListener -DrainTimeout 60.00:00:00 -ErrorAction Stop
+
+        $listener.State | Should -Be 'Stopped'
+    }
+
     It 'stops the listeners of the pipeline and frees their endpoints' {
         $endpoint = "ncalrpc:[$(New-TestName)]"
         $listener = Start-TestListener { } -Endpoint $endpoint

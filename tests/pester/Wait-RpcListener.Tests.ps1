@@ -16,6 +16,18 @@ Describe 'Wait-RpcListener' {
         $listener.State | Should -Be 'Listening'
     }
 
+    It 'waits with a timeout that timers do not take: <_>' -ForEach '30.00:00:00', '10000000.00:00:00' {
+        $listener = Start-TestListener { }
+        $job = 0 | ForEach-Object -AsJob -Parallel {
+            Import-Module $using:ModuleManifest
+            Start-Sleep -Milliseconds 200
+            $using:listener | Stop-RpcListener
+        }
+
+        ($listener | Wait-RpcListener -Timeout $_ -ErrorAction Stop).State | Should -Be 'Stopped'
+        $job | Wait-Job | Receive-Job
+    }
+
     It 'gives the listener once it has stopped' {
         $listener = Start-TestListener { }
         $job = 0 | ForEach-Object -AsJob -Parallel {

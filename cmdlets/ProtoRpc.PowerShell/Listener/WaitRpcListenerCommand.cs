@@ -10,6 +10,9 @@ namespace ProtoRpc;
 [OutputType(typeof(RpcListener))]
 public sealed class WaitRpcListenerCommand : RpcStreamsCommand
 {
+    // Events take at most 24.8 days.
+    private static readonly TimeSpan LongestStep = TimeSpan.FromDays(1);
+
     private readonly List<RpcListener> _waiting = [];
     private TimeSpan? _watchdog;
 
@@ -98,9 +101,12 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
             }
 
             TimeSpan left = Remaining(watch);
-            bool isPause = _watchdog is { } pause && (left < TimeSpan.Zero || pause < left);
+            TimeSpan step = _watchdog is not null && Until(nextSign) is var pause && pause < LongestStep
+                ? pause
+                : LongestStep;
+            bool isStep = left < TimeSpan.Zero || step < left;
             if (_waiting.Count == 0 || Stopping || end.IsCancellationRequested
-                || (!arrived.Wait(isPause ? Until(nextSign) : left) && !isPause))
+                || (!arrived.Wait(isStep ? step : left) && !isStep))
             {
                 return;
             }

@@ -90,7 +90,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     {
         lock (_gate)
         {
-            return _stopping ??= StopAllAsync(drain ?? drainTimeout);
+            return _stopping ??= StopAllAsync(DrainOf(drain));
         }
     }
 
@@ -136,7 +136,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
             going = [.. present];
         }
 
-        return CloseAsync(going, drain ?? drainTimeout);
+        return CloseAsync(going, DrainOf(drain));
     }
 
     private static void Show(IServedEndpoint? served, SslStreamCertificateContext? certificate)
@@ -209,6 +209,10 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         Queued = calls.Queued,
         Refused = calls.Refused,
     };
+
+    // Timers do not take longer times.
+    private TimeSpan DrainOf(TimeSpan? drain) =>
+        (drain ?? drainTimeout) is var time && time > CallClock.Longest ? Timeout.InfiniteTimeSpan : time;
 
     private async Task StopAllAsync(TimeSpan drain)
     {
