@@ -116,6 +116,19 @@ Describe 'Named endpoints' {
             Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage '*2 endpoints: web-0, web-1*'
     }
 
+    It 'find their connections' {
+        0..1 | ForEach-Object { Register-RpcEndpoint "web-$_" $there[$_] @with }
+        $rpc = Connect-RpcEndpoint $there[0], $there[1], $there[2] @with
+
+        (Get-RpcConnection -Endpoint web-1).Id | Should -Be $rpc[1].Id
+        (Get-RpcConnection -Endpoint WEB-*).Id | Should -Be $rpc[0, 1].Id
+        (Get-RpcConnection -Endpoint 'ncalrpc:*').Id | Should -Be $rpc.Id
+        (Get-RpcConnection -Endpoint $listeners[2].Endpoint[0].Uri).Id | Should -Be $rpc[2].Id
+        Get-RpcConnection -Endpoint no-* | Should -BeNullOrEmpty
+        { Get-RpcConnection -Endpoint web1 -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*'web-1'*"
+    }
+
     It 'give way to parameters' {
         Register-RpcEndpoint shop $there[0] ./nowhere.proto -Service demo.Nothing
 

@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
@@ -22,9 +23,27 @@ public sealed class GetRpcConnectionCommand : RpcCmdlet
         string escaped = Endpoint.Replace("[", "`[").Replace("]", "`]");
         WildcardPattern pattern = new(escaped, WildcardOptions.IgnoreCase);
         IReadOnlyList<RpcConnection> open = RunspaceStore.Current.Connections;
+        HashSet<string> named = [];
+        Guard(Endpoint, () => named = [.. FindEndpoints()]);
         WriteObject(
             (Id.Length == 0 ? open : WithIds(open, Id, connection => connection.Id, "connection"))
-                .Where(connection => pattern.IsMatch(connection.Endpoint.ToString())),
+                .Where(connection => connection.Endpoint.ToString() is var text
+                    && (pattern.IsMatch(text) || named.Contains(text))),
             enumerateCollection: true);
+    }
+
+    // The endpoints that -Endpoint stands for: an endpoint in another notation, or registered names.
+    private IEnumerable<string> FindEndpoints()
+    {
+        bool hasWildcards = Endpoint.AsSpan().IndexOfAny('*', '?') >= 0;
+        if (Endpoint == "*" || (hasWildcards && !RpcNamedEndpoint.MayBeName(Endpoint)))
+        {
+            return [];
+        }
+
+        // A pattern that no name matches may be a part of an endpoint, such as '*example*'.
+        return hasWildcards
+            ? RpcEndpointRegistry.OfUser.Find(Endpoint).Select(found => found.Endpoint.ToString())
+            : EndpointTarget.Find([Endpoint]).Select(target => target.Require().ToString());
     }
 }
