@@ -129,6 +129,40 @@ Describe 'Named endpoints' {
             Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*'web-1'*"
     }
 
+    It 'connect the modules of Export-RpcService, with their options' {
+        $env:PROTORPC_TEST_SECRET = 'hunter2'
+        $account = [pscredential]::new('ann', (ConvertTo-SecureString hunter2 -AsPlainText))
+        $locked = Start-TestListener $handler -Endpoint 'tcp://127.0.0.1:0' -With @{
+            Authentication = 'Ntlm'
+            NtlmAccount = $account
+        }
+        $options = @{ Mechanism = 'Ntlm'; UserName = 'ann'; Credential = 'env:PROTORPC_TEST_SECRET' }
+        Register-RpcEndpoint web-0 "$($locked.Endpoint[0])" @with @options
+        Register-RpcEndpoint web-1 $there[1] @with
+        $folder = Join-Path $TestDrive NamedShop
+        Export-RpcService $folder $greeter -Endpoint WEB-0 -Prefix Named -ErrorAction Stop
+        Import-Module $folder
+        try {
+            (Invoke-NamedSayHello -Name Ann).text | Should -Match ' ann$'
+            Connect-Named
+            (Invoke-NamedSayHello -Name Ann).text | Should -Match ' ann$'
+            Connect-Named web-1
+            (Invoke-NamedSayHello -Name Ann).text | Should -Not -Match ' ann$'
+            { Connect-Named web-* } | Should -Throw -ExpectedMessage '*2 endpoints*'
+            @(Get-RpcConnection).Count | Should -Be 1
+        }
+        finally {
+            Remove-Module NamedShop
+            $env:PROTORPC_TEST_SECRET = $null
+        }
+
+        Get-RpcConnection | Should -BeNullOrEmpty
+        { Export-RpcService $folder $greeter -Endpoint web-* -Force -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage '*2 endpoints*'
+        { Export-RpcService $folder $greeter -Endpoint wep-0 -Force -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*'web-0'*"
+    }
+
     It 'give way to parameters' {
         Register-RpcEndpoint shop $there[0] ./nowhere.proto -Service demo.Nothing
 

@@ -19,6 +19,26 @@ internal sealed record EndpointTarget(
         return [.. texts.SelectMany(text => Find(text, registry, all))];
     }
 
+    /// <summary>The only target of a text.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the text is a pattern that several names
+    /// match.</exception>
+    public static EndpointTarget FindOne(string text) => Find([text]) switch
+    {
+        [EndpointTarget only] => only,
+        IReadOnlyList<EndpointTarget> several => throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            $"'{text}' stands for {several.Count} endpoints: "
+            + $"{string.Join(", ", several.Take(5).Select(target => target.Name))}. Give one of them.")
+        {
+            ErrorId = RpcErrorIds.InvalidEndpoint,
+        },
+    };
+
+    /// <summary>The text that finds the target again: the endpoint, or the registered name with its
+    /// options.</summary>
+    /// <exception cref="RpcException">There is no endpoint.</exception>
+    public string RequireText() => Require() is var endpoint && Named is null ? endpoint.ToString() : Name;
+
     /// <exception cref="RpcException">The text is neither an endpoint nor a registered name.</exception>
     public RpcEndpoint Require() => Endpoint ?? throw Error!;
 

@@ -115,6 +115,13 @@ internal sealed class RunspaceStore
         }
     }
 
+    /// <summary>Gives a connection to another runspace, whose end closes it.</summary>
+    public void Move(RpcConnection connection, RunspaceStore other)
+    {
+        Remove(connection);
+        other.Add(connection);
+    }
+
     public void Add(RpcListener listener)
     {
         lock (_gate)

@@ -52,7 +52,7 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
     {
         string folder = ResolveLiteral(OutputModule);
         string name = CheckedName(folder);
-        RpcEndpoint? endpoint = Endpoint is null ? null : RpcEndpoint.Parse(Endpoint);
+        string? endpoint = Endpoint is null ? null : EndpointTarget.FindOne(Endpoint).RequireText();
         RpcSchema schema = Schema is not null ? Resolve(Schema) : SchemaOf(Connection!);
         ServicePlan plan = ServicePlan.Create(
             schema, Service, Prefix, ModuleFolder.ConnectName(Prefix, name));

@@ -101,21 +101,9 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         RunspaceStore.Current.Add(connection);
     }
 
-    // Looked up once: the names stand in a file.
-    private EndpointTarget Target => _target ??= FindTarget();
-
-    // A pattern may match several names, and a module has the commands of one server.
-    private EndpointTarget FindTarget() => EndpointTarget.Find([Endpoint]) switch
-    {
-        [EndpointTarget only] => only,
-        IReadOnlyList<EndpointTarget> several => throw new RpcException(
-            RpcStatusCode.InvalidArgument,
-            $"'{Endpoint}' stands for {several.Count} endpoints: "
-            + $"{string.Join(", ", several.Take(5).Select(target => target.Name))}. Give one of them.")
-        {
-            ErrorId = RpcErrorIds.InvalidEndpoint,
-        },
-    };
+    // Looked up once: the names stand in a file. A pattern may match several names, and a module has the
+    // commands of one server.
+    private EndpointTarget Target => _target ??= EndpointTarget.FindOne(Endpoint);
 
     private RpcSchema SchemaOf(RpcConnection connection)
     {

@@ -14,14 +14,15 @@ internal sealed class ModuleFolder
 
     private readonly string _name;
     private readonly ServicePlan _plan;
-    private readonly RpcEndpoint? _endpoint;
+    private readonly string? _endpoint;
     private readonly Version _protoRpc;
 
     /// <param name="name">The module's name.</param>
     /// <param name="plan">The commands.</param>
-    /// <param name="endpoint">Where they connect to by themselves; null for nowhere.</param>
+    /// <param name="endpoint">Where they connect to by themselves, an endpoint or a registered name; null for
+    /// nowhere.</param>
     /// <param name="protoRpc">The version of ProtoRpc that the module needs.</param>
-    public ModuleFolder(string name, ServicePlan plan, RpcEndpoint? endpoint, Version protoRpc)
+    public ModuleFolder(string name, ServicePlan plan, string? endpoint, Version protoRpc)
     {
         _name = name;
         _plan = plan;
@@ -70,7 +71,7 @@ internal sealed class ModuleFolder
                 @({{services}}),
                 {{ScriptLiteral.Of(_plan.Prefix)}},
                 {{ScriptLiteral.Of(ConnectName(_plan.Prefix, _name))}},
-                {{(_endpoint is null ? "$null" : ScriptLiteral.Of(_endpoint.ToString()))}})
+                {{(_endpoint is null ? "$null" : ScriptLiteral.Of(_endpoint))}})
             $ExecutionContext.SessionState.Module.OnRemove = { {{Service}}.Dispose() }
 
             {{ConnectFunction()}}
@@ -90,7 +91,7 @@ internal sealed class ModuleFolder
                 # The commands call over this connection, which is closed with the module. The command also
                 # takes the parameters of Connect-RpcEndpoint that say who calls and which server to trust.
                 # .PARAMETER Endpoint
-                # The service, as a string binding or a URI.
+                # The service, as a string binding, a URI, or the name of a registered endpoint.
                 # .PARAMETER PassThru
                 # Returns the connection.
                 # .EXAMPLE

@@ -1,6 +1,7 @@
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Service;
 
 namespace ProtoRpc;
@@ -22,7 +23,8 @@ public sealed partial class RpcServiceModule
     /// <param name="services">The services.</param>
     /// <param name="prefix">What each noun begins with.</param>
     /// <param name="connectName">The command that connects.</param>
-    /// <param name="endpoint">Where the first call connects to; null for nowhere.</param>
+    /// <param name="endpoint">Where the first call connects to, an endpoint or a registered name; null for
+    /// nowhere.</param>
     /// <exception cref="RpcException">The file is missing, or not what was exported; or
     /// FailedPrecondition: another module of this name is loaded.</exception>
     public static RpcServiceModule Load(
@@ -35,7 +37,7 @@ public sealed partial class RpcServiceModule
         ServicePlan plan = ServicePlan.Create(schema, services, prefix, connectName);
         RpcServiceModule service = new(plan, connection: null, connect: null)
         {
-            _endpoint = string.IsNullOrEmpty(endpoint) ? null : RpcEndpoint.Parse(endpoint),
+            _endpoint = string.IsNullOrEmpty(endpoint) ? null : endpoint,
             _connectName = connectName,
         };
         IReadOnlyList<CmdletInfo> cmdlets = PublishedCommands.Make(
@@ -81,29 +83,32 @@ public sealed partial class RpcServiceModule
     {
         ArgumentNullException.ThrowIfNull(command);
         ArgumentNullException.ThrowIfNull(bound);
-        using System.Management.Automation.PowerShell shell =
-            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
-        shell.AddCommand(@"ProtoRpc\Connect-RpcEndpoint").AddParameter("Schema", Plan.Schema);
+        using System.Management.Automation.PowerShell shell = ConnectShell();
         foreach ((string name, object? value) in bound)
         {
             // The shell also binds the common parameters, and ErrorAction is set below.
-            if (name is not ("PassThru" or "ErrorAction"))
+            if (name is not ("PassThru" or "ErrorAction" or "Endpoint"))
             {
                 shell.AddParameter(name, value);
             }
         }
 
-        if (!bound.ContainsKey("Endpoint") && _endpoint is not null)
-        {
-            shell.AddParameter("Endpoint", _endpoint.ToString());
-        }
-
         RpcConnection connection;
         try
         {
-            // An error ends the command: without a connection there is nothing to go on with.
-            shell.AddParameter("ErrorAction", ActionPreference.Stop);
+            string? endpoint = bound.TryGetValue("Endpoint", out object? given) ? (string)given! : _endpoint;
+            if (endpoint is not null)
+            {
+                // A pattern of several names would open several connections.
+                shell.AddParameter("Endpoint", EndpointTarget.FindOne(endpoint).RequireText());
+            }
+
             connection = shell.Invoke<RpcConnection>()[0];
+        }
+        catch (RpcException e)
+        {
+            command.ThrowTerminatingError(RpcErrors.ToRecord(e, null));
+            throw;
         }
         catch (RuntimeException e)
         {
@@ -125,4 +130,26 @@ public sealed partial class RpcServiceModule
 
         return connection;
     }
+
+    // The registration of a name has the options for connecting, and references to secrets.
+    private RpcConnection ConnectNamed()
+    {
+        using System.Management.Automation.PowerShell shell = ConnectShell();
+        shell.AddParameter("Endpoint", EndpointTarget.FindOne(_endpoint!).RequireText());
+        try
+        {
+            return shell.Invoke<RpcConnection>()[0];
+        }
+        catch (RuntimeException e) when (e.ErrorRecord.Exception is RpcException cause)
+        {
+            throw cause;
+        }
+    }
+
+    // An error ends the command: without a connection there is nothing to go on with.
+    private System.Management.Automation.PowerShell ConnectShell() =>
+        System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace)
+            .AddCommand(@"ProtoRpc\Connect-RpcEndpoint")
+            .AddParameter("Schema", Plan.Schema)
+            .AddParameter("ErrorAction", ActionPreference.Stop);
 }

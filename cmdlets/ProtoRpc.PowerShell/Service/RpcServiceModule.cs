@@ -19,7 +19,9 @@ public sealed partial class RpcServiceModule : IDisposable
     // That of the runspace that imported the module, which other runspaces may call.
     private readonly RunspaceStore _store = RunspaceStore.Current;
     private RpcConnection? _connection;
-    private RpcEndpoint? _endpoint;
+
+    // Of a published module: an endpoint, or a name that is registered on this machine.
+    private string? _endpoint;
     private string _connectName = "";
 
     // Whether a script has chosen the connection, which may be that of another server than _endpoint.
@@ -168,11 +170,19 @@ public sealed partial class RpcServiceModule : IDisposable
                 return _connection;
             }
 
-            RpcClient client = _connect?.Invoke(cancellation)
-                ?? RpcClient.Connect(_endpoint!, Plan.Schema, new RpcClientOptions(), cancellation);
-
             // A thread job that calls would close the connection under the calls of others when it ends.
             RunspaceStore store = _store.IsClosed ? RunspaceStore.Current : _store;
+            if (_connect is null && !RpcEndpoint.TryParse(_endpoint, out _))
+            {
+                RpcConnection named = ConnectNamed();
+                RunspaceStore.Current.Move(named, store);
+                _connection = named;
+                _isOwn = true;
+                return named;
+            }
+
+            RpcClient client = _connect?.Invoke(cancellation)
+                ?? RpcClient.Connect(_endpoint!, Plan.Schema, new RpcClientOptions(), cancellation);
             _connection = new RpcConnection(store.NextId(), client);
             _isOwn = true;
             store.Add(_connection);
