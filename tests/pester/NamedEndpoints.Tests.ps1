@@ -163,6 +163,72 @@ Describe 'Named endpoints' {
             Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*'web-0'*"
     }
 
+    It 'are copied with every option' {
+        $all = @{
+            Schema = $greeter
+            Service = 'demo.Greeter'
+            InterfaceId = [guid]'3b5f0f2e-6d0b-4c53-9f43-000000000001'
+            Tag = 'north', 'test'
+            Authentication = 'User'
+            UserName = 'ann'
+            Credential = 'env:NO_SUCH_SECRET'
+            Token = 'secret:work/token'
+            Mechanism = 'Ntlm'
+            ProtectionLevel = 'Integrity'
+            ServicePrincipalName = 'host/server.example.com'
+            Tls = $true
+            CACertificate = $greeter, ('ab' * 20)
+            ClientCertificate = 'cd' * 20
+            ServerName = 'server.example.com'
+            Format = 'json'
+            Compression = 'Gzip'
+            RetryCount = 3
+        }
+        Register-RpcEndpoint full tcp://h:1 @all
+        Register-RpcEndpoint bare tcp://h:2
+
+        Get-RpcEndpoint full | Register-RpcEndpoint -Name full2 -ErrorAction Stop
+        Get-RpcEndpoint bare | Register-RpcEndpoint -Name bare2 -ErrorAction Stop
+        $before = Get-RpcEndpoint full, bare
+        $after = @(Get-RpcEndpoint full2; Get-RpcEndpoint bare2)
+
+        $properties = $before[0].PSObject.Properties.Name | Where-Object { $_ -ne 'Name' }
+        foreach ($property in $properties) {
+            $before[0].$property | Should -Not -BeNullOrEmpty -Because "the test sets $property"
+            foreach ($i in 0, 1) {
+                "$($after[$i].$property)" | Should -Be "$($before[$i].$property)" -Because $property
+            }
+        }
+        $before | Register-RpcEndpoint -Force -ErrorAction Stop
+        (Get-RpcEndpoint full).CACertificate | Should -HaveCount 2
+        (Get-RpcEndpoint bare).Tls | Should -BeFalse
+    }
+
+    It 'take the options of rows' {
+        $rows = 'Name,Endpoint,Tls,ServerName,RetryCount,Mechanism,ProtectionLevel,Compression,CACertificate,Format',
+            'a,tcp://h:1,True,server,3,Ntlm,Packet,Gzip,,', 'b,tcp://h:2,False,,,,,,,', 'c,tcp://h:3' | ConvertFrom-Csv
+
+        $rows | Register-RpcEndpoint -ErrorAction Stop
+
+        $all = Get-RpcEndpoint
+        $all.Tls | Should -Be $true, $false, $false
+        $all[0].RetryCount | Should -Be 3
+        $all[0].ProtectionLevel | Should -Be Packet
+        foreach ($name in 'ServerName', 'RetryCount', 'Mechanism', 'ProtectionLevel', 'Compression', 'Format') {
+            $all[1].$name, $all[2].$name | Should -Be $null, $null -Because $name
+        }
+        { [pscustomobject]@{ Name = 'd'; Endpoint = 'tcp://h:1'; Tls = 'maybe' } |
+            Register-RpcEndpoint -ErrorAction Stop } | Should -Throw -ErrorId '*,*'
+        foreach ($name in 'CACertificate', 'ClientCertificate', 'ServerName', 'Format') {
+            $empty = @{ $name = '' }
+            { Register-RpcEndpoint d tcp://h:1 @empty -ErrorAction Stop } |
+                Should -Throw -ExpectedMessage "*-$name has no value*"
+        }
+        { Register-RpcEndpoint d tcp://h:1 -RetryCount 101 } | Should -Throw -ExpectedMessage '*0..100*'
+        { Register-RpcEndpoint d tcp://h:1 -ProtectionLevel None } | Should -Throw -ExpectedMessage '*Packet*'
+        (Get-RpcEndpoint).Name | Should -Be a, b, c
+    }
+
     It 'give way to parameters' {
         Register-RpcEndpoint shop $there[0] ./nowhere.proto -Service demo.Nothing
 

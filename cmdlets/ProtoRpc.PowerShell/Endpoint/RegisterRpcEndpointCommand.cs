@@ -8,6 +8,12 @@ namespace ProtoRpc;
 [OutputType(typeof(RpcNamedEndpoint))]
 public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 {
+    private static readonly string[] NotEmpty =
+    [
+        nameof(ServicePrincipalName), nameof(CACertificate), nameof(ClientCertificate), nameof(ServerName),
+        nameof(Format),
+    ];
+
     [Parameter(Mandatory = true, Position = 0, ValueFromPipelineByPropertyName = true)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(EndpointNameCompleter))]
@@ -36,7 +42,8 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     [ArgumentCompleter(typeof(TagCompleter))]
     public string[]? Tag { get; set; }
 
-    [Parameter]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    [EmptyCell]
     public RpcClientAuthentication? Authentication { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
@@ -52,45 +59,48 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     [ArgumentCompleter(typeof(SecretCompleter))]
     public string? Token { get; set; }
 
-    [Parameter]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    [EmptyCell]
     public RpcMechanism? Mechanism { get; set; }
 
-    [Parameter]
-    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    [EmptyCell]
+    [OptionalLevel]
+    [ArgumentCompleter(typeof(LevelCompleter))]
     public RpcProtectionLevel? ProtectionLevel { get; set; }
 
-    [Parameter]
-    [ValidateNotNullOrEmpty]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
     [ArgumentCompleter(typeof(PrincipalCompleter))]
     public string? ServicePrincipalName { get; set; }
 
-    [Parameter]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    [SwitchCell]
     public SwitchParameter Tls { get; set; }
 
-    [Parameter]
-    [ValidateNotNull]
-    public string[] CACertificate { get; set; } = [];
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    [EmptyCell]
+    public string[]? CACertificate { get; set; }
 
-    [Parameter]
-    [ValidateNotNullOrEmpty]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
     [ArgumentCompleter(typeof(CertificateCompleter))]
     public string? ClientCertificate { get; set; }
 
-    [Parameter]
-    [ValidateNotNullOrEmpty]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
     [ArgumentCompleter(typeof(HostCompleter))]
     public string? ServerName { get; set; }
 
-    [Parameter]
-    [FormatName(ofHttp: true)]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    [FormatName(ofHttp: true, AllowsNone = true)]
     [ArgumentCompleter(typeof(HttpFormatCompleter))]
     public string? Format { get; set; }
 
-    [Parameter]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    [EmptyCell]
     public RpcCompression? Compression { get; set; }
 
-    [Parameter]
-    [ValidateRange(0, 100)]
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    [EmptyCell]
+    [OptionalRange(0, 100)]
     public int? RetryCount { get; set; }
 
     [Parameter]
@@ -98,6 +108,23 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     [Parameter]
     public SwitchParameter PassThru { get; set; }
+
+    // Before the first pipeline object, only the parameters of the command line are bound. A variable that is
+    // unset there would otherwise drop an option, such as the certificates to trust.
+    protected override void Begin()
+    {
+        foreach (string name in NotEmpty)
+        {
+            if (MyInvocation.BoundParameters.TryGetValue(name, out object? value)
+                && value is (null or ""))
+            {
+                Fail(new RpcException(RpcStatusCode.InvalidArgument, $"-{name} has no value.")
+                {
+                    ErrorId = RpcErrorIds.ParameterNotSupported,
+                });
+            }
+        }
+    }
 
     protected override void Process()
     {
@@ -128,12 +155,12 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
         Token = OrNull(Token),
         Mechanism = Mechanism,
         ProtectionLevel = ProtectionLevel,
-        ServicePrincipalName = ServicePrincipalName,
+        ServicePrincipalName = OrNull(ServicePrincipalName),
         Tls = Tls,
-        CACertificate = [.. CACertificate.Select(CertificatePath)],
-        ClientCertificate = ClientCertificate is null ? null : CertificatePath(ClientCertificate),
-        ServerName = ServerName,
-        Format = Format,
+        CACertificate = [.. Texts(CACertificate).Select(CertificatePath)],
+        ClientCertificate = OrNull(ClientCertificate) is { } path ? CertificatePath(path) : null,
+        ServerName = OrNull(ServerName),
+        Format = OrNull(Format),
         Compression = Compression,
         RetryCount = RetryCount,
     };

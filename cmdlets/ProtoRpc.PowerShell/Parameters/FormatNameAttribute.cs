@@ -7,8 +7,16 @@ namespace ProtoRpc.PowerShell.Parameters;
 [AttributeUsage(AttributeTargets.Property)]
 internal sealed class FormatNameAttribute(bool ofHttp = false) : ValidateArgumentsAttribute
 {
-    protected override void Validate(object arguments, EngineIntrinsics engineIntrinsics)
+    /// <summary>Whether no value is also accepted: null or an empty text.</summary>
+    public bool AllowsNone { get; set; }
+
+    protected override void Validate(object? arguments, EngineIntrinsics engineIntrinsics)
     {
+        if (AllowsNone && arguments is (null or ""))
+        {
+            return;
+        }
+
         IReadOnlyList<MessageFormat> known = ofHttp ? MessageFormats.OfHttp : MessageFormats.All;
         if (!known.Any(format => format.Name.Equals(arguments as string, StringComparison.OrdinalIgnoreCase)))
         {
