@@ -436,7 +436,8 @@ function Measure-Import {
         'pwsh without the module' = { & $pwsh -NoProfile -NonInteractive -Command 'exit' }
     }
     # `dotnet run --project tests/run -- pack` makes it.
-    $packed = Get-Item (Join-Path $root out ProtoRpc * ProtoRpc.psd1) | Select-Object -Last 1
+    $packed = Get-Item (Join-Path $root out ProtoRpc * ProtoRpc.psd1) -ErrorAction Ignore |
+        Select-Object -Last 1
     if ($packed) {
         $cases['pwsh that imports the packed module'] = {
             & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$packed'"
