@@ -8,6 +8,7 @@ using ProtoRpc.Tests.Security.Ntlm;
 namespace ProtoRpc.Tests.Transports;
 
 /// <summary>Callers who begin to prove who they are, and never come to the end.</summary>
+[Collection(nameof(WholeMemory))]
 public static class UnfinishedBindTests
 {
     private static readonly NetworkCredential Bob = new("bob", "Pa55word");
