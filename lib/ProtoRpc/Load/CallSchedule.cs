@@ -11,6 +11,7 @@ internal sealed class CallSchedule
     private readonly long _end;
     private readonly long _count;
     private readonly double _interval;
+    private readonly long _first;
     private long _next = -1;
     private long _sent;
 
@@ -19,7 +20,9 @@ internal sealed class CallSchedule
     /// <param name="count">How many calls are begun at most; null where <paramref name="duration"/> ends
     /// it.</param>
     /// <param name="rate">Calls a second; null for calls as fast as callers are free.</param>
-    public CallSchedule(long start, TimeSpan? duration, long? count, double? rate)
+    /// <param name="untilFirst">The time from the begin to the first call with a rate: what
+    /// <see cref="UntilNext"/> said of the slice before.</param>
+    public CallSchedule(long start, TimeSpan? duration, long? count, double? rate, long untilFirst = 0)
     {
         _start = start;
         _end = duration is { } time
@@ -27,6 +30,7 @@ internal sealed class CallSchedule
             : long.MaxValue;
         _count = count ?? long.MaxValue;
         _interval = rate is { } perSecond ? Stopwatch.Frequency / perSecond : 0;
+        _first = start + untilFirst;
     }
 
     /// <summary>When the slice begins, where its length or the times of its calls are given; null where it is
@@ -35,6 +39,13 @@ internal sealed class CallSchedule
 
     /// <summary>Whether calls are due at times, whether or not a caller is free.</summary>
     public bool IsPaced => _interval > 0;
+
+    /// <summary>Until when the slice goes on although all its calls have ended; null where it ends with
+    /// them.</summary>
+    /// <remarks>A slice that ended with its last call would be shorter than the time in which as many calls
+    /// are due.</remarks>
+    public long? OpenUntil =>
+        IsPaced && _end < long.MaxValue && Interlocked.Read(ref _sent) < _count ? _end : null;
 
     /// <summary>The next call for a caller that is free.</summary>
     /// <param name="now">The time.</param>
@@ -76,9 +87,21 @@ internal sealed class CallSchedule
             return 0;
         }
 
-        double due = Math.Ceiling((Math.Min(now, _end) - _start) / _interval);
-        return Math.Max(0, (long)Math.Min(due, _count) - Interlocked.Read(ref _sent));
+        return Math.Max(0, DueBy(now) - Interlocked.Read(ref _sent));
     }
 
-    private long DueOf(long index) => _start + (long)(index * _interval);
+    /// <summary>How long after the end of this slice the next call is due, in a slice that goes on with the
+    /// same rate; 0 where calls are not paced, or where it is due already.</summary>
+    /// <param name="end">When the slice ended.</param>
+    public long UntilNext(long end) =>
+        IsPaced ? Math.Max(0, DueOf(DueBy(end)) - Math.Min(end, _end)) : 0;
+
+    // How many calls were due before a time.
+    private long DueBy(long now)
+    {
+        double due = Math.Ceiling((Math.Min(now, _end) - _first) / _interval);
+        return (long)Math.Clamp(due, 0, _count);
+    }
+
+    private long DueOf(long index) => _first + (long)(index * _interval);
 }

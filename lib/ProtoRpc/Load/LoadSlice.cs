@@ -30,7 +30,8 @@ internal sealed class LoadSlice(
     /// <summary>Runs callers until the last of their calls has ended.</summary>
     /// <param name="callers">How many.</param>
     /// <param name="cancellation">Also ends the calls that run, whose results do not count.</param>
-    public async Task RunAsync(int callers, CancellationToken cancellation)
+    /// <returns>How long after the end of the slice the next call is due, in ticks.</returns>
+    public async Task<long> RunAsync(int callers, CancellationToken cancellation)
     {
         bool blocks = target.Method.IsUnary && callers <= MaxThreads && HoldsThreads(target.Clients[0]);
         Task[] all = new Task[callers];
@@ -49,12 +50,30 @@ internal sealed class LoadSlice(
         try
         {
             await Task.WhenAll(all).ConfigureAwait(false);
+            await StayAsync(cancellation).ConfigureAwait(false);
+            return schedule.UntilNext(_end);
         }
         finally
         {
             tally.AddNotSent(schedule.NotSent(Stopwatch.GetTimestamp()));
             tally.Elapsed += Stopwatch.GetElapsedTime(schedule.Start ?? _begin, _end);
         }
+    }
+
+    // No call is due before the end of the slice.
+    private async Task StayAsync(CancellationToken cancellation)
+    {
+        if (schedule.OpenUntil is not { } until || stop.IsStopped)
+        {
+            return;
+        }
+
+        while (SleepBefore(until) is > 0 and int milliseconds && !cancellation.IsCancellationRequested)
+        {
+            await Task.Delay(milliseconds, CancellationToken.None).ConfigureAwait(false);
+        }
+
+        End();
     }
 
     // Calls are fastest on threads that block, but for those of .NET's HTTP client, which are asynchronous.

@@ -12,6 +12,7 @@ internal sealed class TargetRun
     private readonly LoadTally _tally;
     private RpcException? _error;
     private long _firstCalls;
+    private long _untilNext;
 
     public TargetRun(RpcLoadTarget target, RpcLoadOptions options)
     {
@@ -62,16 +63,17 @@ internal sealed class TargetRun
     }
 
     /// <summary>Measures one of some equal parts of the test.</summary>
-    public Task MeasureAsync(int part, int parts, CancellationToken cancellation)
+    public async Task MeasureAsync(int part, int parts, CancellationToken cancellation)
     {
         long? count = _options.Count - _firstCalls;
         CallSchedule schedule = new(
             Stopwatch.GetTimestamp(),
             _options.Duration / parts,
             LoadTurns.ShareOf(count, part, parts),
-            _options.Rate);
-        return new LoadSlice(_target, schedule, _tally, _call, _stop)
-            .RunAsync(_options.Concurrency, cancellation);
+            _options.Rate,
+            _untilNext);
+        _untilNext = await new LoadSlice(_target, schedule, _tally, _call, _stop)
+            .RunAsync(_options.Concurrency, cancellation).ConfigureAwait(false);
     }
 
     /// <summary>Ends the test before its time.</summary>

@@ -100,6 +100,45 @@ public static class CallScheduleTests
         Assert.Equal(1000 / rate * Stopwatch.Frequency, due, 1.0);
     }
 
+    [Theory]
+    [InlineData(0.25, 3)]
+    [InlineData(0.5, 5)]
+    [InlineData(1.25, 13)]
+    [InlineData(3, 30)]
+    public static void A_rate_goes_on_from_slice_to_slice(double rate, int calls)
+    {
+        int taken = 0;
+        long untilFirst = 0;
+        for (int i = 0; i < 10; i++)
+        {
+            CallSchedule schedule = new(Start, TimeSpan.FromSeconds(1), count: null, rate, untilFirst);
+            while (schedule.TryTake(Start, out _))
+            {
+                taken++;
+            }
+
+            long late = Start + Second + 5;
+            Assert.Equal(0, schedule.NotSent(late));
+            Assert.Equal(Start + Second, schedule.OpenUntil);
+            untilFirst = schedule.UntilNext(late);
+        }
+
+        Assert.Equal(calls, taken);
+    }
+
+    [Fact]
+    public static void After_the_last_call_of_a_slice_the_next_one_is_due_an_interval_later()
+    {
+        CallSchedule schedule = new(Start, duration: null, count: 2, rate: 1);
+        while (schedule.TryTake(Start, out _))
+        {
+        }
+
+        Assert.Null(schedule.OpenUntil);
+        Assert.Equal(Second - 10, schedule.UntilNext(Start + Second + 10));
+        Assert.Equal(0, schedule.UntilNext(Start + (5 * Second)));
+    }
+
     [Fact]
     public static void Callers_on_many_threads_get_each_call_once()
     {

@@ -107,6 +107,27 @@ public static class RpcLoadTestTests
     }
 
     [Fact]
+    public static async Task A_low_rate_is_held_by_each_of_several_targets()
+    {
+        using TalkServer server = new();
+        using RpcClient client = server.Connect();
+        RpcLoadTarget target = TargetOf(client, Say, new Words());
+        RpcLoadOptions options = new() { Rate = 5, Concurrency = 2 };
+
+        // Four turns of 150 ms each, of which calls are due in each second one.
+        IReadOnlyList<RpcLoadResult> timed = await new RpcLoadTest(
+            [target, target], options with { Duration = TimeSpan.FromMilliseconds(600) }).RunAsync();
+        IReadOnlyList<RpcLoadResult> counted = await new RpcLoadTest(
+            [target, target], options with { Count = 4 }).RunAsync();
+
+        Assert.All(timed, result => Assert.Equal(3, result.Calls + result.NotSent));
+        Assert.All(timed, result => Assert.InRange(result.Elapsed.TotalMilliseconds, 600, 20_000));
+
+        // Three calls are paced, the first of which is due at once.
+        Assert.All(counted, result => Assert.InRange(result.Elapsed.TotalMilliseconds, 395, 20_000));
+    }
+
+    [Fact]
     public static async Task A_server_that_stalls_once_shows_in_the_percentiles_of_an_open_loop()
     {
         // One caller, so that all calls of the stall's time wait behind the one that stalls.
