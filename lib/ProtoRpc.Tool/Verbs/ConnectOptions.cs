@@ -220,8 +220,9 @@ internal sealed partial class ConnectOptions
                 + "--auth.");
         }
 
-        NetworkCredential? credential =
-            user is null ? null : SecretText.ReadUser("--user", user, console);
+        NetworkCredential? credential = user is not null ? SecretText.ReadUser("--user", user, console)
+            : bearer is null && how != "self" ? target.CredentialOf(console.Variable)
+            : null;
         return new RpcClientSecurity
         {
             Authentication = bearer is not null ? RpcClientAuthentication.Bearer

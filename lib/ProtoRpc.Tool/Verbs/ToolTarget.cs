@@ -1,3 +1,4 @@
+using System.Net;
 using ProtoRpc.Endpoints;
 
 namespace ProtoRpc.Tool.Verbs;
@@ -54,15 +55,20 @@ internal sealed record ToolTarget(RpcEndpoint Endpoint, RpcNamedEndpoint? Named)
                 ?? (named.Credential is not null ? RpcClientAuthentication.User
                     : named.Token is not null ? RpcClientAuthentication.Bearer
                     : RpcClientAuthentication.None),
-            Credential = named.Credential is { } password
-                ? new(named.UserName, Read(password, nameof(named.Credential), variable))
-                : null,
+            Credential = CredentialOf(variable),
             Token = named.Token is { } token ? Read(token, nameof(named.Token), variable) : null,
             Mechanism = named.Mechanism ?? RpcMechanism.Default,
             ProtectionLevel = named.ProtectionLevel ?? RpcProtectionLevel.Privacy,
             ServicePrincipalName = named.ServicePrincipalName,
         };
     }
+
+    /// <summary>The user and the password that were registered with the name; null for none.</summary>
+    /// <inheritdoc cref="SecurityOf"/>
+    public NetworkCredential? CredentialOf(Func<string, string?> variable) =>
+        Named is { Credential: { } password } named
+            ? new(named.UserName, Read(password, nameof(named.Credential), variable))
+            : null;
 
     private static string Read(string text, string what, Func<string, string?> variable)
     {

@@ -1,3 +1,6 @@
+using System.Net;
+using Google.Protobuf;
+
 namespace ProtoRpc.Http.Tests.Tool;
 
 /// <summary>Registered names as endpoints of the tool.</summary>
@@ -52,6 +55,34 @@ public sealed class ToolNamesTests : IDisposable
     }
 
     [Theory]
+    [InlineData("bob")]
+    [InlineData("", "--auth", "self")]
+    public async Task Keep_their_user_with_a_mechanism_of_the_command_line(
+        string user, params string[] options)
+    {
+        await using RpcServer server = Guarded();
+        Registry.Register(new RpcNamedEndpoint("words", server.Endpoints[0])
+        {
+            Schema = [Schema],
+            Service = "streams.Words",
+            UserName = @"CORP\bob",
+            Credential = "env:WORDS_PASSWORD",
+        });
+        Dictionary<string, string> variables = Variables;
+        variables["WORDS_PASSWORD"] = "Pa55:word";
+        if (options.Length == 0)
+        {
+            options = ["--auth", "ntlm"];
+        }
+
+        (int code, string output, string error) = await ToolProcess.RunAsync(
+            variables, ["call", "words", "Say", .. options]);
+
+        Assert.True(user.Length > 0 == (code == 0), error);
+        Assert.Contains(user, output, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData("wrds", 2, "It is not a registered name either.")]
     [InlineData("x*", 2, "No endpoint is registered as 'x*'")]
     [InlineData("w*", 2, "matches several registered endpoints: words, words2")]
@@ -77,6 +108,22 @@ public sealed class ToolNamesTests : IDisposable
             Assert.Equal(code, exit);
         }
     }
+
+    // Replies who called.
+    private static RpcServer Guarded() => RpcServer.Create(
+        WordsServer.Schema, "streams.Words",
+        new RpcServerOptions
+        {
+            Security = new RpcServerSecurity
+            {
+                Authentication = RpcAuthentication.Ntlm,
+                NtlmAccounts = [NtlmAccount.From(new NetworkCredential("bob", "Pa55:word", "CORP"))],
+            },
+        })
+        .Handle("Say", (context, _) => ValueTask.FromResult<IMessage>(
+            WordsServer.Text($"{context.User.Name}")))
+        .AddEndpoint("tcp://127.0.0.1:0")
+        .StartListening();
 
     [Fact]
     public async Task Of_a_file_that_is_damaged_are_refused_with_its_path()
