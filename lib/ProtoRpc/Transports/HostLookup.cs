@@ -74,6 +74,11 @@ internal static class HostLookup
         }
     }
 
+    /// <summary>Begins a lookup on a thread of its own.</summary>
+    public static Task<IPAddress[]> Start(string host, Func<string, IPAddress[]> find) =>
+        Task.Factory.StartNew(
+            () => find(host), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+
     /// <summary>Waits for a lookup.</summary>
     /// <param name="lookup">The lookup.</param>
     /// <param name="clock">The time.</param>
@@ -101,10 +106,6 @@ internal static class HostLookup
             throw new HostLookupTimeout(host(), e);
         }
     }
-
-    private static Task<IPAddress[]> Start(string host, Func<string, IPAddress[]> find) =>
-        Task.Factory.StartNew(
-            () => find(host), CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 }
 
 /// <summary>A host name was not looked up in time.</summary>

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Balancing;
 
@@ -12,13 +13,22 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
     private static readonly TimeSpan Period = TimeSpan.FromSeconds(30);
 
     private long _due;
-    private volatile string _pending = endpoints[0].Host;
+    private volatile Dictionary<string, Task<IPAddress[]>> _lookups = [];
 
     /// <summary>The first of the configured endpoints.</summary>
     public RpcEndpoint First => endpoints[0];
 
-    /// <summary>The host name that is looked up, or was last.</summary>
-    public string Pending => _pending;
+    /// <summary>The first of the host names that are looked up; that of the first endpoint where none
+    /// is.</summary>
+    public string Pending
+    {
+        get
+        {
+            Dictionary<string, Task<IPAddress[]>> lookups = _lookups;
+            return endpoints.Select(endpoint => endpoint.Host).FirstOrDefault(
+                host => lookups.GetValueOrDefault(host) is { IsCompleted: false }) ?? First.Host;
+        }
+    }
 
     /// <summary>Whether it is time to resolve again.</summary>
     public bool IsDue => Environment.TickCount64 >= Volatile.Read(ref _due);
@@ -27,24 +37,37 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
     public void Hurry() => Volatile.Write(ref _due, 0);
 
     /// <summary>The current endpoints: one for each address of each host, in order. A name that cannot be
-    /// resolved is kept, so that calling it reports why.</summary>
+    /// resolved is kept, so that calling it reports why. All names are looked up at the same time.</summary>
     public IReadOnlyList<ResolvedEndpoint> Resolve()
     {
         Volatile.Write(ref _due, Environment.TickCount64 + (long)Period.TotalMilliseconds);
-        return [.. endpoints.SelectMany(AddressesOf).DistinctBy(resolved => resolved.Endpoint)];
+        Dictionary<string, Task<IPAddress[]>> lookups = endpoints.Where(HasName)
+            .Select(endpoint => endpoint.Host)
+            .Distinct(StringComparer.OrdinalIgnoreCase)
+            .ToDictionary(
+                host => host, host => HostLookup.Start(host, lookUp), StringComparer.OrdinalIgnoreCase);
+        _lookups = lookups;
+        return
+        [
+            .. endpoints.SelectMany(endpoint => AddressesOf(endpoint, lookups))
+                .DistinctBy(resolved => resolved.Endpoint),
+        ];
     }
 
-    private IEnumerable<ResolvedEndpoint> AddressesOf(RpcEndpoint endpoint)
+    private static bool HasName(RpcEndpoint endpoint) =>
+        endpoint.Port != 0 && !IPAddress.TryParse(endpoint.Host, out _);
+
+    private static IEnumerable<ResolvedEndpoint> AddressesOf(
+        RpcEndpoint endpoint, Dictionary<string, Task<IPAddress[]>> lookups)
     {
-        if (endpoint.Port == 0 || IPAddress.TryParse(endpoint.Host, out _))
+        if (!HasName(endpoint))
         {
             return [new ResolvedEndpoint(endpoint, endpoint.Host)];
         }
 
         try
         {
-            _pending = endpoint.Host;
-            IPAddress[] found = lookUp(endpoint.Host);
+            IPAddress[] found = lookups[endpoint.Host].GetAwaiter().GetResult();
             if (found.Length > 0)
             {
                 return found.Select(address => new ResolvedEndpoint(

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using ProtoRpc.Client.Balancing;
+using ProtoRpc.Tests.Transports;
 
 namespace ProtoRpc.Tests.Client.Balancing;
 
@@ -45,6 +46,49 @@ public static class AddressResolverTests
             [RpcEndpoint.Parse("tcp://a.test:1"), RpcEndpoint.Parse("tcp://b.test:1")], _ => [First]);
 
         Assert.Single(resolver.Resolve());
+    }
+
+    [Fact]
+    public static void Names_are_looked_up_at_the_same_time_and_each_once()
+    {
+        using Barrier both = new(2);
+        int lookups = 0;
+        string[] endpoints = ["tcp://a.test:1", "tcp://b.test:1", "tcp://A.test:2"];
+        AddressResolver resolver = new([.. endpoints.Select(RpcEndpoint.Parse)], host =>
+        {
+            Interlocked.Increment(ref lookups);
+            return both.SignalAndWait(TimeSpan.FromSeconds(20)) ? [host == "b.test" ? Second : First] : [];
+        });
+
+        Assert.Equal(
+            ["ncacn_ip_tcp:10.0.0.1[1]", "ncacn_ip_tcp:10.0.0.2[1]", "ncacn_ip_tcp:10.0.0.1[2]"],
+            resolver.Resolve().Select(resolved => resolved.Endpoint.ToString()));
+        Assert.Equal(2, lookups);
+    }
+
+    [Fact]
+    public static async Task The_name_that_is_still_looked_up_is_known()
+    {
+        TaskCompletionSource answer = new();
+        AddressResolver resolver = new(
+            [RpcEndpoint.Parse("tcp://quick.test:1"), RpcEndpoint.Parse("tcp://slow.test:1")],
+            host =>
+            {
+                if (host == "slow.test")
+                {
+                    answer.Task.Wait(TimeSpan.FromSeconds(20));
+                }
+
+                return [First];
+            });
+
+        Assert.Equal("quick.test", resolver.Pending);
+        Task<IReadOnlyList<ResolvedEndpoint>> resolving = Task.Run(resolver.Resolve);
+        await Eventually.TrueAsync(() => resolver.Pending == "slow.test", "only the slow name is left");
+        answer.SetResult();
+
+        Assert.Single(await resolving);
+        Assert.Equal("quick.test", resolver.Pending);
     }
 
     [Fact]
