@@ -95,6 +95,28 @@ public static class NativeClientTests
     }
 
     [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public static async Task Closing_a_client_ends_its_connecting(bool blocking)
+    {
+        using Socket silent = Listen(out RpcEndpoint endpoint);
+        NativeClient client = NativeClient.Create(
+            endpoint, Guid.NewGuid(), new RpcLimits { ConnectTimeout = TimeSpan.FromMinutes(10) },
+            RpcClientSecurity.Anonymous);
+        using NativeExchange exchange = client.Begin();
+        Task<int> call = blocking
+            ? Task.Run(() => exchange.Execute(Timeout.InfiniteTimeSpan))
+            : exchange.ExecuteAsync(Timeout.InfiniteTimeSpan).AsTask();
+        using Socket accepted = await silent.AcceptAsync();
+
+        client.Dispose();
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => call.WaitAsync(ClientCalls.Patience));
+        Assert.Equal(RpcErrorIds.ClientClosed, error.ErrorId);
+    }
+
+    [Theory]
     [InlineData("closes", RpcStatusCode.Unavailable)]
     [InlineData("speaks http", RpcStatusCode.Internal)]
     public static async Task A_server_of_another_kind_is_told_from_one_that_is_down(

@@ -65,8 +65,7 @@ internal sealed class ClientSlot : IDisposable
     private async ValueTask<(NativeConnection Connection, bool IsFresh)> OpenAsync<TWait>(CallClock clock)
         where TWait : struct, IWaitMode
     {
-        NativeConnection fresh = _client.Adopt(
-            await NativeConnection.OpenAsync<TWait>(_client, clock).ConfigureAwait(false));
+        NativeConnection fresh = await _client.OpenAsync<TWait>(clock).ConfigureAwait(false);
         return (Kept<TWait>() = fresh, true);
     }
 

@@ -12,6 +12,7 @@ internal sealed class NativeClient : IDisposable
     private readonly Stack<ClientSlot> _idle = new();
     private readonly List<ClientSlot> _slots = [];
     private readonly SemaphoreSlim _free;
+    private readonly CancellationTokenSource _closing = new();
     private int _connections;
     private int _givenUp;
     private volatile bool _isDisposed;
@@ -166,6 +167,7 @@ internal sealed class NativeClient : IDisposable
             }
         }
 
+        _closing.Cancel();
         Array.ForEach(busy, static slot => slot.CancelCall());
     }
 
@@ -209,9 +211,29 @@ internal sealed class NativeClient : IDisposable
     /// <summary>Whether the client is closed.</summary>
     internal bool IsDisposed => _isDisposed;
 
+    /// <summary>Connects and binds, until the client is closed.</summary>
+    /// <exception cref="RpcException">The statuses of <see cref="Connect(RpcEndpoint, Guid, RpcLimits,
+    /// CancellationToken)"/>. FailedPrecondition: the client was closed meanwhile.</exception>
+    internal async ValueTask<NativeConnection> OpenAsync<TWait>(CallClock clock)
+        where TWait : struct, IWaitMode
+    {
+        using CancellationTokenSource end =
+            CancellationTokenSource.CreateLinkedTokenSource(clock.Caller, _closing.Token);
+        try
+        {
+            return Adopt(
+                await NativeConnection.OpenAsync<TWait>(this, clock.For(end.Token)).ConfigureAwait(false));
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.Cancelled && _isDisposed
+            && !clock.Caller.IsCancellationRequested)
+        {
+            throw CallErrors.Closed(Endpoint);
+        }
+    }
+
     /// <summary>Adds a connection that was just opened.</summary>
     /// <exception cref="RpcException">FailedPrecondition: the client was closed meanwhile.</exception>
-    internal NativeConnection Adopt(NativeConnection connection)
+    private NativeConnection Adopt(NativeConnection connection)
     {
         lock (_gate)
         {
