@@ -246,6 +246,21 @@ public static class SessionTests
     }
 
     [Fact]
+    public static void A_value_that_is_set_after_the_end_of_the_session_is_disposed_at_once()
+    {
+        using SessionTable table = new(RpcLimits.Default);
+        RpcSession session = table.Use(null, "a");
+        Disposable value = new();
+        table.Remove(session.Id);
+
+        session["x"] = value;
+        session["y"] = 1;
+
+        Assert.Equal(1, value.Disposals);
+        Assert.Empty(session.Keys);
+    }
+
+    [Fact]
     public static void A_server_without_sessions_says_so()
     {
         using RpcServer server = ContextServer.Start(

@@ -5,7 +5,8 @@ namespace ProtoRpc;
 
 /// <summary>What a server keeps for a caller between calls. Safe for use by many threads.</summary>
 /// <remarks>Disposable values are disposed when the session ends,
-/// or when they are replaced or removed.</remarks>
+/// or when they are replaced or removed. A session that has ended keeps nothing: values that are set then are
+/// disposed at once.</remarks>
 public sealed class RpcSession
 {
     private readonly ConcurrentDictionary<string, object> _items = new(StringComparer.Ordinal);
@@ -13,6 +14,7 @@ public sealed class RpcSession
     private readonly Dictionary<string, long> _sizes = [];
     private readonly RpcLimits _limits;
     private long _size;
+    private bool _hasEnded;
 
     internal RpcSession(Guid id, string owner, RpcLimits limits)
     {
@@ -62,11 +64,7 @@ public sealed class RpcSession
                 return;
             }
 
-            object? old = Replace(key, value);
-            if (!ReferenceEquals(old, value))
-            {
-                (old as IDisposable)?.Dispose();
-            }
+            (Replace(key, value) as IDisposable)?.Dispose();
         }
     }
 
@@ -89,12 +87,19 @@ public sealed class RpcSession
         return removed;
     }
 
+    // What is to be disposed: the value before, or this one where the session has ended.
     private object? Replace(string key, object value)
     {
         long size =
             SessionSize.Of(key, _limits.MaxSessionBytes) + SessionSize.Of(value, _limits.MaxSessionBytes);
         lock (_gate)
         {
+            if (_hasEnded)
+            {
+                // A handler that still runs has set it. Nobody would dispose it later.
+                return value;
+            }
+
             bool isKnown = _items.TryGetValue(key, out object? old);
             if (!isKnown && _items.Count >= _limits.MaxSessionItems)
             {
@@ -117,12 +122,17 @@ public sealed class RpcSession
             _size = total;
             _sizes[key] = size;
             _items[key] = value;
-            return old;
+            return ReferenceEquals(old, value) ? null : old;
         }
     }
 
     internal void End()
     {
+        lock (_gate)
+        {
+            _hasEnded = true;
+        }
+
         foreach (string key in _items.Keys)
         {
             try
