@@ -1,4 +1,7 @@
+using System.Buffers;
 using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
 using ProtoRpc.Tests.Transports;
 
 namespace ProtoRpc.Tests.Client;
@@ -41,6 +44,35 @@ public static class UploadTests
         await Eventually.TrueAsync(
             () => Record.Exception(() => client.Upload(method, new MemoryStream(new byte[500_000]))) is null,
             "another message has the place of the one that was cancelled");
+    }
+
+    [Theory]
+    [InlineData("FF")]
+    [InlineData("0A05")]
+    public static void A_reply_to_a_part_that_cannot_be_read_is_an_error_of_the_call(string body)
+    {
+        RpcServiceInfo service = EchoServer.Schema.GetService("calls.Echo");
+        using RpcRawServer server = RpcRawServer.Create(service.InterfaceId)
+            .OnExecute((RpcRawContext _, byte[] request) =>
+            {
+                RpcRequestHeader asked = NativeHeaders.Read(
+                    NativeHeaders.RequestParser, request, out ReadOnlySpan<byte> _);
+                ArrayBufferWriter<byte> reply = new();
+                NativeHeaders.Write(reply, new RpcResponseHeader { MessageId = asked.MessageId }, body: null);
+                reply.Write(Convert.FromHexString(body));
+                return reply.WrittenSpan.ToArray();
+            })
+            .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
+            .StartListening();
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoints[0], EchoServer.Schema,
+            new() { Service = service.FullName, MultiPartThreshold = 50_000 });
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Upload(client.GetMethod("Say"), new MemoryStream(new byte[200_000])));
+
+        Assert.Equal((RpcStatusCode.Internal, RpcErrorIds.BadReply), (error.Code, error.ErrorId));
+        Assert.Equal((server.Endpoints[0], "calls.Echo/Say"), (error.Endpoint, error.MethodName));
     }
 
     private static RpcServer Serve(RpcTransport transport, Action<Stream> take) =>

@@ -98,11 +98,11 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
             part => CallBuiltIn(
                 call.Method.Service.FullName, BuiltInNames.Multi, part,
                 call with { Clock = call.Clock.Again() },
-                static body => RpcMultiPartResponse.Parser.ParseFrom(body.Bytes), cancellation),
+                MultiPartSender.Read, cancellation),
             part => CallBuiltIn(
                 call.Method.Service.FullName, BuiltInNames.Multi, part,
                 call with { Clock = CallClock.Start(MultiPartSender.CancelTimeout) },
-                static body => RpcMultiPartResponse.Parser.ParseFrom(body.Bytes), CancellationToken.None));
+                MultiPartSender.Read, CancellationToken.None));
         return read(new ReplyBody(sender.Send(call.Method.Name, request, call.Progress).Memory));
     }
 

@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Schema;
 
 namespace ProtoRpc.Client.Native;
 
@@ -20,6 +21,28 @@ internal sealed class MultiPartSender(
 
     // The space that the original reserves for headers in each part.
     private const int HeaderReserve = 1024;
+
+    /// <summary>Reads the reply to a part.</summary>
+    /// <exception cref="RpcException">Internal: the bytes are no such reply.</exception>
+    public static RpcMultiPartResponse Read(ReplyBody body)
+    {
+        try
+        {
+            return RpcMultiPartResponse.Parser.ParseFrom(body.Bytes);
+        }
+        catch (Exception e) when (MalformedMessage.Is(e))
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The reply to a part of the message is not a {RpcMultiPartResponse.Descriptor.FullName}: "
+                + e.Message,
+                e)
+            {
+                ErrorId = RpcErrorIds.BadReply,
+                MayHaveExecuted = true,
+            };
+        }
+    }
 
     /// <summary>Sends a stream from its position to its end, and returns the reply's bytes.</summary>
     /// <exception cref="RpcException">Cancelled: the server accepts no more parts. Also the failure of a

@@ -99,10 +99,10 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             options.MultiPartThreshold ?? _limits.MaxMessageBytes,
             part => Call(
                 client, BuiltInNames.Multi, call.Method.FullName,
-                part, call.Clock.Again().For(cancellation), ParseMultiPart, call),
+                part, call.Clock.Again().For(cancellation), MultiPartSender.Read, call),
             part => Call(
                 client, BuiltInNames.Multi, call.Method.FullName,
-                part, CallClock.Start(MultiPartSender.CancelTimeout), ParseMultiPart));
+                part, CallClock.Start(MultiPartSender.CancelTimeout), MultiPartSender.Read));
         return read(new ReplyBody(sender.Send(call.Method.Name, request, call.Progress).Memory));
     }
 
@@ -329,9 +329,6 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         using Stream bytes = body.OpenRead();
         return Upload(call, bytes, read, cancellation);
     }
-
-    private static RpcMultiPartResponse ParseMultiPart(ReplyBody body) =>
-        RpcMultiPartResponse.Parser.ParseFrom(body.Bytes);
 
     private void RefuseStreams(RpcMethodInfo method)
     {
