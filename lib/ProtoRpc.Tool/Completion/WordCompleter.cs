@@ -135,7 +135,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
             });
         }
 
-        if (Text(parsed, "ENDPOINT") is not { } endpoint)
+        if (ServerOf(parsed) is not { } endpoint)
         {
             return null;
         }
@@ -152,6 +152,21 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
         await using RpcClient client = await RpcClient.ConnectAsync(
             target.Endpoint, schema: null, new RpcClientOptions { RetryCount = 0 }, timer.Token);
         return await client.FetchSchemaAsync(cancellationToken: timer.Token);
+    }
+
+    // Verbs that serve have several endpoints, to listen on. The last one of a proxy is that of a server.
+    private static string? ServerOf(ParseResult parsed)
+    {
+        Command command = parsed.CommandResult.Command;
+        if (command.Arguments.FirstOrDefault(one => one.Name == "ENDPOINT") is not { } argument)
+        {
+            return null;
+        }
+
+        string[] given = Tokens(parsed.GetResult(argument));
+        return argument.Arity.MaximumNumberOfValues == 1 ? given.FirstOrDefault()
+            : command.Name == ProxyVerb.Name && given.Length > 1 ? given[^1]
+            : null;
     }
 
     private static string? Text(ParseResult parsed, string name) =>

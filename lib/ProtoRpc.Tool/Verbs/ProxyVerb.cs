@@ -6,6 +6,8 @@ namespace ProtoRpc.Tool.Verbs;
 /// another.</summary>
 internal static class ProxyVerb
 {
+    public const string Name = "proxy";
+
     public static Command Create(ToolConsole console)
     {
         Argument<string[]> endpoints = new("ENDPOINT")
@@ -30,7 +32,7 @@ internal static class ProxyVerb
             Description = "A header that does not pass; with * for parts of names; may be repeated.",
             HelpName = "NAME",
         };
-        Command command = new("proxy", "Passes calls on to another server, until Ctrl+C.")
+        Command command = new(Name, "Passes calls on to another server, until Ctrl+C.")
         {
             endpoints, services, forwarded, blocked,
         };

@@ -55,6 +55,41 @@ public static class CompletionTests
         Assert.Equal("streams.Words/Split\n", output.ReplaceLineEndings("\n"));
     }
 
+    [Theory]
+    [InlineData("streams.Words\n", "proxy", "http://127.0.0.1:8080", "SERVER", "--service", "streams.W")]
+    [InlineData("streams.Words\n", "proxy", "DEAF", "SERVER", "--service", "streams.W")]
+    [InlineData("", "proxy", "SERVER", "--service", "")]
+    [InlineData("", "listen", "SERVER", "--service", "")]
+    public static async Task Services_of_a_proxy_come_from_the_server_behind_it(
+        string expected, params string[] words)
+    {
+        using WordsServer server = new("grpc://127.0.0.1:0");
+        using TcpListener deaf = new(IPAddress.Loopback, 0);
+        deaf.Start();
+        words =
+        [
+            "__complete",
+            .. words.Select(word => word switch
+            {
+                "SERVER" => $"{server.Endpoint}",
+                "DEAF" => $"grpc://{deaf.LocalEndpoint}",
+                _ => word,
+            }),
+        ];
+
+        // A busy machine may take longer than a completion may.
+        string output = "";
+        Stopwatch watch = Stopwatch.StartNew();
+        do
+        {
+            (_, output, _) = await ToolProcess.RunAsync(null, words);
+            output = output.ReplaceLineEndings("\n");
+        }
+        while (output != expected && watch.Elapsed.TotalSeconds < 60);
+
+        Assert.Equal(expected, output);
+    }
+
     [Fact]
     public static async Task A_server_that_says_nothing_holds_no_shell()
     {
