@@ -105,6 +105,20 @@ public static class SchemaLoaderTests
     }
 
     [Fact]
+    public static void Imports_that_are_not_there_count_toward_the_limit_of_files()
+    {
+        string[] imports = [.. Enumerable.Range(0, 1000).Select(i => $"import \"other/{i}.proto\";\n")];
+        using FileServer server = new(200, Encoding.ASCII.GetBytes(string.Concat(imports)), only: "/a.proto");
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => RpcSchemaLoader.Load(server.Address + "a.proto"));
+
+        Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
+        Assert.Contains("imports more than 256 files", error.Message, StringComparison.Ordinal);
+        Assert.InRange(server.Requests, 256, 260);
+    }
+
+    [Fact]
     public static void A_server_that_does_not_tell_its_schema_is_an_error()
     {
         using SearchServer server = new();
@@ -165,22 +179,26 @@ public static class SchemaLoaderTests
 
     private static string Shipped(string name) => Path.Combine(AppContext.BaseDirectory, "protos", name);
 
-    /// <summary>Answers every request the same.</summary>
+    /// <summary>Answers every request the same, or with 404 if it is not for the only file.</summary>
     private sealed class FileServer : IDisposable
     {
         private readonly TcpListener _listener = new(IPAddress.Loopback, 0);
 
-        public FileServer(int status, byte[] body)
+        private int _requests;
+
+        public FileServer(int status, byte[] body, string? only = null)
         {
             _listener.Start();
-            new Thread(() => Serve(status, body)) { IsBackground = true }.Start();
+            new Thread(() => Serve(status, body, only)) { IsBackground = true }.Start();
         }
 
         public string Address => $"http://{_listener.LocalEndpoint}/";
 
+        public int Requests => Volatile.Read(ref _requests);
+
         public void Dispose() => _listener.Dispose();
 
-        private void Serve(int status, byte[] body)
+        private void Serve(int status, byte[] body, string? only)
         {
             try
             {
@@ -188,14 +206,18 @@ public static class SchemaLoaderTests
                 {
                     using TcpClient client = _listener.AcceptTcpClient();
                     using StreamReader reader = new(client.GetStream(), Encoding.ASCII, leaveOpen: true);
+                    bool isThere = only is null
+                        || reader.ReadLine()!.StartsWith($"GET {only} ", StringComparison.Ordinal);
                     while (reader.ReadLine() is { Length: > 0 })
                     {
                     }
 
+                    Interlocked.Increment(ref _requests);
+                    byte[] answer = isThere ? body : [];
                     client.GetStream().Write(Encoding.ASCII.GetBytes(
-                        $"HTTP/1.1 {status} x\r\nConnection: "
-                        + $"close\r\nContent-Length: {body.Length}\r\n\r\n"));
-                    client.GetStream().Write(body);
+                        $"HTTP/1.1 {(isThere ? status : 404)} x\r\nConnection: "
+                        + $"close\r\nContent-Length: {answer.Length}\r\n\r\n"));
+                    client.GetStream().Write(answer);
                 }
             }
             catch (Exception e) when (e is SocketException or IOException or InvalidOperationException)

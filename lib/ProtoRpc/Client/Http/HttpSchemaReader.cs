@@ -72,20 +72,23 @@ internal sealed partial class HttpSchemaReader(
         HashSet<string> seen = [first];
         while (wanted.TryDequeue(out string? name))
         {
-            if (!seen.Add(name)
-                || await ReadTextAsync(AddressOf(root, name)).ConfigureAwait(false) is not { } import)
+            if (!seen.Add(name))
             {
                 continue;
             }
 
-            if (_files.Count == MaxFiles)
+            // Also those that the server does not have: each of them is a request.
+            if (seen.Count > MaxFiles)
             {
                 throw new RpcException(
                     RpcStatusCode.ResourceExhausted, $"'{file}' imports more than {MaxFiles} files.");
             }
 
-            _files.Add(KeyValuePair.Create(name, import));
-            Array.ForEach(ImportsOf(import), wanted.Enqueue);
+            if (await ReadTextAsync(AddressOf(root, name)).ConfigureAwait(false) is { } import)
+            {
+                _files.Add(KeyValuePair.Create(name, import));
+                Array.ForEach(ImportsOf(import), wanted.Enqueue);
+            }
         }
     }
 
