@@ -20,6 +20,7 @@ internal sealed class UnknownFields(object? store)
         {
             Array.Resize(ref _bytes, (int)Math.Min(Math.Max(length, 2L * _bytes.Length), Array.MaxLength));
         }
+
         field.CopyTo(_bytes.AsSpan(_length));
         _length = length;
     }
@@ -34,14 +35,16 @@ internal static class UnknownFieldFilter
         {
             return;
         }
+
         bool isSameSchema = source.Layout == message.Layout;
-        ArrayBufferWriter<byte> known = new();
+        ArrayBufferWriter<byte>? known = null;
         WireReader reader = new(source.UnknownFieldBytes, source.Type);
         while (!reader.AtEnd)
         {
             int start = reader.Position;
             uint tag = reader.ReadTag();
             reader.Skip(tag);
+
             // A number that a closed enum did not have is also unknown. Once its field is set again, that
             // wins: an older value behind it would win for a reader that knows the number.
             FieldLayout? field = message.Layout.Find((int)(tag >> WireType.TagBits));
@@ -52,10 +55,11 @@ internal static class UnknownFieldFilter
             else if (!isSameSchema && !message.Has(field)
                 && (field.CaseSlot < 0 || message.ChosenOf(field.CaseSlot) is null))
             {
-                known.Write(reader.Since(start));
+                (known ??= new()).Write(reader.Since(start));
             }
         }
-        if (known.WrittenCount > 0)
+
+        if (known is not null)
         {
             // Another copy of the schema may be newer.
             message.MergeFrom(known.WrittenSpan);
