@@ -348,7 +348,12 @@ internal sealed class GrpcCall : IRpcStream
         if (exception is not RpcException
             && _clock.Ended(_channel.Endpoint, MayBeSent, isLate: _end.IsCancellationRequested) is { } ended)
         {
-            return ended;
+            // The HTTP client connects apart from the call, whose error does not say what it waited for.
+            return ended is { Code: RpcStatusCode.DeadlineExceeded, MayHaveExecuted: false }
+                && _channel.LookingUp is { } host
+                ? EndpointErrors.ConnectGivenUp(
+                    _channel.Endpoint, _clock.Timeout, new HostLookupTimeout(host, exception), default)
+                : ended;
         }
 
         // If the caller cancelled a call that did not run, the server's answer does not matter.

@@ -36,6 +36,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     private DialedConnection? _fresh;
     private RpcException? _refusal;
     private long _freshUntil;
+    private volatile string? _lookingUp;
 
     /// <summary>A channel that connects with its first call.</summary>
     public GrpcChannel(RpcEndpoint endpoint, RpcClientOptions options)
@@ -98,6 +99,12 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     public int MaxMessageBytes => Options.Limits.MaxMessageBytes;
 
     public HttpMessageInvoker Http { get; }
+
+    /// <summary>Finds the addresses of a host name.</summary>
+    public Func<string, IPAddress[]> LookUp { get; init; } = HostLookup.Find;
+
+    /// <summary>The host name that is looked up now for a connection; null for none.</summary>
+    public string? LookingUp => _lookingUp;
 
     public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Grpc;
 
@@ -271,6 +278,19 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         _refusal = null;
         return await GrpcDialer.DialAsync(
             Endpoint, Options.Tls, Options.Proxy, Options.Limits.ConnectTimeout, why => _refusal = why,
-            cancellation).ConfigureAwait(false);
+            cancellation, NoteLookUp).ConfigureAwait(false);
+    }
+
+    private IPAddress[] NoteLookUp(string host)
+    {
+        _lookingUp = host;
+        try
+        {
+            return LookUp(host);
+        }
+        finally
+        {
+            _lookingUp = null;
+        }
     }
 }

@@ -1,4 +1,6 @@
+using ProtoRpc.Client.Grpc;
 using ProtoRpc.Protocols.Grpc.Proto;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Client.Grpc;
 
@@ -50,6 +52,32 @@ public static class GrpcConnectionTests
         RpcException error = Assert.Throws<RpcException>(() => Call(peer));
 
         CheckReset(error, code, wanted, mayHaveExecuted: true);
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public static async Task A_deadline_that_ends_while_DNS_does_not_answer_names_DNS(bool isStream)
+    {
+        using ManualResetEventSlim answer = new();
+        using GrpcChannel channel = new(RpcEndpoint.Parse("grpc://slow.example:9"), new RpcClientOptions())
+        {
+            LookUp = _ =>
+            {
+                answer.Wait(Patience);
+                return [];
+            },
+        };
+        CallClock clock = CallClock.Start(TimeSpan.FromMilliseconds(300));
+        await using GrpcCall call = new(
+            channel, "grpc.health.v1.Health/Check", clock, options: null,
+            isStream ? null : new HealthCheckRequest(), isStream);
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(() => call.ReadAsync().AsTask());
+
+        answer.Set();
+        Assert.Equal((RpcStatusCode.DeadlineExceeded, false), (error.Code, error.MayHaveExecuted));
+        Assert.Contains("DNS did not resolve the host name 'slow.example' within 0.3 s", error.Message);
     }
 
     [Fact]
