@@ -1,5 +1,4 @@
 using System.Net.Security;
-using System.Security.Cryptography.X509Certificates;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using ProtoRpc.Transports;
 
@@ -51,12 +50,7 @@ internal static class ServerTls
                 OnAuthenticate = (_, connection) =>
                 {
                     Replace(connection, replaced());
-                    // Its issuers would be fetched from any address in a caller's certificate.
-                    connection.CertificateChainPolicy = new X509ChainPolicy
-                    {
-                        RevocationMode = X509RevocationMode.NoCheck,
-                        DisableCertificateDownloads = true,
-                    };
+                    connection.CertificateChainPolicy = CallerChain.NewPolicy();
                 },
                 ClientCertificateMode = options.Security.ClientCertificate is null
                     ? ClientCertificateMode.NoCertificate

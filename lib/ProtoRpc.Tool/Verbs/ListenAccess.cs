@@ -3,6 +3,7 @@ using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
 using System.Text;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -59,17 +60,12 @@ internal sealed record ListenAccess(
 
     private GenericIdentity? FindHolder(X509Certificate2 given)
     {
-        using X509Chain chain = new();
+        // The authorities of the option are private ones as a rule, whose lists of revoked certificates are
+        // nowhere to be had.
+        using X509Chain chain = new() { ChainPolicy = CallerChain.NewPolicy() };
         chain.ChainPolicy.TrustMode = X509ChainTrustMode.CustomRootTrust;
         chain.ChainPolicy.CustomTrustStore.AddRange(Authorities);
         chain.ChainPolicy.ApplicationPolicy.Add(new Oid(ClientAuthentication));
-
-        // The authorities of the option are private ones as a rule, whose lists of revoked certificates are
-        // nowhere to be had.
-        chain.ChainPolicy.RevocationMode = X509RevocationMode.NoCheck;
-
-        // Issuers would be fetched from any address in the certificate of an unknown caller.
-        chain.ChainPolicy.DisableCertificateDownloads = true;
         return chain.Build(given)
             ? new GenericIdentity(given.GetNameInfo(X509NameType.SimpleName, forIssuer: false), "Certificate")
             : null;
