@@ -55,6 +55,21 @@ public static class CallClockTests
         Assert.Equal(0, server.Calls);
     }
 
+    [Theory]
+    [InlineData("grpc://127.0.0.1:0", 30)]
+    [InlineData("grpc://127.0.0.1:0", 60)]
+    [InlineData("http://127.0.0.1:0/", 30)]
+    [InlineData("http://127.0.0.1:0/", 60)]
+    public static void Limits_longer_than_timers_take_are_endless(string endpoint, int days)
+    {
+        using WordsServer server = new(endpoint);
+        TimeSpan time = TimeSpan.FromDays(days);
+        using RpcClient client = server.Connect(
+            new RpcClientOptions { Limits = new() { ConnectTimeout = time, CallTimeout = time } });
+
+        Assert.Equal("x", WordsServer.TextOf(client.Invoke(client.GetMethod("Say"), WordsServer.Text("x"))));
+    }
+
     private sealed class Waiting : IDisposable
     {
         private readonly RpcServer _server;

@@ -22,6 +22,10 @@ internal readonly struct CallClock
     /// <summary>The longest time that timers take; a caller that waits for longer waits for ever.</summary>
     public static TimeSpan Longest { get; } = TimeSpan.FromMilliseconds(int.MaxValue);
 
+    /// <summary>A limit for a timer: one that is longer than timers take is InfiniteTimeSpan.</summary>
+    public static TimeSpan ForTimer(TimeSpan limit) =>
+        limit > Longest ? System.Threading.Timeout.InfiniteTimeSpan : limit;
+
     /// <summary>How long the call may take, of which some is spent; InfiniteTimeSpan for ever.</summary>
     public TimeSpan Timeout { get; }
 
@@ -62,11 +66,7 @@ internal readonly struct CallClock
         TimeSpan timeout, CancellationToken caller = default, DateTimeOffset? deadline = null)
     {
         long start = Stopwatch.GetTimestamp();
-        if (timeout > Longest)
-        {
-            timeout = System.Threading.Timeout.InfiniteTimeSpan;
-        }
-
+        timeout = ForTimer(timeout);
         if (deadline is not { } end || (end - DateTimeOffset.UtcNow is var left && left > Longest))
         {
             return new(timeout, start, long.MaxValue, caller);

@@ -48,7 +48,7 @@ internal static class HttpTransport
         {
             AllowAutoRedirect = false,
             UseCookies = false,
-            ConnectTimeout = limits.ConnectTimeout,
+            ConnectTimeout = CallClock.ForTimer(limits.ConnectTimeout),
             MaxConnectionsPerServer = limits.MaxClientConnections,
             Proxy = proxy,
             PreAuthenticate = true,

@@ -277,8 +277,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     {
         _refusal = null;
         return await GrpcDialer.DialAsync(
-            Endpoint, Options.Tls, Options.Proxy, Options.Limits.ConnectTimeout, why => _refusal = why,
-            cancellation, NoteLookUp).ConfigureAwait(false);
+            Endpoint, Options.Tls, Options.Proxy, CallClock.ForTimer(Options.Limits.ConnectTimeout),
+            why => _refusal = why, cancellation, NoteLookUp).ConfigureAwait(false);
     }
 
     private IPAddress[] NoteLookUp(string host)
