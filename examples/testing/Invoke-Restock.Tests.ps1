@@ -10,6 +10,7 @@ BeforeAll {
 Describe 'Invoke-Restock' {
     Context 'with a shop that is a mock' {
         BeforeAll {
+            # It ends with this Context.
             $shop = New-RpcMock (Join-Path $PSScriptRoot shop.proto)
         }
 
@@ -22,10 +23,6 @@ Describe 'Invoke-Restock' {
                 )
                 OrderMore = @{ number = 'r1' }, @{ number = 'r2' }
             }
-        }
-
-        AfterAll {
-            Stop-RpcListener $shop
         }
 
         It 'asks for the products below the minimum' {
@@ -91,10 +88,6 @@ Describe 'Invoke-Restock' {
                 $Method -eq 'ListProducts'
             }
             Mock Invoke-RpcMethod { @{ number = 'r9' } } -ParameterFilter { $Method -eq 'OrderMore' }
-        }
-
-        AfterAll {
-            Stop-RpcListener $nobody
         }
 
         It 'connects to the endpoint that it was given and closes the connection' {

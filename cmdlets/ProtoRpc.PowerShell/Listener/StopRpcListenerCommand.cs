@@ -47,5 +47,9 @@ public sealed class StopRpcListenerCommand : RpcListenerCommand
         }
 
         stopping.GetAwaiter().GetResult();
+        if (listener is RpcMockListener mock)
+        {
+            MockDrive.Remove(mock, SessionState);
+        }
     }
 }

@@ -89,6 +89,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         RpcMockListener listener = new(store.NextId(), schema, mock, pool);
         listener.Use(pool, methods);
         store.Add(listener);
+        MockDrive.Add(listener, SessionState);
         WriteObject(listener);
     }
 }
