@@ -24,7 +24,11 @@ public static class ClockJumpTests
             string wait = Path.Combine(folder.FullName, "wait");
             string started = Path.Combine(folder.FullName, "started");
             string handler = Path.Combine(folder.FullName, "handler.sh");
+            string schema = Path.Combine(folder.FullName, "words.bin");
             File.WriteAllText(clock, "+0");
+
+            // With libfaketime, waits that have a limit end at once, also that for protoc.
+            File.WriteAllBytes(schema, WordsServer.Schema.ToDescriptorSet());
             File.WriteAllText(wait, "");
             File.WriteAllText(handler, $$$"""
                 while IFS= read -r line; do
@@ -33,7 +37,7 @@ public static class ClockJumpTests
                   echo '{"reply":{"text":"done"}}'
                 done
                 """);
-            using PeerProcess server = Start(endpoint, clock, handler);
+            using PeerProcess server = Start(endpoint, clock, schema, handler);
             string bound = (await server.ReadLineAsync()).Replace("Listening on ", "");
             using RpcClient client = RpcClient.Connect(
                 bound, WordsServer.Schema, new RpcClientOptions { Service = "streams.Words", Lazy = true });
@@ -66,7 +70,7 @@ public static class ClockJumpTests
     private static Task<DynamicMessage> CallAsync(RpcClient client, TimeSpan timeout) =>
         client.InvokeAsync("Say", new { text = "x" }, new RpcCallOptions { Timeout = timeout });
 
-    private static PeerProcess Start(string endpoint, string clock, string handler)
+    private static PeerProcess Start(string endpoint, string clock, string schema, string handler)
     {
         Dictionary<string, string?> variables = new()
         {
@@ -81,8 +85,7 @@ public static class ClockJumpTests
             "dotnet", variables,
             [
                 "exec", Path.Combine(AppContext.BaseDirectory, "ProtoRpc.Tool.dll"), "listen", endpoint,
-                "--schema", Path.Combine(AppContext.BaseDirectory, "protos", "streams.proto"),
-                "--service", "streams.Words", "--quiet", "--exec-keep", $"sh {handler}",
+                "--schema", schema, "--service", "streams.Words", "--quiet", "--exec-keep", $"sh {handler}",
                 "--exec-limit", 4.ToString(CultureInfo.InvariantCulture),
             ]);
     }

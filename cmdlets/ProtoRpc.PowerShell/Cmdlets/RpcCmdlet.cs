@@ -260,14 +260,14 @@ public abstract partial class RpcCmdlet : PSCmdlet, IDisposable
     /// <summary>Loads a schema from files and servers.</summary>
     private protected RpcSchema LoadSchema(IReadOnlyCollection<string> paths)
     {
-        ILookup<bool, string> locations = paths.ToLookup(RpcSchemaLoader.IsAddress);
+        string[] addresses = [.. paths.Where(RpcSchemaLoader.IsAddress)];
         // The options are made for all servers first, because certificates are read relative to the shell's
         // current location.
-        Dictionary<string, RpcClientOptions> options = locations[true].Select(RpcSchemaLoader.EndpointOf)
+        Dictionary<string, RpcClientOptions> options = addresses.Select(RpcSchemaLoader.EndpointOf)
             .DistinctBy(endpoint => endpoint.ToString())
             .ToDictionary(endpoint => endpoint.ToString(), SchemaOptionsOf);
         RpcSchema schema = RpcSchemaLoader.LoadAsync(
-            [.. ResolveFiles(locations[false]), .. locations[true]],
+            [.. ResolveFiles(paths.Except(addresses)), .. addresses],
             new RpcSchemaLoadOptions(),
             endpoint => options[endpoint.ToString()],
             Cancellation).GetAwaiter().GetResult();

@@ -71,14 +71,14 @@ public static class RpcSchemaLoader
         cancellation.ThrowIfCancellationRequested();
         IReadOnlyList<SchemaSource> sources = SourcesOf(optionsOf);
         SchemaRequest request = RpcSchema.RequestOf(options.ImportPaths, options.BaseFolder);
-        ILookup<bool, string> isFolder = locations.ToLookup(
-            location => IsFolder(location, sources, request.BaseFolder));
+        string[] all = [.. locations];
+        string[] folders = [.. all.Where(location => IsFolder(location, sources, request.BaseFolder))];
 
         // The files of a folder import each other by paths relative to it.
         return SchemaLoader.LoadAsync(
-            [.. isFolder[false], .. isFolder[true].Select(folder => Path.Combine(folder, "**", "*.proto"))],
+            [.. all.Except(folders), .. folders.Select(folder => Path.Combine(folder, "**", "*.proto"))],
             sources,
-            request with { ImportPaths = [.. request.ImportPaths, .. isFolder[true]] },
+            request with { ImportPaths = [.. request.ImportPaths, .. folders] },
             cancellation);
     }
 

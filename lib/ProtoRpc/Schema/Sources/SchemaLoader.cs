@@ -33,10 +33,10 @@ internal static class SchemaLoader
         SchemaRequest request,
         CancellationToken cancellation)
     {
-        List<(SchemaSource Source, SourceFile Location)> found =
+        List<FoundFile> found =
         [
             .. locations.SelectMany(location => Find(location, sources, request.BaseFolder))
-                .DistinctBy(pair => pair.Location.FullPath),
+                .DistinctBy(file => file.Location.FullPath),
         ];
         if (found.Count == 0)
         {
@@ -48,7 +48,7 @@ internal static class SchemaLoader
         List<string> paths = [];
         foreach (SchemaSource source in sources)
         {
-            SourceFile[] own = [.. found.Where(pair => pair.Source == source).Select(pair => pair.Location)];
+            SourceFile[] own = [.. found.Where(file => file.Source == source).Select(file => file.Location)];
             if (own.Length == 0)
             {
                 continue;
@@ -69,10 +69,13 @@ internal static class SchemaLoader
         };
     }
 
-    private static IEnumerable<(SchemaSource Source, SourceFile Location)> Find(
+    private static IEnumerable<FoundFile> Find(
         string location, IReadOnlyList<SchemaSource> sources, string baseFolder) =>
         sources.FirstOrDefault(source => source.Takes(location)) is { } taker
-            ? [(taker, new SourceFile(location, location))]
+            ? [new FoundFile(taker, new SourceFile(location, location))]
             : PathPattern.Expand(location, baseFolder)
-                .Select(file => (sources.First(source => source.Reads(file.FullPath)), file));
+                .Select(file => new FoundFile(sources.First(source => source.Reads(file.FullPath)), file));
+
+    // Not a struct: code for lists of a struct is compiled when it first runs, and delays the first Tab.
+    private sealed record FoundFile(SchemaSource Source, SourceFile Location);
 }

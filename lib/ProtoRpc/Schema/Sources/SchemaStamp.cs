@@ -40,5 +40,6 @@ internal sealed class SchemaStamp
             : new(Directory.Exists(path) ? Directory.GetLastWriteTimeUtc(path) : DateTime.MinValue, -1);
     }
 
-    private readonly record struct FileState(DateTime Changed, long Length);
+    // Not a struct: code for a dictionary of a struct is compiled when it first runs.
+    private sealed record FileState(DateTime Changed, long Length);
 }

@@ -37,11 +37,11 @@ internal static class ProtocCompiler
             throw WithOthers(protoc, plan, output, timeout, diagnostics).ToException(run.ExitCode);
         }
 
-        string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.Value.Given}'"));
+        string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.File.Given}'"));
         IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
         plan.CheckImports(files.Select(f => f.Name));
         return new SchemaPart(
-            files, [.. plan.Inputs.Select(i => i.Key)], diagnostics.Warnings, plan.Label)
+            files, [.. plan.Inputs.Select(i => i.Name)], diagnostics.Warnings, plan.Label)
         {
             Paths = [.. files.Select(file => plan.FindFile(file.Name)).OfType<string>()],
         };
@@ -54,8 +54,7 @@ internal static class ProtocCompiler
         ProtocDiagnostics all = first;
         for (int i = 0; i < MaxRetries; i++)
         {
-            KeyValuePair<string, SourceFile>[] left =
-                [.. plan.Inputs.Where(f => !all.FailedInputs.Contains(f.Value))];
+            ProtocInput[] left = [.. plan.Inputs.Where(i => !all.FailedInputs.Contains(i.File))];
             if (left.Length == 0 || left.Length == plan.Inputs.Count)
             {
                 break;
@@ -83,11 +82,13 @@ internal static class ProtocCompiler
         Dictionary<string, string> links = new(StringComparer.Ordinal);
         File.WriteAllLines(arguments, Arguments(plan, output, work, links));
         ProtocOutput run = ProtocProcess.Run(protoc, ["@" + arguments], work, timeout);
-        return run with
+        string text = run.Text;
+        foreach ((string link, string folder) in links)
         {
-            Text = links.Aggregate(
-            run.Text, (text, link) => text.Replace(link.Key, link.Value))
-        };
+            text = text.Replace(link, folder);
+        }
+
+        return run with { Text = text };
     }
 
     private static SourceFile ImportFolder(string path, string baseFolder)
@@ -113,7 +114,7 @@ internal static class ProtocCompiler
         arguments.AddRange(roots.Select((root, i) =>
             "--proto_path==" + Listable(root, Path.Combine(workFolder, $"root{i}"), links)));
         // A name that looks like an option is given as a path.
-        arguments.AddRange(plan.Inputs.Select(i => i.Key.StartsWith('-') ? i.Value.FullPath : i.Key));
+        arguments.AddRange(plan.Inputs.Select(i => i.Name.StartsWith('-') ? i.File.FullPath : i.Name));
         return arguments.Any(a => a.AsSpan().IndexOfAny('\n', '\r') >= 0)
             ? throw SchemaError.Invalid(
                 "The path of a .proto file has a line break, which protoc cannot read.")

@@ -81,7 +81,7 @@ internal sealed partial class ProtocDiagnostics
 
     // protoc names a file by its name below a root or, where it could open it, by its path.
     private static SourceFile? FindInput(string file, ProtocPlan plan) =>
-        plan.Inputs.FirstOrDefault(i => i.Key == file || i.Value.FullPath == FullPath(file)).Value;
+        plan.Inputs.FirstOrDefault(i => i.Name == file || i.File.FullPath == FullPath(file))?.File;
 
     // With the separators of this system; null for a name below a root.
     private static string? FullPath(string file) =>

@@ -7,7 +7,7 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 /// <param name="OwnRoots">The roots from which the names of the inputs count.</param>
 /// <param name="Label">A name for this run among others.</param>
 internal sealed record ProtocPlan(
-    IReadOnlyList<SourceFile> Roots, IReadOnlyList<KeyValuePair<string, SourceFile>> Inputs, int ImportPaths,
+    IReadOnlyList<SourceFile> Roots, IReadOnlyList<ProtocInput> Inputs, int ImportPaths,
     IReadOnlyList<SourceFile> OwnRoots, string Label)
 {
     /// <summary>Makes as few runs as the files' names allow; mostly one.</summary>
@@ -48,7 +48,7 @@ internal sealed record ProtocPlan(
             return;
         }
 
-        HashSet<string> inputs = [.. Inputs.Select(i => i.Key)];
+        HashSet<string> inputs = [.. Inputs.Select(i => i.Name)];
         foreach (string name in fileNames.Where(n => !inputs.Contains(n)))
         {
             bool isOrdered = Roots.Take(ImportPaths).Any(r => File.Exists(Path.Combine(r.FullPath, name)));
@@ -80,8 +80,7 @@ internal sealed record ProtocPlan(
                 .Concat(roots.Automatic)
                 .DistinctBy(r => r.FullPath),
         ];
-        KeyValuePair<string, SourceFile>[] inputs =
-            [.. files.Select(f => KeyValuePair.Create(roots.NameOf(f), f))];
+        ProtocInput[] inputs = [.. files.Select(f => new ProtocInput(roots.NameOf(f), f))];
         foreach ((string name, SourceFile file) in inputs)
         {
             string first = order.Select(r => Path.Combine(r.FullPath, name)).First(File.Exists);
@@ -103,3 +102,8 @@ internal sealed record ProtocPlan(
         new FileInfo(first).Length == new FileInfo(second).Length
         && File.ReadAllBytes(first).AsSpan().SequenceEqual(File.ReadAllBytes(second));
 }
+
+/// <summary>A file to compile.</summary>
+/// <param name="Name">Its name under its root, with slashes.</param>
+/// <param name="File">The file.</param>
+internal sealed record ProtocInput(string Name, SourceFile File);

@@ -63,13 +63,19 @@ internal static class ProtocProcess
     private static TimeSpan Left(TimeSpan timeout, Stopwatch watch) =>
         timeout > watch.Elapsed ? timeout - watch.Elapsed : TimeSpan.Zero;
 
-    private static async Task<string> ReadAsync(StreamReader reader)
+    // On a thread of its own, because asynchronous reading of pipes compiles a lot when it is first used.
+    private static Task<string> ReadAsync(StreamReader reader) =>
+        Task.Factory.StartNew(
+            () => Read(reader), CancellationToken.None,
+            TaskCreationOptions.LongRunning, TaskScheduler.Default);
+
+    private static string Read(StreamReader reader)
     {
         StringBuilder text = new();
         char[] buffer = new char[4096];
         for (int read = 1; read > 0;)
         {
-            read = await reader.ReadAsync(buffer).ConfigureAwait(false);
+            read = reader.Read(buffer);
             // The rest is read and dropped, so that protoc does not wait for a reader.
             text.Append(buffer, 0, Math.Min(read, MaxText - text.Length));
         }
