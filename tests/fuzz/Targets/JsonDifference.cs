@@ -73,6 +73,8 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
             @"Value out of range: (-?9\.223372036854776E\+18|1\.8446744073709552E\+19)$"),
         new("With IgnoreUnknownFields: what stands beside \"value\" in an Any is passed over.",
             "^ignoring: .*Expected end-object token after @type/value for well-known type"),
+        new("With IgnoreUnknownFields: also what stands before it.",
+            "^ignoring: .*Expected 'value' property for well-known type", "\"value\"\\s*:"),
         new("With IgnoreUnknownFields: names that an enum does not have (IgnoreUnknownEnumStringValue).",
             "^ignoring: .*Invalid enum value"),
         new("With IgnoreUnknownFields: what is passed over only has to be JSON.",
@@ -117,6 +119,9 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         ("TestAllTypesProto3", """{"optionalDouble":"1."}"""),
         ("TestAllTypesProto3", """{"optionalInt32":"1\u0000"}"""),
         ("TestAllTypesProto3", """{"optionalAny":{"@type":"a/google.protobuf.Int32Value","value":null}}"""),
+        (
+            "TestAllTypesProto3",
+            """{"optionalAny":{"@type":"a/google.protobuf.Int32Value","x":0,"value":1}}"""),
         ("TestAllTypesProto2", """{"[protobuf_test_messages.proto2.extension_int32]":1}"""),
         ("TestAllTypesProto3", """{"oneofUint32":null,"oneofString":"a"}"""),
         ("TestAllTypesProto3", """{"optionalAny":{}}"""),
