@@ -35,11 +35,7 @@ public sealed class StopRpcListenerCommand : RpcListenerCommand
     private void Stop(RpcListener listener)
     {
         RunspaceStore store = RunspaceStore.Current;
-        Task stopping = Task.Run(() =>
-        {
-            listener.Stop(DrainTimeout);
-            store.Remove(listener);
-        });
+        Task stopping = Task.Run(() => store.Stop(listener, DrainTimeout));
         using WaitProgress progress = new($"Stopping {listener}", WriteProgress);
         while (Task.WaitAny([stopping], (int)WaitProgress.Period.TotalMilliseconds, Cancellation) < 0)
         {

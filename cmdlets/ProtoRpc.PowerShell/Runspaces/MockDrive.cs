@@ -57,7 +57,8 @@ internal sealed class MockDrive : PSDriveInfo
         int running = CallStack().Count();
         if (running >= _functions.Length || !_functions[running])
         {
-            _mock.End();
+            // Running calls are cancelled.
+            RunspaceStore.Current.Stop(_mock, TimeSpan.Zero);
         }
         else if (_mock.IsListening)
         {

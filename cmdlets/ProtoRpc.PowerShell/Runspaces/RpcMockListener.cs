@@ -86,13 +86,6 @@ public sealed class RpcMockListener : RpcListener
         }
     }
 
-    /// <summary>Stops the mock at the end of its scope. Running calls are cancelled.</summary>
-    internal void End()
-    {
-        Stop(TimeSpan.Zero);
-        RunspaceStore.Current.Remove(this);
-    }
-
     private RpcConnection Connect() => new(
         RunspaceStore.Current.NextId(),
         RpcClient.Connect(Endpoint, Schema!, new RpcClientOptions

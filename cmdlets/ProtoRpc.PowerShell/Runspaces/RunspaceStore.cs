@@ -132,8 +132,12 @@ internal sealed class RunspaceStore
         Termination.Add(listener);
     }
 
-    public void Remove(RpcListener listener)
+    /// <summary>Stops a listener and forgets it.</summary>
+    /// <param name="listener">The listener.</param>
+    /// <param name="drain">How long its running calls have to end; null for the listener's own time.</param>
+    public void Stop(RpcListener listener, TimeSpan? drain)
     {
+        listener.Stop(drain);
         lock (_gate)
         {
             _listeners.Remove(listener);
@@ -198,8 +202,7 @@ internal sealed class RunspaceStore
         foreach (RpcListener listener in Listeners)
         {
             // If the script ends because of SIGTERM, running calls have time to end.
-            listener.Stop(Termination.IsRequested ? null : TimeSpan.Zero);
-            Remove(listener);
+            Stop(listener, Termination.IsRequested ? null : TimeSpan.Zero);
         }
     }
 }
