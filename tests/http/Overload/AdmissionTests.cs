@@ -162,12 +162,14 @@ public static class AdmissionTests
     [InlineData("grpc")]
     public static async Task Who_sends_slowly_keeps_no_other_from_a_handler(string face)
     {
-        using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 0 });
+        // There is room for one that waits: a request that comes while another runs is refused without it.
+        using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 1 });
         using RpcClient client = server.Connect();
         using SlowContent content = new(face == "grpc");
         using HttpClient http = NewHttp(server);
         Task<HttpResponseMessage> slow = http.SendAsync(Post(face, content));
         await content.Begun.Task.WaitAsync(Patience);
+        await BusyServer.UntilAsync(() => server.Counters.InFlight == 1, "its head has come");
 
         Assert.NotNull(await BusyServer.CallAsync(client, "next"));
 
