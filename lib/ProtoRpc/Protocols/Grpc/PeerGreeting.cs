@@ -25,6 +25,9 @@ internal enum PeerGreeting
 /// <summary>Finds the protocol of a server by its first bytes.</summary>
 internal static class PeerGreetings
 {
+    /// <summary>The most bytes of a first line that are of use.</summary>
+    public const int MaxLine = 80;
+
     // RFC 9113, sections 6.8 and 7.
     private const int FrameTypeOffset = 3;
     private const int GoAwayCodeOffset = 13;
@@ -49,11 +52,20 @@ internal static class PeerGreetings
         _ => PeerGreeting.Unknown,
     };
 
+    /// <summary>Whether more must be read before the greeting can be judged: the code of a GOAWAY frame, or
+    /// the first line of an answer of HTTP/1.</summary>
+    public static bool GoesOn(ReadOnlySpan<byte> first) => first[0] switch
+    {
+        0 when first.Length <= FrameTypeOffset => true,
+        0 => first[FrameTypeOffset] == GoAway && first.Length < GoAwayCodeOffset + sizeof(int),
+        (byte)'H' => first.Length < MaxLine && !first.Contains((byte)'\n'),
+        _ => false,
+    };
+
     /// <summary>The first line of an answer of HTTP/1, printable and not too long.</summary>
     public static string FirstLine(ReadOnlySpan<byte> bytes)
     {
-        const int MaxLength = 80;
-        string text = Encoding.Latin1.GetString(bytes[..Math.Min(bytes.Length, MaxLength)]);
+        string text = Encoding.Latin1.GetString(bytes[..Math.Min(bytes.Length, MaxLine)]);
         int end = text.AsSpan().IndexOfAnyExceptInRange(' ', '~');
         return end < 0 ? text : text[..end];
     }

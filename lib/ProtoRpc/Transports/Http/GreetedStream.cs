@@ -15,11 +15,12 @@ internal sealed class GreetedStream(
     Stream inner, RpcEndpoint endpoint, PeerGreeting expected,
     TimeSpan patience, Action<RpcException> refused, bool isDirect) : SequentialStream
 {
-    private const int MaxLine = 80;
-
     private readonly TaskCompletionSource _heard = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private bool _isListening;
     private bool _greeted;
+
+    // What was heard with the greeting, and not read yet.
+    private ReadOnlyMemory<byte> _rest;
 
     public override bool CanRead => true;
 
@@ -27,9 +28,9 @@ internal sealed class GreetedStream(
 
     public override ValueTask<int> ReadAsync(
         Memory<byte> buffer, CancellationToken cancellationToken = default) =>
-        _greeted || buffer.IsEmpty
-            ? inner.ReadAsync(buffer, cancellationToken)
-            : ListenAsync(buffer, cancellationToken);
+        !_rest.IsEmpty ? new(TakeRest(buffer))
+        : _greeted || buffer.IsEmpty ? inner.ReadAsync(buffer, cancellationToken)
+        : ListenAsync(buffer, cancellationToken);
 
     public override Task<int> ReadAsync(
         byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
@@ -83,7 +84,9 @@ internal sealed class GreetedStream(
         _isListening = true;
         try
         {
-            return await ReadGreetingAsync(buffer, cancellationToken).ConfigureAwait(false);
+            _rest = await ReadGreetingAsync(cancellationToken).ConfigureAwait(false);
+            _greeted = true;
+            return TakeRest(buffer);
         }
         finally
         {
@@ -91,15 +94,23 @@ internal sealed class GreetedStream(
         }
     }
 
-    private async ValueTask<int> ReadGreetingAsync(Memory<byte> buffer, CancellationToken cancellationToken)
+    private int TakeRest(Memory<byte> buffer)
+    {
+        int count = Math.Min(buffer.Length, _rest.Length);
+        _rest[..count].CopyTo(buffer);
+        _rest = _rest[count..];
+        return count;
+    }
+
+    private async Task<ReadOnlyMemory<byte>> ReadGreetingAsync(CancellationToken cancellationToken)
     {
         using CancellationTokenSource end =
             CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         end.CancelAfter(patience);
-        int count;
+        ReadOnlyMemory<byte> first;
         try
         {
-            count = await inner.ReadAsync(buffer, end.Token).ConfigureAwait(false);
+            first = await ReadFirstAsync(end.Token).ConfigureAwait(false);
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
@@ -110,23 +121,30 @@ internal sealed class GreetedStream(
             throw Refuse(await HungUpAsync(e, cancellationToken).ConfigureAwait(false));
         }
 
-        if (count == 0)
+        if (first.IsEmpty)
         {
             throw Refuse(await HungUpAsync(null, cancellationToken).ConfigureAwait(false));
         }
 
-        ReadOnlyMemory<byte> first = buffer[..count];
         PeerGreeting greeting = PeerGreetings.Judge(first.Span);
-        if (greeting != expected)
-        {
-            string line = greeting == PeerGreeting.Http1
-                ? await ReadLineAsync(first, end.Token).ConfigureAwait(false)
-                : "";
-            throw Refuse(WrongProtocolErrors.WrongProtocol(endpoint, greeting, line));
-        }
+        return greeting == expected ? first : throw Refuse(WrongProtocolErrors.WrongProtocol(
+            endpoint, greeting, PeerGreetings.FirstLine(first.Span)));
+    }
 
-        _greeted = true;
-        return count;
+    // Reads into a buffer of its own: the HTTP client requests one byte less than a GOAWAY frame has.
+    private async Task<ReadOnlyMemory<byte>> ReadFirstAsync(CancellationToken cancellationToken)
+    {
+        byte[] first = new byte[PeerGreetings.MaxLine];
+        int count = 0;
+        int more;
+        do
+        {
+            more = await inner.ReadAsync(first.AsMemory(count), cancellationToken).ConfigureAwait(false);
+            count += more;
+        }
+        while (more > 0 && PeerGreetings.GoesOn(first.AsSpan(0, count)));
+
+        return first.AsMemory(0, count);
     }
 
     private RpcException Refuse(RpcException why)
@@ -145,15 +163,5 @@ internal sealed class GreetedStream(
         return found == SpokenProtocol.Unknown || isAsExpected
             ? WrongProtocolErrors.HungUp(endpoint, error)
             : WrongProtocolErrors.Other(endpoint, found, error);
-    }
-
-    // The reader may have requested only the few bytes of a frame's head.
-    private async Task<string> ReadLineAsync(ReadOnlyMemory<byte> first, CancellationToken cancellationToken)
-    {
-        byte[] line = new byte[first.Length + MaxLine];
-        first.CopyTo(line);
-        int count = first.Length + await inner.ReadAsync(line.AsMemory(first.Length), cancellationToken)
-            .ConfigureAwait(false);
-        return PeerGreetings.FirstLine(line.AsSpan(0, count));
     }
 }
