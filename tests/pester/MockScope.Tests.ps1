@@ -68,6 +68,19 @@ Describe 'A mock ends with its scope' {
             Get-RpcMockCall $mock | Should -HaveCount 1
         }
 
+        It 'says so to a call that comes later' {
+            $called = & { $mock = New-Greeter; $null = Get-Greeting $mock; $mock }
+            $fresh = & { New-RpcMock $greeter }
+
+            foreach ($mock in $called, $fresh) {
+                $mock.Connection.State | Should -Be Closed
+                { Get-Greeting $mock } |
+                    Should -Throw '*closed with its mock, which stops with*made it*BeforeAll*dot-source*'
+                { New-RpcMock $greeter -Reply @{ SayHello = $mock.Connection } } |
+                    Should -Throw '*Nothing can be forwarded*closed with its mock*'
+            }
+        }
+
         It 'ends with a block that fails or is left' {
             { & { $made.Failed = New-Greeter; throw 'left' } } | Should -Throw left
             foreach ($i in 1..2) { & { $made.Left = New-Greeter; continue } }

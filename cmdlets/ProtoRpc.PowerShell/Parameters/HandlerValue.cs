@@ -54,8 +54,7 @@ internal sealed class HandlerValue(
         ? connection.Client
         : throw new RpcException(
             RpcStatusCode.FailedPrecondition,
-            $"The connection to '{connection}' is closed, so nothing can be forwarded to it. "
-            + "Run Connect-RpcEndpoint again.")
+            $"Nothing can be forwarded: the connection to '{connection}' {connection.ClosedText}")
         {
             ErrorId = RpcErrorIds.ClientClosed,
             Endpoint = connection.Endpoint,

@@ -57,6 +57,9 @@ public sealed class RpcConnection : IDisposable
         }
     }
 
+    /// <summary>What the connection is when it is not open any more, and what to do, for errors.</summary>
+    internal string ClosedText { get; init; } = "was closed. Run Connect-RpcEndpoint again.";
+
     internal bool IsOpen => _client?.IsOpen ?? _raw!.IsOpen;
 
     /// <exception cref="RpcException">FailedPrecondition: this is a raw connection.</exception>

@@ -7,6 +7,10 @@ namespace ProtoRpc;
 /// call.</summary>
 public sealed class RpcMockListener : RpcListener
 {
+    private const string StoppedText =
+        "was closed with its mock, which stops with the test, block or script that made it. Make the mock "
+        + "where it is needed, as in BeforeAll or BeforeEach, or dot-source the script that makes it.";
+
     private readonly Lock _gate = new();
 
     // The workers of the scripts that answer a method. A method with other replies has none.
@@ -45,9 +49,16 @@ public sealed class RpcMockListener : RpcListener
         {
             lock (_gate)
             {
-                return _connection is { } made && (made.IsOpen || !IsListening)
-                    ? made
-                    : _connection = Connect();
+                if (_connection is null || (IsListening && !_connection.IsOpen))
+                {
+                    _connection = Connect();
+                    if (!IsListening)
+                    {
+                        _connection.Dispose();
+                    }
+                }
+
+                return _connection;
             }
         }
     }
@@ -86,13 +97,15 @@ public sealed class RpcMockListener : RpcListener
         }
     }
 
-    private RpcConnection Connect() => new(
-        RunspaceStore.Current.NextId(),
-        RpcClient.Connect(Endpoint, Schema!, new RpcClientOptions
+    private RpcConnection Connect()
+    {
+        RpcClient client = RpcClient.Connect(Endpoint, Schema!, new RpcClientOptions
         {
             Lazy = true,
             Service = Service is [string only] ? only : null,
-        }));
+        });
+        return new RpcConnection(RunspaceStore.Current.NextId(), client) { ClosedText = StoppedText };
+    }
 
     private void Disconnect()
     {

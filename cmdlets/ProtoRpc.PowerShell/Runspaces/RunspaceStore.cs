@@ -154,8 +154,7 @@ internal sealed class RunspaceStore
         if (given is not null)
         {
             return given.IsOpen ? given : throw new RpcException(
-                RpcStatusCode.FailedPrecondition,
-                $"The connection to {given} was closed. Run Connect-RpcEndpoint again.")
+                RpcStatusCode.FailedPrecondition, $"The connection to {given} {given.ClosedText}")
             {
                 ErrorId = RpcErrorIds.ConnectionClosed,
             };
