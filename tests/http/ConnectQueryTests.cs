@@ -82,6 +82,6 @@ public static class ConnectQueryTests
         Assert.Equal(status, (int)given);
         Assert.Equal("application/json", mediaType);
         Assert.Matches("^{\"code\":\"(invalid_argument|unimplemented)\",\"message\":\"", text);
-        Assert.Equal(0, server.Server.Counters.InFlight);
+        server.Server.RequireCounts(counts => counts.InFlight == 0);
     }
 }

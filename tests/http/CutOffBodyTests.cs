@@ -32,7 +32,7 @@ public static class CutOffBodyTests
             Assert.Equal(cut == 0 ? HttpStatusCode.OK : HttpStatusCode.BadRequest, response.StatusCode);
         }
 
-        Assert.Equal(1, server.Server.Counters.Calls - server.Server.Counters.Errors);
+        server.Server.RequireCounts(counts => counts.Calls - counts.Errors == 1);
     }
 
     [Fact]

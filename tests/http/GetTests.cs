@@ -41,7 +41,7 @@ public static class GetTests
             }
         }
 
-        Assert.Equal(isCalled ? 4 : 0, server.Counters.Calls);
+        server.RequireCounts(counts => counts.Calls == (isCalled ? 4 : 0));
     }
 
     [Fact]

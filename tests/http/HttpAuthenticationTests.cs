@@ -293,7 +293,7 @@ public static class HttpAuthenticationTests
 
         Assert.Equal(HttpStatusCode.OK, right);
         Assert.Equal(HttpStatusCode.Unauthorized, wrong);
-        Assert.Equal(1, server.Server.Counters.Calls);
+        server.Server.RequireCounts(counts => counts.Calls == 1);
     }
 
     private static async Task<HttpStatusCode> AskAsync(SearchServer server, NetworkCredential credential)

@@ -299,9 +299,7 @@ public static class HttpCallsTests
         await server.PostAsync(Search, Json, """{"query":"h"}""");
         await server.PostAsync(Search, Json, "{");
 
-        Assert.Equal(3, server.Server.Counters.Calls);
-        Assert.Equal(1, server.Server.Counters.Errors);
-        Assert.Equal(0, server.Server.Counters.InFlight);
+        server.Server.RequireCounts(counts => counts is { Calls: 3, Errors: 1, InFlight: 0 });
     }
 
     [Fact]

@@ -108,7 +108,7 @@ Describe 'Connecting' {
             $job = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -WaitForReady -Deadline 30 -AsJob
             $listener = Start-TestListener @{ SayHello = $who } -Endpoint $endpoint
             ($job | Wait-Job -Timeout 30 | Receive-Job).text | Should -BeLike 'hi Ann*'
-            $listener.Calls | Should -Be 1
+            Wait-Until { $listener.Calls -eq 1 } | Should -BeTrue
             $job | Remove-Job -Force
         }
 

@@ -22,7 +22,7 @@ public sealed class BadGrpcClientTests : IDisposable
         using RpcClient client = _server.Connect();
         Assert.Equal(
             "ok", WordsServer.TextOf(client.Invoke(client.GetMethod("Say"), WordsServer.Text("ok"))));
-        Assert.Equal(0, _server.Server.Counters.InFlight);
+        _server.Server.RequireCounts(counts => counts.InFlight == 0);
         _server.Dispose();
     }
 
@@ -180,8 +180,7 @@ public sealed class BadGrpcClientTests : IDisposable
 
         await call.DisposeAsync();
 
-        await EventuallyAsync(() => _server.Server.Counters.InFlight == 0);
-        Assert.Equal(1, _server.Server.Counters.Errors);
+        _server.Server.RequireCounts(counts => counts is { Errors: 1, InFlight: 0 });
     }
 
     [Fact]
@@ -212,7 +211,7 @@ public sealed class BadGrpcClientTests : IDisposable
         socket!.Dispose();
 
         Assert.Equal("cancelled", await _server.Ended.Task.WaitAsync(Patience));
-        await EventuallyAsync(() => _server.Server.Counters.InFlight == 0);
+        _server.Server.RequireCounts(counts => counts.InFlight == 0);
     }
 
     private static async Task EventuallyAsync(Func<bool> isSo)
