@@ -28,13 +28,14 @@ public static class StoppingServerTests
         await stream.WriteAsync(Call(stream: 1, "wait"));
         await server.Waiting.Task.WaitAsync(Patience);
 
-        Task stopped = server.Server.StopAsync(TimeSpan.FromSeconds(3));
+        Task stopped = server.Server.StopAsync(Patience);
         await ReadFrameAsync(stream, GoAway, 0);
 
         // Sent before the client can have seen the GOAWAY.
         await stream.WriteAsync(Call(stream: 3, "hello"));
 
         Assert.Equal([0, 0, 0, RefusedStream], await ReadFrameAsync(stream, ResetStream, 3));
+        tcp.Close();
         await stopped.WaitAsync(Patience);
     }
 
@@ -52,8 +53,8 @@ public static class StoppingServerTests
         await running.GetStream().WriteAsync(Post("Wait"));
         await server.Waiting.Task.WaitAsync(Patience);
 
-        Task stopped = server.Server.StopAsync(TimeSpan.FromSeconds(3));
-        await Task.Delay(100);
+        Task stopped = server.Server.StopAsync(Patience);
+        await RefusesConnectionsAsync(server.Endpoint.Port);
         await idle.GetStream().WriteAsync(
             "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"u8.ToArray());
         using StreamReader reader = new(idle.GetStream());
@@ -61,7 +62,27 @@ public static class StoppingServerTests
 
         Assert.StartsWith("HTTP/1.1 503 ", answer);
         Assert.Contains("\"error_text\":\"The server is stopping; the call did not run.\"", answer);
+        running.Close();
         await stopped.WaitAsync(Patience);
+    }
+
+    // The sign that the server has begun to stop.
+    private static async Task RefusesConnectionsAsync(int port)
+    {
+        for (long until = Environment.TickCount64 + (long)Patience.TotalMilliseconds;;)
+        {
+            using TcpClient late = new();
+            try
+            {
+                await late.ConnectAsync("127.0.0.1", port);
+            }
+            catch (SocketException)
+            {
+                return;
+            }
+
+            Assert.True(Environment.TickCount64 < until, "The server still accepts connections.");
+        }
     }
 
     private static byte[] Post(string method) => Encoding.ASCII.GetBytes(
