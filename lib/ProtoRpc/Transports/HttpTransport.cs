@@ -60,6 +60,12 @@ internal static class HttpTransport
             ResponseDrainTimeout = ChallengeTimeout,
             Credentials = credentials,
         };
+        if (!endpoint.IsTls)
+        {
+            handler.ConnectCallback = (context, cancellation) =>
+                HttpDialer.ConnectAsync(context.DnsEndPoint, limits.ConnectTimeout, cancellation);
+        }
+
         TlsTrust trust = new(endpoint, tls);
         handler.SslOptions = trust.Options;
         return new HttpMessageInvoker(

@@ -63,7 +63,7 @@ internal sealed class TcpTransport : INativeTransport
         {
             CallClock clock = CallClock.Start(timeout, cancellation);
             IPAddress[] addresses = HostLookup.Find(endpoint.Host, clock, _lookUp);
-            return Connect(addresses, endpoint.Port, clock);
+            return new SocketConnection(Dial(addresses, endpoint.Port, clock));
         }
         catch (SocketException e)
         {
@@ -77,8 +77,7 @@ internal sealed class TcpTransport : INativeTransport
 
     /// <summary>Connects to the first address that accepts. Each has an equal share of the time that is left,
     /// so that one that never answers leaves time for the others.</summary>
-    internal static SocketConnection Connect(
-        IPAddress[] addresses, int port, CallClock clock)
+    internal static Socket Dial(IPAddress[] addresses, int port, CallClock clock)
     {
         Exception last = new SocketException((int)SocketError.HostNotFound);
         for (int i = 0; i < addresses.Length; i++)
@@ -88,7 +87,7 @@ internal sealed class TcpTransport : INativeTransport
             {
                 Socket socket = new(addresses[i].AddressFamily, SocketType.Stream, ProtocolType.Tcp);
                 SocketDialer.Connect(socket, new IPEndPoint(addresses[i], port), share, clock.Caller);
-                return new SocketConnection(socket);
+                return socket;
             }
             catch (Exception e) when (e is SocketException
                 || (e is OperationCanceledException && !clock.Caller.IsCancellationRequested))

@@ -214,16 +214,6 @@ public sealed class BadGrpcClientTests : IDisposable
         _server.Server.RequireCounts(counts => counts.InFlight == 0);
     }
 
-    private static async Task EventuallyAsync(Func<bool> isSo)
-    {
-        for (long until = Environment.TickCount64 + 20_000; !isSo() && Environment.TickCount64 < until;)
-        {
-            await Task.Delay(10);
-        }
-
-        Assert.True(isSo());
-    }
-
     // What a server of another protocol is told, up to its end.
     private async Task<string> ExchangeAsync(byte[] bytes)
     {

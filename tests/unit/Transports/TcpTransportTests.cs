@@ -17,7 +17,7 @@ public static class TcpTransportTests
         using SilentAddress first = silent;
         using Socket second = served;
 
-        using SocketConnection connection = TcpTransport.Connect(
+        using Socket connection = TcpTransport.Dial(
             [first.Address, IPAddress.Loopback], first.Port,
             CallClock.Start(TimeSpan.FromSeconds(2)));
 
@@ -35,7 +35,7 @@ public static class TcpTransportTests
         using SilentAddress silent = new();
         long begin = Environment.TickCount64;
 
-        Assert.Throws<OperationCanceledException>(() => TcpTransport.Connect(
+        Assert.Throws<OperationCanceledException>(() => TcpTransport.Dial(
             [silent.Address, silent.Address, silent.Address], silent.Port,
             CallClock.Start(TimeSpan.FromMilliseconds(600))));
 
@@ -49,7 +49,7 @@ public static class TcpTransportTests
         int port = ((IPEndPoint)free.LocalEndPoint!).Port;
         free.Dispose();
 
-        SocketException error = Assert.Throws<SocketException>(() => TcpTransport.Connect(
+        SocketException error = Assert.Throws<SocketException>(() => TcpTransport.Dial(
             [IPAddress.Loopback, IPAddress.Loopback], port, CallClock.Start(Patience)));
 
         Assert.Equal(SocketError.ConnectionRefused, error.SocketErrorCode);
