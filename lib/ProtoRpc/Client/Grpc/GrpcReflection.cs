@@ -93,7 +93,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         await ReadImportsAsync(call).ConfigureAwait(false);
         await call.CompleteAsync().ConfigureAwait(false);
         return new RpcSchema(
-            DescriptorLinker.Link([.. _files.Values]), [.. roots], _warnings,
+            MissingImports.Link([.. _files.Values]), [.. roots], _warnings,
             services.ToHashSet(StringComparer.Ordinal));
     }
 
