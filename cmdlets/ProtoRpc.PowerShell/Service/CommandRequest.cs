@@ -2,6 +2,8 @@ using System.Collections;
 using System.Collections.Specialized;
 using System.Management.Automation;
 using ProtoRpc.Commands;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Service;
@@ -44,7 +46,14 @@ internal sealed class CommandRequest
             : input;
         if (value is null)
         {
-            return _given.Count > 0 || !_command.Method.IsClientStreaming ? Given() : null;
+            return _given.Count > 0 || !_command.Method.IsClientStreaming && !TakesAny ? Given() : null;
+        }
+
+        if (IsValue(value))
+        {
+            return _given.Count == 0
+                ? input
+                : throw NothingOf(PSObject.AsPSObject(input), _command.Method.RequestType);
         }
 
         return value switch
@@ -57,6 +66,22 @@ internal sealed class CommandRequest
             _ => OfProperties(PSObject.AsPSObject(input)),
         };
     }
+
+    // Requests of which nearly every object is one.
+    private bool TakesAny =>
+        _command.WellKnown is WellKnownType.Struct or WellKnownType.Value or WellKnownType.ListValue;
+
+    // Whether the object is the request: a time where the request is a Timestamp. The properties of such an
+    // object, as the seconds of a TimeSpan, are not the fields.
+    private bool IsValue(object value) => _command.WellKnown switch
+    {
+        WellKnownType.None => false,
+        WellKnownType.Timestamp or WellKnownType.Duration or WellKnownType.Wrapper =>
+            ScalarReader.IsScalar(value),
+        WellKnownType.Any => _given.Count == 0,
+        WellKnownType.FieldMask => value is string,
+        _ => true,
+    };
 
     private static bool IsNothing(object? value) => value switch
     {

@@ -35,6 +35,7 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
         {
             null => Read("", inputData),
             string text => Read(text.Trim(), inputData),
+            byte[] bytes when _kind == ArgumentText.BytesList => new object[] { bytes },
             // A number with the suffix of seconds, 5s, is a number for the shell, which keeps its text.
             IConvertible when _kind == ArgumentText.Duration =>
                 ReadDuration(inputData!.ToString()!) ?? throw Invalid(inputData),
@@ -45,7 +46,7 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
     private object? Read(string text, object? given) => _kind switch
     {
         ArgumentText.Bool => ReadBool(text) ?? given,
-        ArgumentText.List => ReadList(text) ?? given,
+        ArgumentText.List or ArgumentText.BytesList => ReadList(text) ?? given,
         ArgumentText.Timestamp when text.Length == 0 => NoTime,
         ArgumentText.Duration when text.Length == 0 => NoDuration,
         _ when text.Length == 0 => null,

@@ -21,4 +21,7 @@ internal enum ArgumentText
 
     /// <summary>A list as JSON; empty for no element.</summary>
     List,
+
+    /// <summary>A list of bytes, as <see cref="List"/>; one byte array is one element.</summary>
+    BytesList,
 }

@@ -8,7 +8,9 @@ internal static class CommandParameters
     /// <summary>The parameters in declared order.</summary>
     public static IReadOnlyList<CommandParameter> Of(RpcMessageInfo request)
     {
-        IReadOnlyList<RpcFieldInfo> fields = request.Fields;
+        // A hashtable or a list is itself such a request, and its keys are not the fields.
+        IReadOnlyList<RpcFieldInfo> fields = WellKnownTypes.Of(request)
+            is WellKnownType.Struct or WellKnownType.Value or WellKnownType.ListValue ? [] : request.Fields;
         string[] names = NamesOf(fields);
         HashSet<string> used = new(names, StringComparer.OrdinalIgnoreCase);
         CommandParameter[] parameters = new CommandParameter[fields.Count];
@@ -93,7 +95,9 @@ internal static class CommandParameters
         // The mapper of messages reads the elements of the others better than a shell would.
         return new(name, aliases, field, ListOf(type))
         {
-            Text = type == typeof(string) ? ArgumentText.Plain : ArgumentText.List,
+            Text = type == typeof(string) ? ArgumentText.Plain
+                : type == typeof(byte[]) ? ArgumentText.BytesList
+                : ArgumentText.List,
         };
     }
 

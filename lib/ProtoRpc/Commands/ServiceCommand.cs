@@ -1,4 +1,5 @@
 using System.Collections.Frozen;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.Commands;
 
@@ -6,6 +7,7 @@ namespace ProtoRpc.Commands;
 internal sealed class ServiceCommand
 {
     private readonly Lazy<FrozenDictionary<string, CommandParameter>> _byName;
+    private readonly Lazy<FrozenDictionary<string, CommandParameter>> _byField;
 
     public ServiceCommand(string name, RpcMethodInfo method, bool hasParameters)
     {
@@ -13,7 +15,9 @@ internal sealed class ServiceCommand
         Method = method;
         HasParameters = hasParameters;
         Parameters = hasParameters ? CommandParameters.Of(method.RequestType) : [];
+        WellKnown = WellKnownTypes.Of(method.RequestType);
         _byName = new(() => Index(Parameters));
+        _byField = new(() => IndexFields(Parameters));
     }
 
     /// <summary>The name, verb and noun.</summary>
@@ -26,16 +30,36 @@ internal sealed class ServiceCommand
     /// whole.</summary>
     public bool HasParameters { get; }
 
+    /// <summary>Which of the well-known types the request is, whose values are requests
+    /// themselves.</summary>
+    public WellKnownType WellKnown { get; }
+
     /// <summary>The parameters of the fields, in declared order.</summary>
     public IReadOnlyList<CommandParameter> Parameters { get; }
 
     /// <summary>The parameter of a name, as the shell binds it; or null.</summary>
     public CommandParameter? FindByName(string name) =>
-        FindParameter(name) is { } parameter
+        _byName.Value.GetValueOrDefault(name) is { } parameter
         && parameter.Name.Equals(name, StringComparison.OrdinalIgnoreCase) ? parameter : null;
 
-    /// <summary>The parameter that has a name or alias, or whose field has the name; or null.</summary>
-    public CommandParameter? FindParameter(string name) => _byName.Value.GetValueOrDefault(name);
+    /// <summary>The parameter whose field has exactly this name, or that has it as its name or alias; or
+    /// null.</summary>
+    public CommandParameter? FindParameter(string name) =>
+        _byField.Value.GetValueOrDefault(name) ?? _byName.Value.GetValueOrDefault(name);
+
+    // Fields may differ only in case, and one's parameter may have the name of another one.
+    private static FrozenDictionary<string, CommandParameter> IndexFields(
+        IReadOnlyList<CommandParameter> parameters)
+    {
+        Dictionary<string, CommandParameter> byField =
+            parameters.ToDictionary(parameter => parameter.Field.Name, StringComparer.Ordinal);
+        foreach (CommandParameter parameter in parameters)
+        {
+            byField.TryAdd(parameter.Field.JsonKey, parameter);
+        }
+
+        return byField.ToFrozenDictionary(StringComparer.Ordinal);
+    }
 
     // Names first: one parameter's name may be the name of another one's field.
     private static FrozenDictionary<string, CommandParameter> Index(

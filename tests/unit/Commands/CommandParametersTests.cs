@@ -108,6 +108,44 @@ public static class CommandParametersTests
         Assert.Equal(all.Count(), all.Distinct(StringComparer.OrdinalIgnoreCase).Count());
     }
 
+    [Theory]
+    [InlineData("page_size", "page_size")]
+    [InlineData("PageSize", "PageSize")]
+    [InlineData("pagesize", "pagesize")]
+    [InlineData("PAGESIZE", "page_size")]
+    [InlineData("connectionField", "connection_field")]
+    [InlineData("ConnectionField", "connection")]
+    public static void Prefers_the_field_with_exactly_the_name_of_a_property(string property, string field)
+    {
+        RpcSchema schema = CommandSchema.Of(
+            $$"""
+            message M {
+              string page_size = 1 [json_name = 'a']; string PageSize = 2; string pagesize = 3;
+              string connection = 4; string connection_field = 5;
+            }
+            service S { rpc Get(M) returns (M); }
+            """);
+        ServiceCommand command = new("Get-S", schema.GetService("S").Methods[0], hasParameters: true);
+
+        Assert.Equal(field, command.FindParameter(property)?.Field.Name);
+    }
+
+    [Theory]
+    [InlineData("Struct", "")]
+    [InlineData("Value", "")]
+    [InlineData("ListValue", "")]
+    [InlineData("Int32Value", "Value")]
+    [InlineData("Timestamp", "Seconds, Nanos")]
+    public static void Has_none_for_a_request_that_is_a_hashtable_or_a_list(string type, string wanted)
+    {
+        RpcSchema schema = CommandSchema.Of("message M { }");
+
+        IReadOnlyList<CommandParameter> parameters =
+            CommandParameters.Of(schema.GetMessage($"google.protobuf.{type}"));
+
+        Assert.Equal(wanted, string.Join(", ", parameters.Select(parameter => parameter.Name)));
+    }
+
     private static CommandParameter[] Of(string fields) =>
     [
         .. CommandParameters.Of(CommandSchema
