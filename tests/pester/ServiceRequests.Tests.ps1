@@ -101,4 +101,18 @@ service Echo {
         $reply.connection | Should -Be '', 'b'
         $reply.connection_field | Should -Be 'a', ''
     }
+
+    It 'has the defaults of proto2 in the help' {
+        $proto2 = Join-Path $TestDrive defaults.proto
+        Set-Content $proto2 @'
+syntax = "proto2";
+message Page { optional int32 size = 1 [default = 42]; optional int32 number = 2; }
+service Pages { rpc GetPage(Page) returns (Page); }
+'@
+        Import-RpcService -Schema $proto2 -Prefix Default
+
+        (Get-Help Get-DefaultPage -Parameter Size).defaultValue | Should -Be 42
+        (Get-Help Get-DefaultPage -Parameter Number).PSObject.Properties.Name | Should -Not -Contain defaultValue
+        Remove-Module Default
+    }
 }

@@ -159,12 +159,13 @@ internal sealed class CommandHelp
             isMandatory ?? parameter.IsMandatory,
             "True (ByPropertyName)",
             parameter.Aliases,
-            help);
+            help,
+            parameter.Field.DefaultText);
 
     // Without a help it is a part of the syntax.
     private void WriteParameter(
         string name, string type, bool isMandatory, string pipeline, IReadOnlyList<string> aliases,
-        string? help)
+        string? help, string? defaultValue = null)
     {
         _xml.WriteStartElement("parameter", Command);
         _xml.WriteAttributeString("required", isMandatory ? "true" : "false");
@@ -191,6 +192,10 @@ internal sealed class CommandHelp
         if (help is not null)
         {
             TypeOf(type.Length > 0 ? type : "SwitchParameter");
+            if (defaultValue is not null)
+            {
+                Text("defaultValue", Dev, _budget.Take(defaultValue, MaxLength));
+            }
         }
 
         _xml.WriteEndElement();

@@ -177,9 +177,12 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
             string shown = string.Join(", ", others.Take(10).Select(command =>
                 command.ModuleName is { Length: > 0 } module ? $"{command.Name} ({module})" : command.Name));
             WriteWarning(
-                $"{others.Count} commands of the service are not imported, because commands with their names "
-                + $"exist: {shown}{(others.Count > 10 ? ", ..." : "")}. Use -Prefix to give them other "
-                + "names, or -Force to import them anyway.");
+                (others.Count == 1
+                    ? "1 command of the service is not imported, because a command with its name exists"
+                    : $"{others.Count} commands of the service are not imported, because commands with their "
+                    + "names exist")
+                + $": {shown}{(others.Count > 10 ? ", ..." : "")}. Use -Prefix to give other names, "
+                + "or -Force to import anyway.");
         }
 
         return new(others.Select(command => command.Name), StringComparer.OrdinalIgnoreCase);

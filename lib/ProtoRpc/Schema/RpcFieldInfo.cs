@@ -119,6 +119,9 @@ public sealed class RpcFieldInfo
     /// <summary>Whether the .proto declares the default.</summary>
     public bool HasExplicitDefault => _proto.HasDefaultValue;
 
+    /// <summary>The default as the .proto declares it, or null.</summary>
+    internal string? DefaultText => _proto.HasDefaultValue ? _proto.DefaultValue : null;
+
     /// <summary>The label: <c>required</c>, <c>repeated</c>, <c>map</c>, <c>optional</c> for fields with
     /// presence, or empty.</summary>
     public string Label => this switch
