@@ -70,6 +70,17 @@ Describe 'A message that is text or a file' {
         Pop-Location
     }
 
+    It 'is a file of text with a byte order mark, as Windows PowerShell writes it: <Name>' -ForEach @(
+        @{ Name = 'marked.json'; Text = '{"name":"Ann"}' }
+        @{ Name = 'marked.txtpb'; Text = 'name: "Ann"' }
+        @{ Name = 'marked.xml'; Text = '<HelloRequest><name>Ann</name></HelloRequest>' }
+    ) {
+        $file = Join-Path $TestDrive $Name
+        Set-Content $file $Text -Encoding utf8BOM
+
+        (Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc).text | Should -BeLike 'Ann*'
+    }
+
     It 'is the file whose name has brackets, and no other, with -MessagePath' {
         $folder = New-Item -ItemType Directory (Join-Path $TestDrive (New-TestName))
         [IO.File]::WriteAllText("$folder/order[1].json", '{"name":"brackets"}')

@@ -1,3 +1,4 @@
+using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 
@@ -54,7 +55,12 @@ internal static class WrittenMessage
 
         try
         {
-            return format.Read(type, File.ReadAllBytes(file.FullName), options);
+            ReadOnlyMemory<byte> content = File.ReadAllBytes(file.FullName);
+
+            // Editors and Windows PowerShell write this mark. In a binary message the bytes are a field.
+            bool isMarked = format != MessageFormats.Binary
+                && content.Span.StartsWith(Encoding.UTF8.Preamble);
+            return format.Read(type, isMarked ? content[Encoding.UTF8.Preamble.Length..] : content, options);
         }
         catch (RpcException e)
         {
