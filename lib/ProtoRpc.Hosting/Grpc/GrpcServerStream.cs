@@ -113,6 +113,26 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         }
     }
 
+    internal override async ValueTask BeginAsync()
+    {
+        if (_writing is null)
+        {
+            return;
+        }
+
+        await _writing.WaitAsync(_cancellation).ConfigureAwait(false);
+        try
+        {
+            RequireOpen();
+            _response.Begin(_context, Compresses);
+            await FlushAsync().ConfigureAwait(false);
+        }
+        finally
+        {
+            _writing.Release();
+        }
+    }
+
     internal override async ValueTask SendAsync(IMessage reply, bool compress)
     {
         if (_writing is null)
@@ -126,17 +146,16 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         {
             RequireOpen();
             Write(reply, compress);
-            FlushResult flushed = await _output.FlushAsync(_cancellation).ConfigureAwait(false);
-            if (flushed.IsCompleted || flushed.IsCanceled)
-            {
-                throw new OperationCanceledException("The caller disconnected.");
-            }
+            await FlushAsync().ConfigureAwait(false);
         }
         finally
         {
             _writing.Release();
         }
     }
+
+    private bool Compresses =>
+        _context.ResponseCompression == RpcCompression.Gzip && GrpcRequest.TakesGzip(Request);
 
     // The one request of a method that takes one.
     private async ValueTask<IMessage?> ReceiveOnlyAsync()
@@ -206,10 +225,18 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         return Method.ReadRequest(body.Span, _context);
     }
 
+    private async ValueTask FlushAsync()
+    {
+        FlushResult flushed = await _output.FlushAsync(_cancellation).ConfigureAwait(false);
+        if (flushed.IsCompleted || flushed.IsCanceled)
+        {
+            throw new OperationCanceledException("The caller disconnected.");
+        }
+    }
+
     private void Write(IMessage reply, bool compress)
     {
-        bool compresses = _context.ResponseCompression == RpcCompression.Gzip
-            && GrpcRequest.TakesGzip(Request);
+        bool compresses = Compresses;
         _response.Begin(_context, compresses);
         BytesSent += GrpcFrameWriter.Write(_output, reply, compresses && compress);
     }

@@ -8,6 +8,10 @@ public sealed class RpcResponseInfo
     /// <summary>The headers, once they arrive.</summary>
     public RpcMetadata Headers { get; internal set; } = new();
 
+    /// <summary>Called when the headers of a stream have arrived, before its first reply; null for nothing.
+    /// Retries can call it again.</summary>
+    internal Action? Began { get; set; }
+
     /// <summary>The trailers, once the call has ended, even with an error.</summary>
     public RpcMetadata Trailers { get; internal set; } = new();
 

@@ -51,7 +51,8 @@ internal readonly struct ForwardedCall
     /// <summary>How the next call is made.</summary>
     public RpcCallOptions Options { get; }
 
-    private RpcResponseInfo Response { get; }
+    /// <summary>What comes beside the replies.</summary>
+    public RpcResponseInfo Response { get; }
 
     private string SessionKey => $"protorpc.gateway.{_client:N}";
 

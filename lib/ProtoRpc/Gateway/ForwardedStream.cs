@@ -14,6 +14,11 @@ internal sealed class ForwardedStream(
     CancellationTokenSource end)
 {
     private volatile ExceptionDispatchInfo? _failure;
+    private Task<bool>? _begun;
+
+    /// <summary>Sends the headers alone: the caller may wait for them before its next request. Called while
+    /// <see cref="RunAsync"/> waits for the first reply.</summary>
+    public void Begin() => _begun ??= TryBeginAsync();
 
     /// <summary>Runs until the other server has ended the call.</summary>
     /// <param name="returnHeaders">Called before each reply is passed on.</param>
@@ -29,7 +34,8 @@ internal sealed class ForwardedStream(
             while (await next.ReadAsync(CancellationToken.None).ConfigureAwait(false))
             {
                 returnHeaders();
-                if (!await TryWriteAsync(next.Current).ConfigureAwait(false))
+                if ((_begun is { } begun && !await begun.ConfigureAwait(false))
+                    || !await TryWriteAsync(next.Current).ConfigureAwait(false))
                 {
                     break;
                 }
@@ -38,6 +44,13 @@ internal sealed class ForwardedStream(
         catch (Exception) when (_failure is not null)
         {
             // The caller's side has ended the call.
+        }
+        finally
+        {
+            if (_begun is { } begun)
+            {
+                await begun.ConfigureAwait(false);
+            }
         }
 
         return _failure;
@@ -61,6 +74,20 @@ internal sealed class ForwardedStream(
         catch (Exception e)
         {
             Fail(e);
+        }
+    }
+
+    private async Task<bool> TryBeginAsync()
+    {
+        try
+        {
+            await caller.BeginAsync().ConfigureAwait(false);
+            return true;
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+            return false;
         }
     }
 

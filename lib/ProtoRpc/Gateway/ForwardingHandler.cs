@@ -93,8 +93,13 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         {
             await using RpcStreamingCall<object, IMessage> next = await client
                 .OpenForwardAsync(context.Method, call.Options, end.Token).ConfigureAwait(false);
-            ofCaller = await new ForwardedStream(stream, next, client, end).RunAsync(call.ReturnHeaders)
-                .ConfigureAwait(false);
+            ForwardedStream forwarded = new(stream, next, client, end);
+            call.Response.Began = () =>
+            {
+                call.ReturnHeaders();
+                forwarded.Begin();
+            };
+            ofCaller = await forwarded.RunAsync(call.ReturnHeaders).ConfigureAwait(false);
         }
         catch (Exception e) when (ForwardedFailure.IsOfClient(e, client))
         {

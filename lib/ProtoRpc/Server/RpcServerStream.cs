@@ -120,6 +120,10 @@ public abstract class RpcServerStream
     /// <summary>The next request as it comes; null after the last.</summary>
     internal abstract ValueTask<IMessage?> ReceiveAsync();
 
+    /// <summary>Sends the headers before the first reply, where callers can see them alone. Not while a reply
+    /// is sent.</summary>
+    internal virtual ValueTask BeginAsync() => default;
+
     /// <summary>Sends a reply that was checked.</summary>
     internal abstract ValueTask SendAsync(IMessage reply, bool compress);
 }

@@ -264,6 +264,10 @@ internal sealed class GrpcCall : IRpcStream
         if (_info is not null)
         {
             _info.Headers = GrpcHeaders.Read(response.Headers);
+            if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null)
+            {
+                _info.Began?.Invoke();
+            }
         }
 
         Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);

@@ -169,7 +169,10 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 HttpResponseMetadata.TrailersOf(response));
         }
 
-        return HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
+        HttpStreamFormat format =
+            HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
+        call.Options?.Response?.Began?.Invoke();
+        return format;
     }
 
     /// <summary>The options for reading a method's replies in a format; null for the binary form.</summary>

@@ -305,11 +305,11 @@ internal sealed class InProcessStream : IRpcStream
 
         try
         {
-            InProcessReply reply = await _call.Replies.Reader.ReadAsync(_end.Token).ConfigureAwait(false);
-            _over = reply.IsLast;
-            if (reply.Header is { } header)
+            InProcessReply reply = await ReceiveAsync().ConfigureAwait(false);
+            if (reply is { Body: null, IsLast: false })
             {
-                Keep(header);
+                _spec.Options?.Response?.Began?.Invoke();
+                reply = await ReceiveAsync().ConfigureAwait(false);
             }
 
             if (reply.Body is not { } body)
@@ -341,6 +341,18 @@ internal sealed class InProcessStream : IRpcStream
         }
 
         _end.Dispose();
+    }
+
+    private async ValueTask<InProcessReply> ReceiveAsync()
+    {
+        InProcessReply reply = await _call.Replies.Reader.ReadAsync(_end.Token).ConfigureAwait(false);
+        _over = reply.IsLast;
+        if (reply.Header is { } header)
+        {
+            Keep(header);
+        }
+
+        return reply;
     }
 
     private void Note(bool isSent, int bytes)

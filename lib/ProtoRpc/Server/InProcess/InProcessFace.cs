@@ -346,6 +346,19 @@ internal sealed class InProcessServerCall(InProcessListener listener, object con
             return owner.Replies.WriteAsync(sent, Cancellation);
         }
 
+        internal override ValueTask BeginAsync()
+        {
+            RequireOpen();
+            if (_began)
+            {
+                return default;
+            }
+
+            _began = true;
+            InProcessReply begun = new(owner.Success(context), Body: null, IsLast: false);
+            return owner.Replies.WriteAsync(begun, Cancellation);
+        }
+
         // A timer for the deadline would cost a call without streams more than the call itself.
         private CancellationToken Cancellation =>
             Method.Info.IsUnary ? context.Clock.Aborted : context.CancellationToken;

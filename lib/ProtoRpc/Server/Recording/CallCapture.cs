@@ -117,6 +117,8 @@ internal sealed class CapturedStream(RpcServerStream inner, RpcRecordedCall call
         return request;
     }
 
+    internal override ValueTask BeginAsync() => inner.BeginAsync();
+
     // Before it is sent: a caller that has the reply finds it in the record.
     internal override ValueTask SendAsync(IMessage reply, bool compress)
     {
