@@ -99,6 +99,15 @@ Describe 'What a mock received' {
             "$failure" | Should -BeLike "*received Request.tags``[1``] = 'b'*"
         }
 
+        It 'shows what was received also where it stands on the right' {
+            $failure = Get-Failure {
+                Assert-RpcMockCall $mock SayHello -Where { $null -eq $_.Request.name -or 7 -lt $_.Request.times }
+            }
+
+            "$failure" | Should -BeLike "*expected `$null -eq `$_.Request.name * received Request.name = 'Ann'*"
+            "$failure" | Should -BeLike '*expected 7 -lt $_.Request.times * received Request.times = 2*'
+        }
+
         It 'runs no command of the block once more' {
             $Global:whereRuns = 0
             function Test-Name($Name) { $Global:whereRuns++; $false }

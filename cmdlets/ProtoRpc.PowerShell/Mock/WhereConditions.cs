@@ -27,13 +27,24 @@ internal static class WhereConditions
                 .Cast<BinaryExpressionAst>()
                 .Where(comparison =>
                     comparison.Operator is not (TokenKind.And or TokenKind.Or or TokenKind.Xor)
-                    && MemberOf(comparison.Left) is not null && IsValue(comparison))
-                .Select(comparison => new WhereCondition(
-                    MemberOf(comparison.Left)!,
-                    comparison.Extent.Text,
-                    shell.NewScriptBlock(comparison.Left.Extent.Text),
-                    shell.NewScriptBlock(comparison.Extent.Text))),
+                    && IsValue(comparison))
+                .Select(comparison => ConditionOf(comparison, shell))
+                .OfType<WhereCondition>(),
         ];
+    }
+
+    // The member can be on either side: script analyzers require $null on the left.
+    private static WhereCondition? ConditionOf(
+        BinaryExpressionAst comparison, CommandInvocationIntrinsics shell)
+    {
+        ExpressionAst side = MemberOf(comparison.Left) is null ? comparison.Right : comparison.Left;
+        return MemberOf(side) is { } member
+            ? new WhereCondition(
+                member,
+                comparison.Extent.Text,
+                shell.NewScriptBlock(side.Extent.Text),
+                shell.NewScriptBlock(comparison.Extent.Text))
+            : null;
     }
 
     // Accepts $_.Request.query, optionally with an index inside.
@@ -64,9 +75,9 @@ internal static class WhereConditions
 /// <summary>A comparison of a member of a call.</summary>
 /// <param name="Member">The member's path.</param>
 /// <param name="Text">The source text of the comparison.</param>
-/// <param name="Left">Returns the member's value.</param>
+/// <param name="Value">Returns the member's value.</param>
 /// <param name="Whole">Returns whether the comparison holds.</param>
-internal sealed record WhereCondition(string Member, string Text, ScriptBlock Left, ScriptBlock Whole)
+internal sealed record WhereCondition(string Member, string Text, ScriptBlock Value, ScriptBlock Whole)
 {
     /// <summary>The difference in a call; null if the comparison holds.</summary>
     public WhereDifference? Compare(RpcMockCall call)
@@ -78,7 +89,7 @@ internal sealed record WhereCondition(string Member, string Text, ScriptBlock Le
                 return null;
             }
 
-            object?[] values = [.. Left.InvokeWithContext(null, Variables(call))];
+            object?[] values = [.. Value.InvokeWithContext(null, Variables(call))];
             return new(Text, $"{Member} = {(values is [var only] ? TextOf(only) : TextOf(values))}");
         }
         catch (RuntimeException e)
