@@ -153,10 +153,21 @@ internal sealed class ReplayLine(
         return details;
     }
 
-    private List<string> ReadMask() => [.. Elements(RecordNames.Mask).Select(name =>
-        name.ValueKind == JsonValueKind.String && name.GetString() is { Length: > 0 } text
-            ? text
-            : throw Bad(_members[RecordNames.Mask].Start, "a mask is not a string."))];
+    private IReadOnlyList<string> ReadMask()
+    {
+        List<string> names = [.. Elements(RecordNames.Mask).Select(name =>
+            name.ValueKind == JsonValueKind.String && name.GetString() is { Length: > 0 } text
+                ? text
+                : throw Bad(_members[RecordNames.Mask].Start, "a mask is not a string."))];
+        try
+        {
+            return new MessageMask(names).Names;
+        }
+        catch (RpcException e)
+        {
+            throw Bad(_members[RecordNames.Mask].Start, e.Message, e);
+        }
+    }
 
     private IEnumerable<JsonElement> Elements(string name)
     {

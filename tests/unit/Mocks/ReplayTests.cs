@@ -120,6 +120,7 @@ public static class ReplayTests
     [InlineData("""{"method":"store.Store/Collect","requests":{},"status":"OK"}""", 44)]
     [InlineData("""{"method":"store.Store/Find","status":"NotFound","details":[{"@type":"x"}]}""", 60)]
     [InlineData("""{"method":"store.Store/Find","status":"NotFound","mask":[1]}""", 57)]
+    [InlineData("""{"method":"store.Store/Find","status":"NotFound","mask":["a..b"]}""", 57)]
     [InlineData("""{"method":"store.Store/Find","status":"NotFound","truncated":true}""", 62)]
     public static void A_bad_line_is_named_with_its_place(string line, int column)
     {
