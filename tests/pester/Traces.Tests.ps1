@@ -226,4 +226,44 @@ Import-Module '$ModuleManifest'
         $traced | Stop-RpcListener
         $traced.LastRecord | Should -Match '(<-|->) ncacn_ip_tcp'
     }
+
+    It 'makes the calls of a handler part of the trace of its caller' {
+        Add-Type -ReferencedAssemblies System.Diagnostics.DiagnosticSource, System.Runtime -TypeDefinition @'
+using System.Diagnostics;
+public static class TestActivities
+{
+    public static ActivityListener Listen()
+    {
+        ActivityListener listener = new ActivityListener
+        {
+            ShouldListenTo = source => source.Name == "ProtoRpc",
+            Sample = (ref ActivityCreationOptions<ActivityContext> _) => ActivitySamplingResult.AllData,
+        };
+        ActivitySource.AddActivityListener(listener);
+        return listener;
+    }
+}
+'@
+        $back = Start-TestListener -Endpoint "inproc://$(New-TestName)" -Handler @{
+            SayHello = { @{ text = "$([Diagnostics.Activity]::Current.TraceId)" } }
+        }
+        $backEndpoint = "$($back.Endpoint)"
+        $front = Start-TestListener -Endpoint 'grpc://127.0.0.1:0', "inproc://$(New-TestName)" -Handler @{
+            SayHello = { Invoke-RpcMethod SayHello @{} -Endpoint $using:backEndpoint }
+        }
+        $listening = [TestActivities]::Listen()
+        try {
+            foreach ($endpoint in $front.Endpoint) {
+                $activity = [Diagnostics.Activity]::new('shell').Start()
+                $trace = (Invoke-RpcMethod SayHello @{} -Endpoint $endpoint).text
+                $activity.Stop()
+                $trace | Should -Be "$($activity.TraceId)"
+                (Invoke-RpcMethod SayHello @{} -Endpoint $endpoint).text | Should -Not -BeIn '', $trace
+            }
+        }
+        finally {
+            $listening.Dispose()
+            $front, $back | Stop-RpcListener
+        }
+    }
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using ProtoRpc.Server.Admission;
 
 namespace ProtoRpc.PowerShell.Handlers;
@@ -10,6 +11,9 @@ internal abstract class HandlerCall(RpcPeerContext context, ScriptSource script)
 
     /// <summary>The handler or filter to run.</summary>
     public ScriptSource Script { get; } = script;
+
+    /// <summary>The activity of the call; null if nobody listens to activities.</summary>
+    public Activity? Activity { get; } = Activity.Current;
 
     /// <summary>The call's place in the queue for a worker; null before it is queued.</summary>
     public CallQueue<HandlerCall>.Place? Place { get; set; }

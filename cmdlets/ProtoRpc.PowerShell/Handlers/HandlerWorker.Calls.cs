@@ -10,6 +10,13 @@ internal sealed partial class HandlerWorker
     private void RunCall(HandlerCall call)
     {
         long start = Stopwatch.GetTimestamp();
+        Activity? outer = Activity.Current;
+        if (outer != call.Activity)
+        {
+            // Calls of the script belong to the trace of its caller.
+            Activity.Current = call.Activity;
+        }
+
         try
         {
             // The previous call was of another caller, whose sessions on other servers are not for this one.
@@ -28,6 +35,11 @@ internal sealed partial class HandlerWorker
         finally
         {
             _running = null;
+            if (Activity.Current != outer)
+            {
+                Activity.Current = outer;
+            }
+
             call.Script.Pace.Note(start);
         }
     }
