@@ -1,4 +1,5 @@
 using System.Globalization;
+using ProtoRpc.Benchmarks.Http;
 
 namespace ProtoRpc.Benchmarks;
 
@@ -39,7 +40,8 @@ internal sealed record BenchmarkOptions
     public IReadOnlyList<string> Kinds { get; init; } =
         [CallKind.Raw, CallKind.Bound, CallKind.Generated, CallKind.Dynamic, CallKind.Hashtable];
 
-    /// <summary>What the names of the HTTP stacks that are measured contain, any of it.</summary>
+    /// <summary>Words that name the HTTP and gRPC stacks that are measured; see
+    /// <see cref="HttpStack.IsNamedBy"/>.</summary>
     public IReadOnlyList<string> Stacks { get; init; } = ["async"];
 
     /// <summary>The experiments of a report.</summary>
@@ -93,14 +95,14 @@ internal sealed record BenchmarkOptions
                 "--transports" => options with { Transports = [.. value.Split(',').Select(Transport)] },
                 "--records" => options with { _records = [.. value.Split(',').Select(Number)] },
                 "--kinds" => options with { Kinds = [.. value.Split(',').Select(Kind)] },
-                "--stacks" => options with { Stacks = value.Split(',') },
+                "--stacks" => options with { Stacks = [.. value.Split(',').Select(Stack)] },
                 "--only" => options with { Only = [.. value.Split(',').Select(Experiment)] },
                 "--peers" => options with { Peers = Named(value) },
                 "--pode" => options with { Pode = Existing(value) },
                 "--out" => options with { Folder = value },
-                "--clients" => options with { Clients = Number(value) },
-                "--callers" => options with { Callers = Number(value) },
-                "--rounds" => options with { Rounds = Number(value) },
+                "--clients" => options with { Clients = OneOrMore(value) },
+                "--callers" => options with { Callers = OneOrMore(value) },
+                "--rounds" => options with { Rounds = OneOrMore(value) },
                 "--warmup" => options with { WarmUp = Seconds(value) },
                 "--seconds" => options with { Round = Seconds(value) },
                 _ => throw new ArgumentException($"{arguments[i]} is not an option."),
@@ -129,6 +131,12 @@ internal sealed record BenchmarkOptions
         : throw new ArgumentException(
             $"The stack '{name}' is not measured. Use {string.Join(", ", CallKind.All)}.");
 
+    private static string Stack(string word) => HttpStack.All.Any(stack => stack.IsNamedBy(word))
+        ? word
+        : throw new ArgumentException(
+            $"No HTTP or gRPC stack is named '{word}'. Use a word of "
+            + $"'{HttpStack.All[0].Title}' or '{HttpStack.All[^1].Title}', or async.");
+
     private static string[] Named(string peers) =>
         peers == "none" ? [] : [.. peers.Split(',').Select(Peer)];
 
@@ -156,6 +164,10 @@ internal sealed record BenchmarkOptions
         int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int number)
             ? number
             : throw new ArgumentException($"'{text}' is not a whole number of 0 or more.");
+
+    private static int OneOrMore(string text) => Number(text) is > 0 and int number
+        ? number
+        : throw new ArgumentException($"'{text}' is too few. Use 1 or more.");
 
     private static TimeSpan Seconds(string text) =>
         double.TryParse(

@@ -43,8 +43,8 @@ internal static class HttpBenchmark
     public static IReadOnlyList<TransportResult> Measure(
         int records, BenchmarkOptions options, params IReadOnlyList<PeerStack> peers)
     {
-        IEnumerable<HttpStack> stacks = HttpStack.All.Where(stack => options.Stacks.Any(
-            wanted => stack.Kind.Contains(wanted, StringComparison.OrdinalIgnoreCase)));
+        IEnumerable<HttpStack> stacks =
+            HttpStack.All.Where(stack => options.Stacks.Any(stack.IsNamedBy));
         return StackTurns.Measure(
             "http",
             records,

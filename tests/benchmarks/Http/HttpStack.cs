@@ -29,6 +29,14 @@ internal sealed record HttpStack(string Kind)
     /// <summary>Whether a kind is one of ours.</summary>
     public static bool Is(string kind) => kind.StartsWith(Prefix, StringComparison.Ordinal);
 
+    /// <summary>Whether an option names the stack: by a part of its title, or by its format, messages or
+    /// callers.</summary>
+    /// <param name="word">As a user writes it, for example protobuf, unix or async.</param>
+    public bool IsNamedBy(string word) =>
+        word.Length > 0
+        && (Title.Contains(word, StringComparison.OrdinalIgnoreCase)
+            || Kind[Prefix.Length..].Contains(word, StringComparison.OrdinalIgnoreCase));
+
     /// <summary>The format: json or binary; grpc or grpc+unix for gRPC.</summary>
     public string Format => _parts[1];
 

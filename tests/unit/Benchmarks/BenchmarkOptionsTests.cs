@@ -1,4 +1,5 @@
 using ProtoRpc.Benchmarks;
+using ProtoRpc.Benchmarks.Http;
 
 namespace ProtoRpc.Tests.Benchmarks;
 
@@ -19,7 +20,12 @@ public static class BenchmarkOptionsTests
     [Theory]
     [InlineData("--transports", "carrier-pigeon", "'carrier-pigeon'")]
     [InlineData("--kinds", "raw,fastest", "'fastest'")]
+    [InlineData("--stacks", "json,protobof", "'protobof'")]
+    [InlineData("--stacks", "", "''")]
     [InlineData("--clients", "many", "'many'")]
+    [InlineData("--clients", "0", "'0'")]
+    [InlineData("--callers", "0", "'0'")]
+    [InlineData("--rounds", "0", "'0'")]
     [InlineData("--only", "rpc,shells", "'shells'")]
     [InlineData("--peers", "grpc-js,grpc-perl", "'grpc-perl'")]
     [InlineData("--peers", "=/", "'=/'")]
@@ -33,6 +39,23 @@ public static class BenchmarkOptionsTests
             Assert.Throws<ArgumentException>(() => BenchmarkOptions.Parse([option, value]));
 
         Assert.Contains(wrong, error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("protobuf", 4)]
+    [InlineData("binary", 4)]
+    [InlineData("JSON", 4)]
+    [InlineData("json", 4)]
+    [InlineData("gRPC", 4)]
+    [InlineData("unix", 2)]
+    [InlineData("http", 8)]
+    [InlineData("dynamic", 6)]
+    [InlineData("blocking", 4)]
+    [InlineData("async", 8)]
+    public static void Stacks_are_named_by_the_words_of_their_titles_and_kinds(string word, int count)
+    {
+        Assert.Equal([word], BenchmarkOptions.Parse(["--stacks", word]).Stacks);
+        Assert.Equal(count, HttpStack.All.Count(stack => stack.IsNamedBy(word)));
     }
 
     [Fact]
