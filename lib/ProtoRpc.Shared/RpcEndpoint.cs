@@ -91,7 +91,9 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     public static RpcEndpoint Parse(string text)
     {
         ArgumentNullException.ThrowIfNull(text);
-        return Read(text, out string? problem) ?? throw Invalid(text.Trim(), problem!);
+        string trimmed = text.Trim();
+        return Read(trimmed, out string? problem)
+            ?? throw Invalid(trimmed, problem!, EndpointHints.Of(trimmed));
     }
 
     /// <summary>Parses a string binding or URI.</summary>
@@ -181,14 +183,14 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
             : StringBindingSyntax.Read(trimmed, out problem);
     }
 
-    private static RpcException Invalid(string text, string problem)
+    private static RpcException Invalid(string text, string problem, string hint = "")
     {
         IEnumerable<string> bindings = EndpointKinds.All.Where(kind => kind.Sequence.Length > 0)
             .Select(kind => $"'{kind.ExampleBinding("host")}'");
         IEnumerable<string> uris = EndpointKinds.All.Select(kind => $"'{kind.ExampleUri("host")}'");
         return new RpcException(
             RpcStatusCode.InvalidArgument,
-            $"'{text}' is not an endpoint: {problem}. Write a string binding such as "
+            $"'{text}' is not an endpoint: {problem}.{hint} Write a string binding such as "
             + $"{string.Join(", ", bindings)}, or a URI such as {string.Join(", ", uris)}.")
         {
             ErrorId = RpcErrorIds.InvalidEndpoint,

@@ -63,11 +63,15 @@ internal static class UriEndpointSyntax
         string host = "";
         problem = !takesPath && path != "/" ? $"'{path}' after the port is not understood"
             : authority.Contains('@') ? "user names are not part of an endpoint; give a credential instead"
-            : colon < 0 && !kind.HasDefaultPort ? "the port is missing"
+            : colon < 0 && !kind.HasDefaultPort ? FindPortProblem(kind, written)
             : colon >= 0 && !RpcEndpoint.TryReadPort(digits, out port) ? $"'{digits}' is not a port number"
             : HostNames.FindBracketProblem(written, out host);
         return problem is null
             ? RpcEndpoint.TryCreate(kind, host, port, takesPath ? path : "", out problem)
             : null;
     }
+
+    private static string FindPortProblem(EndpointKindAttribute kind, string written) =>
+        HostNames.FindBracketProblem(written, out string host)
+        ?? $"the port is missing, as in '{kind.ExampleUri(host.Length == 0 ? "host" : host)}'";
 }

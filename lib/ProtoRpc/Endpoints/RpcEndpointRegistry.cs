@@ -1,7 +1,6 @@
 using System.IO.Enumeration;
 using System.Text.Json.Nodes;
 using ProtoRpc.Endpoints;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc;
 

@@ -1,7 +1,6 @@
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats;
 

@@ -1,5 +1,3 @@
-using ProtoRpc.Schema;
-
 namespace ProtoRpc.Messages;
 
 /// <summary>Makes exceptions of messages that are too large.</summary>

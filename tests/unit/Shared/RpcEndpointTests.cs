@@ -123,6 +123,48 @@ public static class RpcEndpointTests
     }
 
     [Theory]
+    [InlineData(
+        "localhost:50051",
+        "'tcp://localhost:50051' or 'http://localhost:50051' or 'grpc://localhost:50051'")]
+    [InlineData("[::1]:80", "'tcp://[::1]:80' or 'http://[::1]:80' or 'grpc://[::1]:80'")]
+    [InlineData("gprc://localhost:50051", "'grpc://localhost:50051'")]
+    [InlineData("htpp://localhost/x", "'http://localhost/x'")]
+    [InlineData("grpc:localhost:50051", "'grpc://localhost:50051'")]
+    [InlineData("http:/localhost", "'http://localhost'")]
+    [InlineData("ncacn_ip_tpc:host[80]", "'ncacn_ip_tcp:host[80]'")]
+    [InlineData("ncalprc:[MyService]", "'ncalrpc:[MyService]'")]
+    [InlineData("ncacn_ip_tcp:host:8080", "'ncacn_ip_tcp:host[8080]'")]
+    public static void Says_which_endpoint_may_be_meant(string text, string meant)
+    {
+        RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse(text));
+
+        Assert.Contains($" Did you mean {meant}? ", error.Message);
+    }
+
+    [Theory]
+    [InlineData("shop")]
+    [InlineData("ftp://host")]
+    [InlineData("a b:80")]
+    [InlineData("ncadg_ip_udp:host[135]")]
+    public static void Suggests_no_endpoint_if_none_is_near(string text)
+    {
+        RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse(text));
+
+        Assert.DoesNotContain("Did you mean", error.Message);
+    }
+
+    [Theory]
+    [InlineData("grpc://localhost", "the port is missing, as in 'grpc://localhost:50051'")]
+    [InlineData("tcp://[::1]", "the port is missing, as in 'tcp://[::1]:8080'")]
+    [InlineData("tcp://", "the port is missing, as in 'tcp://host:8080'")]
+    public static void Shows_where_a_missing_port_belongs(string text, string part)
+    {
+        RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse(text));
+
+        Assert.Contains(part, error.Message);
+    }
+
+    [Theory]
     [InlineData("tcp://host:8080", "ncacn_ip_tcp:HOST[8080]")]
     [InlineData("pipe://./a", @"ncacn_np:[\pipe\A]")]
     [InlineData("pipe://locAlhost/a", @"ncacn_np:LOCALHOST[\pipe\a]")]

@@ -1,7 +1,6 @@
 using System.Text;
 using System.Text.Json;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Json;
 

@@ -1,5 +1,4 @@
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats.Text;
 

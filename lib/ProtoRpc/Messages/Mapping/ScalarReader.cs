@@ -2,7 +2,6 @@ using System.Globalization;
 using System.Net;
 using System.Numerics;
 using System.Text;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages.Mapping;
 

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Schema;
+namespace ProtoRpc;
 
 /// <summary>Finds the names that a mistyped one may have meant.</summary>
 internal static class NearestName

@@ -1,6 +1,4 @@
-using ProtoRpc.Schema;
-
-namespace ProtoRpc.Tests.Schema;
+namespace ProtoRpc.Tests.Shared;
 
 public static class NearestNameTests
 {
