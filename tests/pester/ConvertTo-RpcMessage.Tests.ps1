@@ -41,6 +41,13 @@ Describe 'ConvertTo-RpcMessage' {
             Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage "HelloRequest.nested.mood: *'sad'*MOOD_GLAD*"
     }
 
+    It 'names the @ that a script block lacks' {
+        { ConvertTo-RpcMessage demo.HelloRequest { name = 'x' } -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage '*Write @{ instead of {*'
+        { ConvertTo-RpcMessage demo.HelloRequest @{ nested = { name = 'x' } } -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage '*Write @{ instead of {*'
+    }
+
     It 'says which row of the pipeline is wrong, and gives the row' {
         $rows = "text,number`nA,1`nB,x`nC," | ConvertFrom-Csv
 

@@ -37,6 +37,12 @@ internal class PSObjectModel : IObjectModel
             PropertyRow row => row.Members,
             // A wrapped object has the properties that the shell added as well.
             PSObject custom => Properties(custom),
+            ScriptBlock => throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                "A script block is not a message. Write @{ instead of { for a hashtable.")
+            {
+                ErrorId = RpcErrorIds.InvalidFieldValue,
+            },
             null or string or byte[] or IEnumerable or IConvertible => null,
             ValueType and not IFormattable => Properties(PSObject.AsPSObject(value)),
             ValueType => null,
