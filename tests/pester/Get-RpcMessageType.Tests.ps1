@@ -29,6 +29,12 @@ Describe 'Get-RpcMessageType' {
             Should -Throw -ErrorId 'MessageNotFound,*' -ExpectedMessage '*demo.HelloReply*'
     }
 
+    It 'tells the names of an enum, which is no message' {
+        { Get-RpcMessageType mood -Schema $schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'MessageNotFound,*' -ExpectedMessage (
+                "'demo.Mood' is an enum, not a message. Its names are MOOD_UNSPECIFIED, MOOD_GLAD.")
+    }
+
     It 'shows the default of an enum by its name' {
         $proto = Join-Path $TestDrive defaults.proto
         Set-Content $proto @(

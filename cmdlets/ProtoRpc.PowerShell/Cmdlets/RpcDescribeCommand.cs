@@ -60,7 +60,8 @@ public abstract class RpcDescribeCommand : RpcCmdlet
                 item => pattern.IsMatch(fullName(item)) || pattern.IsMatch(bareName(item)));
             if (found.Count == 0 && !WildcardPattern.ContainsWildcardCharacters(name))
             {
-                RpcException missing = SchemaError.NameNotFound(kind, name, [.. all.Select(fullName)]);
+                RpcException missing = FindOther(name)
+                    ?? SchemaError.NameNotFound(kind, name, [.. all.Select(fullName)]);
                 WriteError(RpcErrors.ToRecord(missing, name));
             }
 
@@ -69,4 +70,8 @@ public abstract class RpcDescribeCommand : RpcCmdlet
 
         return selected.Distinct();
     }
+
+    /// <summary>The error for a name that means something else than the cmdlet finds; null if it means
+    /// nothing.</summary>
+    private protected virtual RpcException? FindOther(string name) => null;
 }
