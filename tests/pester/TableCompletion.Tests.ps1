@@ -58,6 +58,11 @@ Describe 'Completion inside hashtables' {
         @{ Line = '$call = @{ Method = "SayHello"; Message = @{ ti^ } }; Invoke-RpcMethod @call'; Expected = '$call = @{ Method = "SayHello"; Message = @{ times } }; Invoke-RpcMethod @call' }
         @{ Line = '$message = @{ ti^ }; Invoke-RpcMethod SayHello $message'; Expected = '$message = @{ times }; Invoke-RpcMethod SayHello $message' }
         @{ Line = 'Invoke-RpcMethod @tableSplat -Message @{ ti^'; Expected = 'Invoke-RpcMethod @tableSplat -Message @{ times' }
+        @{ Line = 'Invoke-RpcMethod SayHello ([ordered]@{ ti^'; Expected = 'Invoke-RpcMethod SayHello ([ordered]@{ times' }
+        @{ Line = 'Invoke-RpcMethod SayHello ([pscustomobject]@{ nested = [ordered]@{ ti^ } })'; Expected = 'Invoke-RpcMethod SayHello ([pscustomobject]@{ nested = [ordered]@{ times } })' }
+        @{ Line = '[ordered]@{ ti^ } | Invoke-RpcMethod SayHello'; Expected = '[ordered]@{ times } | Invoke-RpcMethod SayHello' }
+        @{ Line = '[ordered]@{ name = 1 }, [ordered]@{ ti^ }, [ordered]@{} | Invoke-RpcMethod SayHello'; Expected = '[ordered]@{ name = 1 }, [ordered]@{ times }, [ordered]@{} | Invoke-RpcMethod SayHello' }
+        @{ Line = '$message = [ordered]@{ ti^ }; Invoke-RpcMethod SayHello $message'; Expected = '$message = [ordered]@{ times }; Invoke-RpcMethod SayHello $message' }
         @{ Line = 'ConvertTo-RpcMessage choices.Order @{ pe^ } -Schema $tableSchema'; Expected = 'ConvertTo-RpcMessage choices.Order @{ person } -Schema $tableSchema' }
         @{ Line = '@{ pe^ } | ConvertTo-RpcMessage Order -Schema $tableSchema'; Expected = '@{ person } | ConvertTo-RpcMessage Order -Schema $tableSchema' }
         @{ Line = 'ConvertTo-RpcMessage choices.Order @{ lines = @{ amount = 1 }, @{ am^ } } -Schema $tableSchema'; Expected = 'ConvertTo-RpcMessage choices.Order @{ lines = @{ amount = 1 }, @{ amount } } -Schema $tableSchema' }

@@ -11,16 +11,16 @@ internal sealed class CommandLines(string script, Token[] tokens)
     /// <param name="path">The keys to the place in it.</param>
     public CommandLine? Find(TableFrame table, IReadOnlyList<string> path)
     {
-        int first = table.Start;
+        int first = StartOfCasts(table.Start);
         while (first > 1 && tokens[first - 1].Kind == TokenKind.Comma)
         {
-            first = StartOfElement(first - 2);
+            first = StartOfCasts(StartOfElement(first - 2));
         }
 
         int last = table.End < 0 ? tokens.Length : table.End;
         while (last + 2 < tokens.Length && tokens[last + 1].Kind == TokenKind.Comma)
         {
-            last = EndOfElement(last + 2);
+            last = EndOfElement(EndOfCasts(last + 2));
         }
 
         if (first > 1 && tokens[first - 1].Kind == TokenKind.Equals
@@ -120,6 +120,29 @@ internal sealed class CommandLines(string script, Token[] tokens)
         }
 
         return Math.Min(end, tokens.Length);
+    }
+
+    // Where the types in front of a hashtable begin, as in [ordered]@{}.
+    private int StartOfCasts(int table)
+    {
+        int start = table;
+        while (start > 0 && tokens[start - 1].Kind == TokenKind.RBracket)
+        {
+            start = StartOfElement(start - 1);
+        }
+
+        return start;
+    }
+
+    private int EndOfCasts(int index)
+    {
+        int end = index;
+        while (end < tokens.Length && tokens[end].Kind == TokenKind.LBracket)
+        {
+            end = EndOfElement(end) + 1;
+        }
+
+        return end;
     }
 
     // A bracket and everything in it count as one element.

@@ -30,6 +30,9 @@ internal sealed class TableFrame(TokenKind opening, int start, TableFrame? paren
     /// <summary>Whether the bracket is an element of the enclosing list or value.</summary>
     public bool IsElement { get; } = parent?.TakesElement == true;
 
+    /// <summary>Whether the bracket has the type in front of an element.</summary>
+    private bool IsCast => opening == TokenKind.LBracket && IsElement;
+
     /// <summary>The key whose value is being written, or null.</summary>
     public string? Key { get; private set; }
 
@@ -71,9 +74,10 @@ internal sealed class TableFrame(TokenKind opening, int start, TableFrame? paren
     }
 
     /// <summary>Reads the closing token of a nested bracket.</summary>
-    public void EndChild()
+    public void EndChild(TableFrame child)
     {
-        _expectsElement = false;
+        // The value comes after its cast, as in [ordered]@{}.
+        _expectsElement = child is { IsCast: true };
         _value = null;
     }
 

@@ -123,9 +123,10 @@ internal sealed record TablePlace(
                     _top = new TableFrame(token.Kind, index, _top);
                     break;
                 case TokenKind.RCurly or TokenKind.RParen or TokenKind.RBracket:
-                    _top?.Close(index);
-                    _top = _top?.Parent;
-                    _top?.EndChild();
+                    TableFrame? child = _top;
+                    child?.Close(index);
+                    _top = child?.Parent;
+                    _top?.EndChild(child!);
                     break;
                 default:
                     _top?.Read(token);
