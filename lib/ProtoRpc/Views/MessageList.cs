@@ -123,12 +123,13 @@ internal sealed class MessageList
     // Text is shown as it is, and broken where the window ends.
     private void WriteText(string text)
     {
-        int end = Math.Min(text.Length, MaxTextLines * _room);
+        int most = MaxTextLines * _room;
+        int end = Math.Min(text.Length, most);
         string start = end < text.Length ? text[..end] : text;
         string[] lines = start.ReplaceLineEndings("\n").Split('\n');
         foreach (string line in lines)
         {
-            string neutral = ViewText.Neutral(line.Replace("\t", "    ", StringComparison.Ordinal), end);
+            string neutral = ViewText.Neutral(line.Replace("\t", "    ", StringComparison.Ordinal), most);
             _lines.AddRange(neutral.Length == 0 ? [""] : ViewText.Wrap(neutral, _room));
         }
 

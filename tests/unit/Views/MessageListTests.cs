@@ -113,6 +113,13 @@ public static class MessageListTests
                     .Replace("note       ", "note    ", StringComparison.Ordinal)));
     }
 
+    [Theory]
+    [InlineData("a\tb", "street : a    b")]
+    [InlineData("\u001b[31mred\u001b[0m", "street : \\u001B[31mred\\u001B[0m")]
+    [InlineData("\u00e9\u200dx", "street : \u00e9\\u200Dx")]
+    public static void Text_with_tabs_and_escapes_is_shown_to_its_end(string text, string shown) =>
+        Assert.Equal(shown, Lines("Address", new() { ["street"] = text }, 80, ViewStyle.Plain)[0]);
+
     [Fact]
     public static void A_hostile_message_controls_nothing_and_is_bounded()
     {
