@@ -14,8 +14,9 @@ internal static partial class MemberTexts
         Members().Replace(text, match => nameOf(match.Value) ?? match.Value);
 
     [GeneratedRegex(
-        @"\bRpc(Limits|(Client|Server|Tls)Options|ServerSecurity|NamedEndpoint)\.[A-Za-z]+\b"
-        + @"|\bGive a schema\b|\bChoose fewer services\b",
+        @"\bRpc(Limits|(Client|Server|Tls|Load|RandomMessage)Options|ServerSecurity|NamedEndpoint)"
+        + @"\.[A-Za-z]+\b"
+        + @"|\b(Give a schema|Choose fewer services|as an import path|allow unencrypted traffic)\b",
         RegexOptions.CultureInvariant | RegexOptions.ExplicitCapture)]
     private static partial Regex Members();
 }

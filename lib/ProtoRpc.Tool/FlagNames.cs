@@ -15,7 +15,17 @@ internal static class FlagNames
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] = "--user",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] = "--spn",
         [$"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)}"] = "--max-msg-sz",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Duration)}"] = "--duration",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.WarmUp)}"] = "--warmup",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Count)}"] = "--count",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Concurrency)}"] = "--concurrency",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Rate)}"] = "--rate",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.MaxErrors)}"] = "--max-errors",
+        [$"{nameof(RpcRandomMessageOptions)}.{nameof(RpcRandomMessageOptions.MaxBytes)}"] = "--max-size",
+        [$"{nameof(RpcRandomMessageOptions)}.{nameof(RpcRandomMessageOptions.StreamLength)}"] =
+            "--stream-length",
         ["Give a schema"] = "Use --schema to give a schema",
+        ["as an import path"] = "with --import-path",
         ["Choose fewer services"] = "Choose fewer services with --service",
     };
 

@@ -57,7 +57,8 @@ internal static class ToolCommand
             // The last says the most: an unknown verb is first of all a missing one.
             string verb = parsed.CommandResult.Command == root ? "" : $"{parsed.CommandResult.Command.Name} ";
             console.WriteError(
-                $"{parsed.Errors[^1].Message} 'protorpc {verb}--help' shows what may be written.");
+                $"{UnknownOption(parsed) ?? parsed.Errors[^1].Message} "
+                + $"'protorpc {verb}--help' shows what may be written.");
             return ExitCode.Usage;
         }
 
@@ -108,5 +109,22 @@ internal static class ToolCommand
             console.WriteError(e.Message);
             return ExitCode.Failed;
         }
+    }
+
+    // System.CommandLine takes the value of an unknown option for an argument, and names that last.
+    private static string? UnknownOption(ParseResult parsed)
+    {
+        Command verb = parsed.CommandResult.Command;
+        string? word = verb == parsed.RootCommandResult.Command
+            ? null
+            : parsed.UnmatchedTokens.FirstOrDefault(
+                token => token.StartsWith("--", StringComparison.Ordinal));
+        if (word is null)
+        {
+            return null;
+        }
+
+        string name = word.Split('=', ':')[0];
+        return $"There is no option '{name}'.{NearestName.Hint(name, verb.Options.Select(o => o.Name))}";
     }
 }

@@ -291,7 +291,9 @@ Describe 'HTTP endpoints' {
     }
 
     It 'refuses an endpoint that everybody could read' {
-        { Start-TestListener $greet -Endpoint 'http://0.0.0.0:0/' } | Should -Throw -ErrorId 'UnencryptedEndpoint,*'
+        $refused = { Start-TestListener $greet -Endpoint 'http://0.0.0.0:0/' } |
+            Should -Throw -ErrorId 'UnencryptedEndpoint,*' -PassThru
+        "$refused" | Should -BeLike '*or use -AllowUnencrypted.'
     }
 
     It 'serves TLS with a certificate of a file' {

@@ -58,6 +58,14 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
         (Get-RpcMessageType Line -Schema $schema).Fields.TypeName | Should -Be 'p.Point', 'google.protobuf.Timestamp'
     }
 
+    It 'names -ImportPath if an import is missing' {
+        $file = Join-Path $TestDrive lonely.proto
+        Set-Content $file 'syntax = "proto3"; import "types/nowhere.proto";'
+
+        $refused = { Import-RpcSchema $file -ErrorAction Stop } | Should -Throw -ErrorId 'SchemaError,*' -PassThru
+        "$refused" | Should -BeLike '*types/nowhere.proto*with Import-RpcSchema -ImportPath.'
+    }
+
     It 'reads a descriptor set' {
         $file = Join-Path $TestDrive greeter.pb
         Import-RpcSchema (Join-Path $TestProtos greeter.proto) | Export-RpcSchema $file

@@ -20,6 +20,8 @@ internal static class ParameterWording
             "-ServicePrincipalName",
         [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)}"] = "-UserName",
         ["Give a schema"] = "Use -Schema to give a schema",
+        ["as an import path"] = "with Import-RpcSchema -ImportPath",
+        ["allow unencrypted traffic"] = "use -AllowUnencrypted",
         ["Choose fewer services"] = "Choose fewer services with -Service",
     };
 

@@ -224,9 +224,13 @@ public static class BenchVerbTests
     [InlineData(1, "no field 'Message'", "-d", "{\"Message\":\"\"}")]
     [InlineData(2, "'xml'", "--format", "xml")]
     [InlineData(1, "message must be set", "-d", "{}")]
-    [InlineData(1, "Rate is 0", "--rate", "0", "-d", "{\"message\":\"\"}")]
+    [InlineData(1, "--rate is 0. It takes ", "--rate", "0", "-d", "{\"message\":\"\"}")]
     [InlineData(2, "--connections takes 1", "-c", "0")]
-    [InlineData(1, "Count is 0", "--count", "0", "-d", "{\"message\":\"\"}")]
+    [InlineData(1, "--count is 0. It takes ", "--count", "0", "-d", "{\"message\":\"\"}")]
+    [InlineData(1, "--max-errors is -1. ", "--max-errors", "-1", "-d", "{\"message\":\"\"}")]
+    [InlineData(1, "--max-size is -1. ", "--random", "--max-size", "-1")]
+    [InlineData(2, "There is no option '--warm-up'. Did you mean '--warmup'?", "--warm-up", "0")]
+    [InlineData(2, "There is no option '--jsn'. ", "--jsn")]
     public static async Task What_makes_no_sense_is_an_error_before_anything_is_called(
         int code, string why, params string[] arguments)
     {

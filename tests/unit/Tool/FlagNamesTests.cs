@@ -7,10 +7,12 @@ public static class FlagNamesTests
     [Fact]
     public static void Texts_name_options_unless_a_server_wrote_them()
     {
-        const string Text = "Set RpcTlsOptions.CaCertificates, or RpcLimits.MaxHeaders. Give a schema.";
+        const string Text = "Set RpcTlsOptions.CaCertificates, or RpcLimits.MaxHeaders. Give a schema. "
+            + "Give a folder as an import path. RpcLoadOptions.Rate is 0.";
 
         Assert.Equal(
-            "Set --cacert, or RpcLimits.MaxHeaders. Use --schema to give a schema.",
+            "Set --cacert, or RpcLimits.MaxHeaders. Use --schema to give a schema. "
+            + "Give a folder with --import-path. --rate is 0.",
             FlagNames.Of(new RpcException(RpcStatusCode.Unavailable, Text, null, isByProtoRpc: true)));
         Assert.Equal(
             Text, FlagNames.Of(new RpcException(RpcStatusCode.Unavailable, Text, null, isByProtoRpc: false)));
