@@ -28,7 +28,12 @@ internal static class EndpointHints
         string rest = text[(colon + 1)..];
         if (rest.StartsWith("//", StringComparison.Ordinal))
         {
-            yield return Nearest(first, kind => kind.Scheme).Select(scheme => $"{scheme}:{rest}");
+            // A known scheme is meant. Another part is wrong.
+            if (EndpointKinds.OfScheme(first.ToLowerInvariant()) is null)
+            {
+                yield return Nearest(first, kind => kind.Scheme).Select(scheme => $"{scheme}:{rest}");
+            }
+
             yield break;
         }
 

@@ -146,6 +146,8 @@ public static class RpcEndpointTests
     [InlineData("ftp://host")]
     [InlineData("a b:80")]
     [InlineData("ncadg_ip_udp:host[135]")]
+    [InlineData("grpc://localhost")]
+    [InlineData("GRPC://localhost")]
     public static void Suggests_no_endpoint_if_none_is_near(string text)
     {
         RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse(text));
