@@ -31,6 +31,13 @@ Describe 'A message that is text or a file' {
         (Get-Content $lines | Invoke-RpcMethod SayHello @there).text | Should -Be 'a   ', 'b   '
     }
 
+    It 'is refused with what to write, if it is only a value: <_>' -ForEach 'tea', '5', '[1]', '' {
+        { $rpc | Invoke-RpcMethod SayHello -Message $_ -ErrorAction Stop } |
+            Should -Throw -ExpectedMessage '*Give a hashtable, such as @{ name = ... }, or JSON.'
+        { $rpc | Invoke-RpcMethod SayHello -Message '{ tea' -ErrorAction Stop } |
+            Should -Throw -ExpectedMessage '*not JSON*(at line 1, column 3)'
+    }
+
     It 'is what ConvertTo-Json writes' {
         (@{ name = 'Ann'; nested = @{ name = 'x' } } | ConvertTo-Json | Invoke-RpcMethod SayHello -Connection $rpc).text |
             Should -Be 'Ann   x'

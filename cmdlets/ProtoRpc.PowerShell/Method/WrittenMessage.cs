@@ -27,8 +27,8 @@ internal static class WrittenMessage
         return value switch
         {
             FileInfo file => Read(type, file, format, options),
-            string text when format is not null || !IsTextItself(type) =>
-                (format ?? MessageFormats.Json).Read(type, text, options),
+            string text when format is not null => format.Read(type, text, options),
+            string text when !IsTextItself(type) => ReadJson(type, text, options),
             _ => null,
         };
     }
@@ -37,6 +37,25 @@ internal static class WrittenMessage
     private static bool IsTextItself(RpcMessageInfo type) => MessageLayout.For(type).WellKnown
         is WellKnownType.Timestamp or WellKnownType.Duration or WellKnownType.Wrapper
         or WellKnownType.Value or WellKnownType.FieldMask;
+
+    // A text without any brace is a value in the place of the message, and not JSON with a mistake.
+    private static DynamicMessage ReadJson(RpcMessageInfo type, string text, FormatOptions options)
+    {
+        try
+        {
+            return MessageFormats.Json.Read(type, text, options);
+        }
+        catch (RpcException e) when (!text.Contains('{', StringComparison.Ordinal))
+        {
+            string field = type.Fields.Count > 0 ? $"{type.Fields[0].Name} = ... " : "";
+            throw new RpcException(
+                e.Code, $"{e.Message.TrimEnd('.')}. Give a hashtable, such as @{{ {field}}}, or JSON.", e)
+            {
+                ErrorId = e.ErrorId,
+                FieldPath = e.FieldPath,
+            };
+        }
+    }
 
     private static DynamicMessage Read(
         RpcMessageInfo type, FileInfo file, MessageFormat? format, FormatOptions options)

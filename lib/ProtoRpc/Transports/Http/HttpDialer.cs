@@ -8,8 +8,8 @@ internal static class HttpDialer
 {
     /// <summary>Connects to a server, or to the proxy before it, on a thread of its own.</summary>
     /// <remarks>A blocking connect, because the ConnectAsync that the HTTP client uses makes the socket
-    /// non-blocking for good. A blocking call then waits for the runtime's event loop, which receives and
-    /// wakes the caller, and takes one and a half times as long.</remarks>
+    /// non-blocking for good. A blocking call would then wait for the runtime's event loop, which receives
+    /// the reply and wakes the caller, and takes up to half as much processor time again.</remarks>
     /// <param name="address">The server, or the proxy.</param>
     /// <param name="timeout">The time to connect; InfiniteTimeSpan for no limit.</param>
     /// <param name="cancellation">Ends the try.</param>
