@@ -55,7 +55,8 @@ public sealed class StuckServerTests : IDisposable
 
         Exception? error = await Record.ExceptionAsync(() => call.WaitAsync(Patience));
         Assert.True(
-            error is OperationCanceledException or RpcException { Code: RpcStatusCode.Cancelled }, $"{error}");
+            error is OperationCanceledException or RpcException { Code: RpcStatusCode.Cancelled },
+            $"{error}");
     }
 
     [Theory]

@@ -104,7 +104,8 @@ public static class EarlyHeaderTests
     // The headers of the call at once, and its only message later.
     private sealed class LateContent : HttpContent
     {
-        private readonly TaskCompletionSource _sends = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly TaskCompletionSource _sends =
+            new(TaskCreationOptions.RunContinuationsAsynchronously);
 
         public LateContent() => Headers.ContentType = new MediaTypeHeaderValue("application/grpc");
 

@@ -69,7 +69,7 @@ public static class StoppingServerTests
     // The sign that the server has begun to stop.
     private static async Task RefusesConnectionsAsync(int port)
     {
-        for (long until = Environment.TickCount64 + (long)Patience.TotalMilliseconds;;)
+        for (long until = Environment.TickCount64 + (long)Patience.TotalMilliseconds; ;)
         {
             using TcpClient late = new();
             try
