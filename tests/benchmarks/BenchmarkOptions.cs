@@ -95,7 +95,7 @@ internal sealed record BenchmarkOptions
                 "--transports" => options with { Transports = [.. value.Split(',').Select(Transport)] },
                 "--records" => options with { _records = [.. value.Split(',').Select(Number)] },
                 "--kinds" => options with { Kinds = [.. value.Split(',').Select(Kind)] },
-                "--stacks" => options with { Stacks = [.. value.Split(',').Select(Stack)] },
+                "--stacks" => options with { Stacks = StacksOf(value) },
                 "--only" => options with { Only = [.. value.Split(',').Select(Experiment)] },
                 "--peers" => options with { Peers = Named(value) },
                 "--pode" => options with { Pode = Existing(value) },
@@ -131,11 +131,14 @@ internal sealed record BenchmarkOptions
         : throw new ArgumentException(
             $"The stack '{name}' is not measured. Use {string.Join(", ", CallKind.All)}.");
 
+    private static string[] StacksOf(string words) =>
+        words == "none" ? [] : [.. words.Split(',').Select(Stack)];
+
     private static string Stack(string word) => HttpStack.All.Any(stack => stack.IsNamedBy(word))
         ? word
         : throw new ArgumentException(
             $"No HTTP or gRPC stack is named '{word}'. Use a word of "
-            + $"'{HttpStack.All[0].Title}' or '{HttpStack.All[^1].Title}', or async.");
+            + $"'{HttpStack.All[0].Title}' or '{HttpStack.All[^1].Title}', async, or none.");
 
     private static string[] Named(string peers) =>
         peers == "none" ? [] : [.. peers.Split(',').Select(Peer)];

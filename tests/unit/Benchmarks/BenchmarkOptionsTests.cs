@@ -59,6 +59,10 @@ public static class BenchmarkOptionsTests
     }
 
     [Fact]
+    public static void No_stack_is_measured_where_none_is_wanted() =>
+        Assert.Empty(BenchmarkOptions.Parse(["--stacks", "none"]).Stacks);
+
+    [Fact]
     public static void Peers_are_those_that_are_built_and_programs_by_their_paths()
     {
         string path = typeof(BenchmarkOptionsTests).Assembly.Location;
