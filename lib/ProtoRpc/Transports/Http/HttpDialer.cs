@@ -21,10 +21,11 @@ internal static class HttpDialer
         CallClock clock = CallClock.Start(timeout, cancellation);
         try
         {
+            IPAddress[] addresses = await HostLookup.FindAsync(address.Host, HostLookup.Find, cancellation)
+                .ConfigureAwait(false);
             Socket socket = await Task.Factory.StartNew(
-                () => TcpTransport.Dial(
-                    HostLookup.Find(address.Host, clock, HostLookup.Find), address.Port, clock),
-                CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default)
+                () => TcpTransport.Dial(addresses, address.Port, clock), CancellationToken.None,
+                TaskCreationOptions.LongRunning, TaskScheduler.Default)
                 .ConfigureAwait(false);
             socket.NoDelay = true;
             return new BlockingSocketStream(socket);
