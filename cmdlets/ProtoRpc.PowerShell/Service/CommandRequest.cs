@@ -46,7 +46,9 @@ internal sealed class CommandRequest
             : input;
         if (value is null)
         {
-            return _given.Count > 0 || !_command.Method.IsClientStreaming && !TakesAny ? Given() : null;
+            bool isRequest = _given.Count > 0
+                || (!_command.Method.IsClientStreaming && !CommandParameters.IsAnyObject(_command.WellKnown));
+            return isRequest ? Given() : null;
         }
 
         if (IsValue(value))
@@ -66,10 +68,6 @@ internal sealed class CommandRequest
             _ => OfProperties(PSObject.AsPSObject(input)),
         };
     }
-
-    // Requests of which nearly every object is one.
-    private bool TakesAny =>
-        _command.WellKnown is WellKnownType.Struct or WellKnownType.Value or WellKnownType.ListValue;
 
     // Whether the object is the request: a time where the request is a Timestamp. The properties of such an
     // object, as the seconds of a TimeSpan, are not the fields.

@@ -5,12 +5,15 @@ namespace ProtoRpc.Commands;
 /// <summary>Plans the parameters of a command: one for each field of the request.</summary>
 internal static class CommandParameters
 {
+    /// <summary>Whether nearly every object of the shell is such a request.</summary>
+    public static bool IsAnyObject(WellKnownType request) =>
+        request is WellKnownType.Struct or WellKnownType.Value or WellKnownType.ListValue;
+
     /// <summary>The parameters in declared order.</summary>
     public static IReadOnlyList<CommandParameter> Of(RpcMessageInfo request)
     {
         // A hashtable or a list is itself such a request, and its keys are not the fields.
-        IReadOnlyList<RpcFieldInfo> fields = WellKnownTypes.Of(request)
-            is WellKnownType.Struct or WellKnownType.Value or WellKnownType.ListValue ? [] : request.Fields;
+        IReadOnlyList<RpcFieldInfo> fields = IsAnyObject(WellKnownTypes.Of(request)) ? [] : request.Fields;
         string[] names = NamesOf(fields);
         HashSet<string> used = new(names, StringComparer.OrdinalIgnoreCase);
         CommandParameter[] parameters = new CommandParameter[fields.Count];
