@@ -88,4 +88,12 @@ public sealed class RpcException : Exception
 
     /// <summary>Whether ProtoRpc wrote the text, and not an application.</summary>
     internal bool IsByProtoRpc { get; }
+
+    /// <summary>The same error of a message with another text, which says where the message comes from or
+    /// what to do.</summary>
+    internal RpcException WithText(string message) => new(Code, message, this)
+    {
+        ErrorId = ErrorId,
+        FieldPath = FieldPath,
+    };
 }

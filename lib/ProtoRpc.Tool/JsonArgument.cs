@@ -30,11 +30,7 @@ internal static class JsonArgument
         }
         catch (RpcException e)
         {
-            throw new RpcException(e.Code, $"{where}: {e.Message}", e)
-            {
-                ErrorId = e.ErrorId,
-                FieldPath = e.FieldPath,
-            };
+            throw e.WithText($"{where}: {e.Message}");
         }
     }
 }

@@ -48,12 +48,8 @@ internal static class WrittenMessage
         catch (RpcException e) when (!text.Contains('{', StringComparison.Ordinal))
         {
             string field = type.Fields.Count > 0 ? $"{type.Fields[0].Name} = ... " : "";
-            throw new RpcException(
-                e.Code, $"{e.Message.TrimEnd('.')}. Give a hashtable, such as @{{ {field}}}, or JSON.", e)
-            {
-                ErrorId = e.ErrorId,
-                FieldPath = e.FieldPath,
-            };
+            throw e.WithText(
+                $"{e.Message.TrimEnd('.')}. Give a hashtable, such as @{{ {field}}}, or JSON.");
         }
     }
 
@@ -83,11 +79,7 @@ internal static class WrittenMessage
         }
         catch (RpcException e)
         {
-            throw new RpcException(e.Code, $"{file.FullName}: {e.Message}", e)
-            {
-                ErrorId = e.ErrorId,
-                FieldPath = e.FieldPath,
-            };
+            throw e.WithText($"{file.FullName}: {e.Message}");
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {

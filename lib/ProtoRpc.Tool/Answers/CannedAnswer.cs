@@ -24,13 +24,8 @@ internal static class CannedAnswer
         }
         catch (RpcException e)
         {
-            throw new RpcException(
-                e.Code, $"{where} is no {method.ReplyType.FullName}, the reply of {method.FullName}: "
-                + e.Message, e)
-            {
-                ErrorId = e.ErrorId,
-                FieldPath = e.FieldPath,
-            };
+            throw e.WithText(
+                $"{where} is no {method.ReplyType.FullName}, the reply of {method.FullName}: {e.Message}");
         }
     }
 }

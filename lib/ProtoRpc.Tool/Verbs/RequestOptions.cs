@@ -94,11 +94,7 @@ internal sealed class RequestOptions
         }
         catch (RpcException e)
         {
-            throw new RpcException(e.Code, $"{name}: {e.Message}", e)
-            {
-                ErrorId = e.ErrorId,
-                FieldPath = e.FieldPath,
-            };
+            throw e.WithText($"{name}: {e.Message}");
         }
     }
 
