@@ -103,7 +103,7 @@ internal static partial class ErrorIdSources
     [GeneratedRegex(@"=> (?!throw )(?<value>[^,}]+)")]
     private static partial Regex Arm();
 
-    [GeneratedRegex(@"^(?:RpcErrorIds\.\w+(?:\(.*\))?|errorId|(?:\w+\.)+ErrorId)$")]
+    [GeneratedRegex(@"^(?:RpcErrorIds\.\w+(?:\(.*\))?|errorId|(?:\w+\.)*ErrorId)$")]
     private static partial Regex Allowed();
 
     [GeneratedRegex("""^\$?"[\w{}]+"$""")]

@@ -99,6 +99,7 @@ public static partial class ErrorIdsTests
     [Theory]
     [InlineData("{ ErrorId = RpcErrorIds.BadReply, Endpoint = endpoint }")]
     [InlineData("{ ErrorId = e.ErrorId }")]
+    [InlineData("new(Code, message, this) { ErrorId = ErrorId, FieldPath = FieldPath }")]
     [InlineData("{ ErrorId = a == b ? RpcErrorIds.BadReply : RpcErrorIds.OfStatus(code) }")]
     [InlineData("if (e.ErrorId == other) { }")]
     [InlineData("RpcException Error(string errorId) => x; throw Error(RpcErrorIds.BadReply);")]
