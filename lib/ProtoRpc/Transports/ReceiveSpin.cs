@@ -7,16 +7,13 @@ namespace ProtoRpc.Transports;
 /// sleep in a receive: waking it, and a processor that fell asleep with it,
 /// takes longer than most calls.</summary>
 /// <remarks>Other threads that are ready to run come first. A wait in vain is followed by more and more
-/// receives without one, so that a connection that rests costs nothing; at most half of the processors wait
-/// like this. Not thread-safe.</remarks>
+/// receives without one, so that a connection that rests costs nothing. While other programs keep the
+/// processors busy, nearly all receives go without one: a thread that sleeps gets its turn sooner. At most
+/// half of the processors wait like this. Not thread-safe.</remarks>
 internal sealed class ReceiveSpin
 {
     private const int MaxBackoff = 256;
     private static readonly long Patience = Stopwatch.Frequency / 10_000;
-
-    // A look that takes so long let somebody else run:
-    // the processors have enough to do, and none will fall asleep.
-    private static readonly long Busy = Stopwatch.Frequency / 100_000;
 
     private static readonly int MaxSpinning = Environment.ProcessorCount / 2;
     private static int _spinning;
@@ -43,9 +40,9 @@ internal sealed class ReceiveSpin
         {
             if (may)
             {
-                bool came = Spin(socket);
+                bool came = Spin(socket, out bool isCrowded);
                 Found = came;
-                _backoff = came ? 1 : Math.Min(_backoff * 2, MaxBackoff);
+                _backoff = came ? 1 : isCrowded ? MaxBackoff : Math.Min(_backoff * 2, MaxBackoff);
                 _toSkip = came ? 0 : _backoff;
             }
         }
@@ -57,8 +54,11 @@ internal sealed class ReceiveSpin
         return may;
     }
 
-    private static bool Spin(Socket socket)
+    // A peer's turn on this processor is shorter than the whole wait. One look that takes longer gave the
+    // processor to somebody who keeps it.
+    private static bool Spin(Socket socket, out bool isCrowded)
     {
+        isCrowded = false;
         long now = Stopwatch.GetTimestamp();
         long end = now + Patience;
         while (now < end)
@@ -71,10 +71,7 @@ internal sealed class ReceiveSpin
             Thread.Yield();
             long before = now;
             now = Stopwatch.GetTimestamp();
-            if (now - before > Busy)
-            {
-                return false;
-            }
+            isCrowded = now - before > Patience;
         }
 
         return false;
