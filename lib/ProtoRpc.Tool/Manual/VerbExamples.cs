@@ -43,10 +43,10 @@ internal static class VerbExamples
         [
             ("Answer a method on three transports",
                 "protorpc listen grpc://127.0.0.1:50051 http://127.0.0.1:8080/ local://search "
-                + "--schema search.proto --reply 'Search={\"Result\":[{\"url\":\"http://a.example\"}]}'"),
+                + "--schema search.proto --reply 'Search={\"result\":[{\"url\":\"http://a.example\"}]}'"),
             ("Answer by a template of the request",
                 "protorpc listen grpc://127.0.0.1:50051 --schema search.proto "
-                + "--template 'Search={\"Result\":[{\"url\":\"/{{request.query}}\"}]}'"),
+                + "--template 'Search={\"result\":[{\"url\":\"/{{request.query}}\"}]}'"),
             ("Answer each call by running a program",
                 "protorpc listen grpc://127.0.0.1:50051 --schema search.proto --exec './handler.py'"),
         ],

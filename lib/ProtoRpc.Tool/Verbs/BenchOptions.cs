@@ -82,6 +82,11 @@ internal sealed class BenchOptions
 
     public int Connections(ParseResult parsed)
     {
+        if (parsed.GetValue(_concurrency) < 1)
+        {
+            throw new UsageException("--concurrency takes 1 caller or more.");
+        }
+
         int connections = parsed.GetValue(_connections);
         return connections >= 1 && connections <= parsed.GetValue(_concurrency)
             ? connections

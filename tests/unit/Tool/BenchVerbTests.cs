@@ -225,7 +225,7 @@ public static class BenchVerbTests
     [InlineData(2, "'xml'", "--format", "xml")]
     [InlineData(1, "message must be set", "-d", "{}")]
     [InlineData(1, "--rate is 0. It takes ", "--rate", "0", "-d", "{\"message\":\"\"}")]
-    [InlineData(2, "--connections takes 1", "-c", "0")]
+    [InlineData(2, "--concurrency takes 1", "-c", "0")]
     [InlineData(1, "--count is 0. It takes ", "--count", "0", "-d", "{\"message\":\"\"}")]
     [InlineData(1, "--max-errors is -1. ", "--max-errors", "-1", "-d", "{\"message\":\"\"}")]
     [InlineData(1, "--max-size is -1. ", "--random", "--max-size", "-1")]

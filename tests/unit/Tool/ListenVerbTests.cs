@@ -1,9 +1,11 @@
 using System.Text;
+using System.Text.RegularExpressions;
 using ProtoRpc.Tool;
+using ProtoRpc.Tool.Manual;
 
 namespace ProtoRpc.Tests.Tool;
 
-public static class ListenVerbTests
+public static partial class ListenVerbTests
 {
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(30);
 
@@ -69,6 +71,30 @@ public static class ListenVerbTests
     }
 
     [Fact]
+    public static async Task Gives_the_replies_of_the_examples_in_its_help()
+    {
+        string[][] replies =
+        [
+            .. VerbExamples.Of("listen")
+                .Select(example => ReplyOption().Match(example.Line))
+                .Where(option => option.Success)
+                .Select(option => new[] { option.Groups["name"].Value, option.Groups["value"].Value }),
+        ];
+
+        Assert.NotEmpty(replies);
+        foreach (string[] reply in replies)
+        {
+            await using Listening listening = await Listening.StartAsync("search.proto", reply);
+            ToolRun run = await ToolRun.RunAsync(
+                "invoke", listening.Endpoint, "Search",
+                "--schema", Listening.Proto("search.proto"), "--set", "query=a");
+
+            Assert.Equal("", run.Error);
+            Assert.Contains("\"url\"", run.Output, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
     public static async Task Answers_a_ping()
     {
         await using Listening listening = await Listening.StartAsync("sample.proto");
@@ -123,6 +149,9 @@ public static class ListenVerbTests
         Assert.Equal(1, run.ExitCode);
         Assert.Contains("Sample.MyResponse", run.Error, StringComparison.Ordinal);
     }
+
+    [GeneratedRegex("(?<name>--reply|--template) '(?<value>[^']+)'")]
+    private static partial Regex ReplyOption();
 
     /// <summary>The verb, running until disposed, on a port of its own.</summary>
     private sealed class Listening : IAsyncDisposable
