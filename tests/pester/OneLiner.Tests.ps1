@@ -210,7 +210,7 @@ Describe 'Invoke-RpcMethod -Endpoint' {
         Set-StrictMode -Version Latest
         $row = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Endpoint $there -Schema $greeter -PassThruResult
         $row.Reply.text | Should -Be 'hi Ann'
-        $row | Format-Table | Out-String | Should -Match '1 calls: 1 OK'
+        $row | Format-Table | Out-String | Should -Match '1 call: 1 OK'
     }
 
     It 'makes a job' {
@@ -277,6 +277,22 @@ Describe 'Invoke-RpcMethod -PassThruResult' {
         $dead.Reply | Should -BeNullOrEmpty
         ($rows | Where-Object Endpoint -EQ nonsense).Error.ErrorId | Should -Be InvalidEndpoint
         $rows.Milliseconds | ForEach-Object { $_ | Should -BeGreaterOrEqual 0 }
+    }
+
+    It 'leaves out the blank lines of a file with endpoints' {
+        $file = Join-Path $TestDrive hosts.txt
+        Set-Content $file ($there[0], '', $there[1], '  ', '')
+
+        $rows = Invoke-RpcMethod @call -Endpoint (Get-Content $file)
+        $rows.Status | Should -Be OK, OK
+        $open = Connect-RpcEndpoint (Get-Content $file) -Schema $greeter -Service demo.Greeter
+        $open | Should -HaveCount 2
+        $open | Disconnect-RpcEndpoint
+        Test-RpcEndpoint (Get-Content $file) -Schema $greeter -Service demo.Greeter | Should -HaveCount 2
+        foreach ($blank in '', ('', ' '), $null) {
+            { Invoke-RpcMethod @call -Endpoint $blank -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterArgumentValidationError*,ProtoRpc.InvokeRpcMethodCommand'
+        }
     }
 
     It 'counts all of them above a table' {

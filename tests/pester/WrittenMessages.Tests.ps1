@@ -83,9 +83,11 @@ Describe 'A message that is text or a file' {
         @{ Name = 'marked.xml'; Text = '<HelloRequest><name>Ann</name></HelloRequest>' }
     ) {
         $file = Join-Path $TestDrive $Name
-        Set-Content $file $Text -Encoding utf8BOM
+        foreach ($encoding in 'utf8BOM', 'unicode', 'bigendianunicode') {
+            Set-Content $file $Text -Encoding $encoding
 
-        (Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc).text | Should -BeLike 'Ann*'
+            (Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc).text | Should -BeLike 'Ann*'
+        }
     }
 
     It 'is the file whose name has brackets, and no other, with -MessagePath' {

@@ -32,9 +32,13 @@ public sealed class RpcCallSummary
     {
         lock (_counts)
         {
-            return IsComplete
-                ? $"{Total} calls: {string.Join(", ", _counts.Select(pair => $"{pair.Value} {pair.Key}"))}"
-                : "the calls are running";
+            if (!IsComplete)
+            {
+                return "the calls are running";
+            }
+
+            string counts = string.Join(", ", _counts.Select(pair => $"{pair.Value} {pair.Key}"));
+            return $"{Total} {(Total == 1 ? "call" : "calls")}: {counts}";
         }
     }
 

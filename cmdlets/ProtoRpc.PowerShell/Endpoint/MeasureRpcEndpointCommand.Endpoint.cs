@@ -13,6 +13,7 @@ public sealed partial class MeasureRpcEndpointCommand
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [NoConnection]
+    [FilledLines]
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 

@@ -16,6 +16,7 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
 
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
+    [FilledLines]
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public virtual string[] Endpoint { get; set; } = [];
 

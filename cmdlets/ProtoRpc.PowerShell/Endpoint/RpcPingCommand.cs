@@ -16,6 +16,7 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [NoConnection]
+    [FilledLines]
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public override string[] Endpoint
     {

@@ -1,5 +1,6 @@
 using System.Collections;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
@@ -8,6 +9,7 @@ public sealed partial class InvokeRpcMethodCommand
 {
     [Parameter(Mandatory = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
+    [FilledLines]
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 

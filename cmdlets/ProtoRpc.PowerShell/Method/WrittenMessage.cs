@@ -7,6 +7,8 @@ namespace ProtoRpc.PowerShell.Method;
 /// <summary>Reads messages that are given as text or as a file.</summary>
 internal static class WrittenMessage
 {
+    private static readonly Encoding[] Wide = [Encoding.Unicode, Encoding.BigEndianUnicode];
+
     /// <summary>The message of a text or a file.</summary>
     /// <param name="type">Its type.</param>
     /// <param name="value">What was given, unwrapped.</param>
@@ -71,11 +73,9 @@ internal static class WrittenMessage
         try
         {
             ReadOnlyMemory<byte> content = File.ReadAllBytes(file.FullName);
-
-            // Editors and Windows PowerShell write this mark. In a binary message the bytes are a field.
-            bool isMarked = format != MessageFormats.Binary
-                && content.Span.StartsWith(Encoding.UTF8.Preamble);
-            return format.Read(type, isMarked ? content[Encoding.UTF8.Preamble.Length..] : content, options);
+            return format == MessageFormats.Binary
+                ? format.Read(type, content, options)
+                : ReadText(type, content, format, options);
         }
         catch (RpcException e)
         {
@@ -85,5 +85,20 @@ internal static class WrittenMessage
         {
             throw RpcErrors.NotAFile(file.FullName, FileProblem.Of(e, file.FullName), e);
         }
+    }
+
+    // Editors and Windows PowerShell write marks: that of UTF-8, or with > and Out-File those of UTF-16.
+    private static DynamicMessage ReadText(
+        RpcMessageInfo type, ReadOnlyMemory<byte> content, MessageFormat format, FormatOptions options)
+    {
+        if (content.Span.StartsWith(Encoding.UTF8.Preamble))
+        {
+            return format.Read(type, content[Encoding.UTF8.Preamble.Length..], options);
+        }
+
+        Encoding? wide = Wide.FirstOrDefault(encoding => content.Span.StartsWith(encoding.Preamble));
+        return wide is null
+            ? format.Read(type, content, options)
+            : format.Read(type, wide.GetString(content.Span[wide.Preamble.Length..]), options);
     }
 }
