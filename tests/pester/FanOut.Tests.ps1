@@ -209,6 +209,47 @@ Describe 'Invoke-RpcMethod over many connections' {
                 Should -Be 'hi Ann'
         }
 
+        It 'ends after what Receive-Job still writes, and is removed once' {
+            $goesOn = [Threading.ManualResetEventSlim]::new()
+            $slow = Start-TestListener -Endpoint 'grpc://127.0.0.1:0' @{
+                Watch = {
+                    @{ text = 'one' }
+                    $null = ($using:goesOn).Wait(20000)
+                }
+            }
+            $job = Connect-Test $slow | Invoke-RpcMethod Watch @{} -AsJob
+            Wait-Until { $job.HasMoreData } | Should -BeTrue
+
+            $texts = $job | Receive-Job -Wait -AutoRemoveJob -ErrorAction Stop | ForEach-Object {
+                $goesOn.Set()
+                Wait-Until { $job.Progress.Count -or $job.State -ne 'Running' } | Should -BeTrue
+                $_.text
+            }
+
+            $texts | Should -Be one
+            Get-Job | Should -Not -Contain $job
+        }
+
+        It 'can be stopped by what reads its output' {
+            $slow = Start-TestListener -Endpoint 'grpc://127.0.0.1:0' @{
+                Watch = {
+                    1..9 | ForEach-Object { @{ text = "$_" } }
+                    $null = $RpcContext.CancellationToken.WaitHandle.WaitOne(20000)
+                }
+            }
+            $job = Connect-Test $slow | Invoke-RpcMethod Watch @{} -AsJob
+            Wait-Until { $job.HasMoreData } | Should -BeTrue
+
+            $texts = $job | Receive-Job -Wait | ForEach-Object {
+                $job | Stop-Job
+                $_.text
+            }
+
+            $texts | Should -Contain 1
+            $job | Wait-Job -Timeout 20 | Should -Be $job
+            $job.State | Should -Be Stopped
+        }
+
         It 'has the errors' {
             $job = Invoke-RpcMethod SayHello @{ name = 'fail' } -Connection $many[0] -AsJob
             $null = $job | Receive-Job -Wait -ErrorAction SilentlyContinue -ErrorVariable errors

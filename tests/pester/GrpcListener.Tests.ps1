@@ -174,7 +174,7 @@ Describe 'gRPC endpoints of a listener' {
         $job = Invoke-RpcMethod Say @{ text = 'hi' } -Connection $waiting -WaitForReady -Deadline 20 -AsJob
         $second = Start-RpcListener -Schema $proto -Endpoint $endpoint -Handler $handler
 
-        ($job | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'you said hi'
+        ($job | Complete-Job).text | Should -Be 'you said hi'
         $second | Stop-RpcListener
     }
 

@@ -177,7 +177,7 @@ Describe 'Under strict rules' {
             (Invoke-RpcMethod SayHello `$request -Connection `$rpc).text
             (Invoke-RpcMethod Watch @{} -Connection `$rpc).text -join ','
             try { Invoke-RpcMethod Fail @{} -Connection `$rpc } catch { `$_.FullyQualifiedErrorId; `$null = `$_ | Out-String }
-            (Invoke-RpcMethod SayHello @{ name = 'job' } -Connection `$rpc -AsJob | Receive-Job -Wait -AutoRemoveJob).text
+            (Invoke-RpcMethod SayHello @{ name = 'job' } -Connection `$rpc -AsJob | Receive-Job -Wait).text
             `$bytes = ConvertTo-RpcMessage demo.HelloReply @{ text = 'x' } -Schema `$schema
             (ConvertFrom-RpcMessage demo.HelloReply `$bytes -Schema `$schema | ConvertTo-RpcRecord).text
             `$null = Get-RpcSession | Remove-RpcSession -Confirm:`$false

@@ -247,7 +247,7 @@ Describe 'New-RpcMock' {
             # The last one may still be closing.
             Wait-Until { $mock.Workers -eq 1 } | Should -BeTrue
             $gate.Set()
-            ($running | Receive-Job -Wait -AutoRemoveJob).text | Should -Be running
+            ($running | Complete-Job).text | Should -Be running
         }
 
         It 'counts the workers of new replies, and stops them with the mock' {

@@ -46,7 +46,7 @@ Describe 'Set-RpcListener' {
 
             (Connect-Test $listener | Invoke-RpcMethod SayHello @{}).text | Should -Be 'new'
             $goesOn.Set()
-            ($running | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'old'
+            ($running | Complete-Job).text | Should -Be 'old'
             Wait-Until { $listener.Workers -le 2 } | Should -BeTrue
         }
 
@@ -236,7 +236,7 @@ Describe 'Set-RpcListener' {
                 { Connect-Trusting $old $listener $i } | Should -Throw -ErrorId 'CertificateNotTrusted,*'
             }
             $goesOn.Set()
-            ($jobs | Receive-Job -Wait -AutoRemoveJob).text | Should -Be @('hi slow', 'hi slow', 'hi slow')
+            ($jobs | Complete-Job).text | Should -Be @('hi slow', 'hi slow', 'hi slow')
         }
 
         It 'takes a file with a password, as a renewal writes it' {
@@ -320,7 +320,7 @@ Describe 'Set-RpcListener' {
 
             Call (Connect-As x $listener) | Should -Be 'Unauthenticated'
             $goesOn.Set()
-            ($running | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'hi ann'
+            ($running | Complete-Job).text | Should -Be 'hi ann'
         }
 
         It 'ends the runspaces of checks that are gone' {

@@ -303,7 +303,7 @@ Describe 'Start-RpcListener' {
             Wait-Until { $listener.Records -gt 0 } | Should -BeTrue
             $gate.Set()
 
-            ($jobs | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'served', 'served'
+            ($jobs | Complete-Job).text | Should -Be 'served', 'served'
             "$($listener | Receive-RpcListener 2>&1)" | Should -BeLike '*the port is in use*'
         }
 
@@ -462,7 +462,7 @@ Import-Module '$ModuleManifest'
                 $listener.Refused | Should -Be 1
                 $listener.Workers | Should -Be 1
                 $gate.Set()
-                ($jobs | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'done', 'done'
+                ($jobs | Complete-Job).text | Should -Be 'done', 'done'
                 $listener.Queued | Should -Be 0
             }
             finally {
@@ -487,7 +487,7 @@ Import-Module '$ModuleManifest'
                 $errors[0].Exception.Code | Should -Be 'ResourceExhausted'
                 $listener.Queued | Should -Be 0
                 $gate.Set()
-                ($job | Receive-Job -Wait -AutoRemoveJob).text | Should -Be 'done'
+                ($job | Complete-Job).text | Should -Be 'done'
             }
             finally {
                 $gate.Set()

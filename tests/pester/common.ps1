@@ -82,6 +82,15 @@ function Global:Wait-Until([scriptblock] $Condition, [double] $Seconds = 20) {
     $true
 }
 
+# Returns the output of a job at its end, and removes it. A job that ends while Receive-Job -AutoRemoveJob begins
+# can be removed twice, which is an error.
+function Global:Complete-Job([Parameter(ValueFromPipeline)] $Job) {
+    process {
+        $Job | Receive-Job -Wait
+        $Job | Remove-Job
+    }
+}
+
 # Runs a script in a new pwsh process; returns its output and how it ended.
 function Global:Invoke-Pwsh([string] $Script, [int] $Seconds = 60) {
     $file = Join-Path ([IO.Path]::GetTempPath()) "$(New-TestName).ps1"

@@ -10,6 +10,7 @@ namespace ProtoRpc;
 public sealed class RpcCallJob : Job
 {
     private const int MaxNames = 5;
+    private static readonly TimeSpan StopTime = TimeSpan.FromSeconds(1);
 
     private readonly CancellationTokenSource _stopping = new();
     private readonly IReadOnlyList<FanOutCall> _calls;
@@ -51,12 +52,12 @@ public sealed class RpcCallJob : Job
     /// <summary>Whether Receive-Job has something to return.</summary>
     public override bool HasMoreData => Output.Count > 0 || Error.Count > 0 || Warning.Count > 0;
 
-    /// <summary>Cancels the calls, and waits until they have ended.</summary>
+    /// <summary>Cancels the calls, and waits until they have ended, for at most a second.</summary>
     public override void StopJob()
     {
+        // In a pipeline of Receive-Job, the end waits for the pipeline, which waits here.
         _stopping.Cancel();
-        _running.Wait();
-        if (JobStateInfo.State == JobState.Running)
+        if (_running.Wait(StopTime) && JobStateInfo.State == JobState.Running)
         {
             SetJobState(JobState.Stopped);
         }
@@ -94,6 +95,7 @@ public sealed class RpcCallJob : Job
 
             calls.Finish();
             _ended();
+            WaitForReader();
             SetJobState(_failed > 0 && _failed == _calls.Count ? JobState.Failed : JobState.Completed);
         }
         catch (OperationCanceledException)
@@ -111,6 +113,11 @@ public sealed class RpcCallJob : Job
             SetJobState(JobState.Failed);
         }
     }
+
+    // Receive-Job -Wait holds back what is added while it writes what it found, but not the state. If the job
+    // ends meanwhile, -AutoRemoveJob removes it twice, and the second time is an error.
+    private void WaitForReader() =>
+        Progress.Add(new ProgressRecord(0, _activity, "Done") { RecordType = ProgressRecordType.Completed });
 
     // The conversion is part of the call, so that a reply that cannot be converted fails only its own call.
     private async IAsyncEnumerable<object> Convert(
