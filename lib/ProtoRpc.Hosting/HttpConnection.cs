@@ -4,6 +4,7 @@ using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using ProtoRpc.Hosting.Http;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting;
@@ -30,7 +31,10 @@ internal sealed class HttpConnection
     {
         _connection = connection;
         Address = AddressQuota.KeyOf(connection.RemoteEndPoint);
+
+        // Requests of HTTP/2 run at the same time, so that none of them may add to the table.
         connection.Items[Key] = this;
+        ConnectionPeer.AddTo(connection.Items);
     }
 
     /// <summary>What it counts as in the quota of its address; null on Unix sockets.</summary>

@@ -27,18 +27,28 @@ internal sealed class ConnectionPeer
         return connection.Identity ??= Read(http);
     }
 
+    /// <summary>Gives a new connection its entry, before its first request.</summary>
+    public static void AddTo(IDictionary<object, object?> items) => items[Key] = new ConnectionPeer();
+
+    /// <summary>The entry of a request's connection.</summary>
     public static ConnectionPeer Of(HttpContext http)
     {
         IDictionary<object, object?> items =
             http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items;
-        if (items.TryGetValue(Key, out object? known))
-        {
-            return (ConnectionPeer)known!;
-        }
 
-        ConnectionPeer peer = new();
-        items[Key] = peer;
-        return peer;
+        // The connections of an application have no entry before their first requests. Those of HTTP/2 run at
+        // the same time, and the table is a plain one, which two additions at once would break for good.
+        lock (items)
+        {
+            if (items.TryGetValue(Key, out object? known))
+            {
+                return (ConnectionPeer)known!;
+            }
+
+            ConnectionPeer peer = new();
+            items[Key] = peer;
+            return peer;
+        }
     }
 
     private static PeerIdentity Read(HttpContext http)

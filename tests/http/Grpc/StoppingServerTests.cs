@@ -6,12 +6,6 @@ namespace ProtoRpc.Http.Tests.Grpc;
 /// <summary>Calls that arrive over an open connection while the server stops.</summary>
 public static class StoppingServerTests
 {
-    private const byte Data = 0;
-    private const byte Headers = 1;
-    private const byte ResetStream = 3;
-    private const byte GoAway = 7;
-    private const byte EndStream = 1;
-    private const byte EndHeaders = 4;
     private const int RefusedStream = 7;
 
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
@@ -23,18 +17,17 @@ public static class StoppingServerTests
         using TcpClient tcp = new();
         await tcp.ConnectAsync("127.0.0.1", server.Endpoint.Port);
         NetworkStream stream = tcp.GetStream();
-        await stream.WriteAsync(
-            (byte[])[.. "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8, .. Frame(4, 0, 0, [])]);
-        await stream.WriteAsync(Call(stream: 1, "wait"));
+        await stream.WriteAsync(Http2Frames.Preface);
+        await stream.WriteAsync(Http2Frames.Call(stream: 1, "wait"));
         await server.Waiting.Task.WaitAsync(Patience);
 
         Task stopped = server.Server.StopAsync(Patience);
-        await ReadFrameAsync(stream, GoAway, 0);
+        await ReadFrameAsync(stream, Http2Frames.GoAway, 0);
 
         // Sent before the client can have seen the GOAWAY.
-        await stream.WriteAsync(Call(stream: 3, "hello"));
+        await stream.WriteAsync(Http2Frames.Call(stream: 3, "hello"));
 
-        Assert.Equal([0, 0, 0, RefusedStream], await ReadFrameAsync(stream, ResetStream, 3));
+        Assert.Equal([0, 0, 0, RefusedStream], await ReadFrameAsync(stream, Http2Frames.ResetStream, 3));
         tcp.Close();
         await stopped.WaitAsync(Patience);
     }
@@ -89,26 +82,6 @@ public static class StoppingServerTests
         $"POST /ProtoService.SearchService/{method} HTTP/1.1\r\nHost: localhost\r\n"
         + "Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{\"query\":\"x\"}");
 
-    private static byte[] Call(int stream, string text) =>
-    [
-        .. Frame(
-            Headers, EndHeaders, stream,
-            [
-                .. Field(":method", "POST"), .. Field(":scheme", "http"),
-                .. Field(":path", "/streams.Words/Say"), .. Field(":authority", "localhost"),
-                .. Field("content-type", "application/grpc"), .. Field("te", "trailers"),
-            ]),
-        .. Frame(Data, EndStream, stream, WordsServer.Frame(WordsServer.Text(text))),
-    ];
-
-    // RFC 7541, section 6.2.2: a literal that is not indexed.
-    private static byte[] Field(string name, string value) =>
-        [0, (byte)name.Length, .. Encoding.ASCII.GetBytes(name), (byte)value.Length,
-            .. Encoding.ASCII.GetBytes(value)];
-
-    private static byte[] Frame(byte type, byte flags, int stream, byte[] payload) =>
-        [0, 0, (byte)payload.Length, type, flags, 0, 0, 0, (byte)stream, .. payload];
-
     // The payload of the next frame of a type on a stream.
     private static async Task<byte[]> ReadFrameAsync(NetworkStream stream, byte type, byte id)
     {
@@ -124,7 +97,7 @@ public static class StoppingServerTests
                 return payload;
             }
 
-            Assert.NotEqual((Headers, id), (header[3], header[8]));
+            Assert.NotEqual((Http2Frames.Headers, id), (header[3], header[8]));
         }
     }
 }
