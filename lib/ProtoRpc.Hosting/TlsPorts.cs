@@ -29,30 +29,26 @@ internal sealed class TlsPorts
         }
 
         Port port = new(endpoint, protocols);
-        port.Bind(host.Options, options, service);
-        ports[(endpoint.Host, port.Endpoint.Port)] = port;
-        return port;
+        Place first = port.Bind(host.Options, options, service);
+        ports[(endpoint.Host, first.Endpoint.Port)] = port;
+        return first;
     }
 
-    private sealed class Port(RpcEndpoint wanted, HttpProtocols protocols) : IServedEndpoint
+    private sealed class Port(RpcEndpoint wanted, HttpProtocols protocols)
     {
+        private readonly Lock _gate = new();
+        private readonly List<Place> _places = [];
+        private volatile RequestDelegate? _http;
+        private volatile RequestDelegate? _grpc;
         private KestrelEndpoint? _kestrel;
-        private RequestDelegate? _http;
-        private RequestDelegate? _grpc;
 
         // What replaced the certificate that it was bound with.
         private volatile SslStreamCertificateContext? _shown;
-        private readonly Lock _gate = new();
         private Task? _stopped;
 
-        public RpcEndpoint Endpoint => _kestrel!.Endpoint;
-
-        public int Connections => _kestrel!.Connections;
-
-        public long Accepted => _kestrel!.Accepted;
-
-        public void Bind(
-            RpcServerOptions server, HttpServerOptions options, Func<RpcEndpoint, RequestDelegate> service) =>
+        public Place Bind(
+            RpcServerOptions server, HttpServerOptions options, Func<RpcEndpoint, RequestDelegate> service)
+        {
             _kestrel = KestrelEndpoint.Start(
                 wanted,
                 server.Limits,
@@ -60,44 +56,73 @@ internal sealed class TlsPorts
                 ServerTls.Of(wanted, server, options, () => _shown),
                 bound =>
                 {
-                    Add(bound, service);
+                    Handle(bound, service(bound));
                     return HandleAsync;
                 });
-
-        /// <summary>Serves another endpoint at the same address; null when it is one of the same kind,
-        /// or when the two have no version of HTTP in common.</summary>
-        public IServedEndpoint? TryJoin(
-            RpcEndpoint endpoint, HttpProtocols other, Func<RpcEndpoint, RequestDelegate> service)
-        {
-            if ((endpoint.IsGrpc ? _grpc : _http) is not null || other != protocols)
-            {
-                return null;
-            }
-
-            Add(endpoint, service);
-            return new Joined(this, endpoint);
+            Place first = new(this, _kestrel.Endpoint);
+            _places.Add(first);
+            return first;
         }
 
-        // Both endpoints of a port stop together, for they are of one server.
-        public Task StopAsync(TimeSpan drain)
+        /// <summary>Serves another endpoint at the same address; null when it is one of the same kind,
+        /// when the two have no version of HTTP in common, or when the port is closed.</summary>
+        public Place? TryJoin(
+            RpcEndpoint endpoint, HttpProtocols other, Func<RpcEndpoint, RequestDelegate> service)
         {
             lock (_gate)
             {
-                return _stopped ??= _kestrel!.StopAsync(drain);
+                if (_stopped is not null || (endpoint.IsGrpc ? _grpc : _http) is not null
+                    || other != protocols)
+                {
+                    return null;
+                }
+
+                Handle(endpoint, service(endpoint));
+                Place place = new(this, endpoint);
+                _places.Add(place);
+                return place;
+            }
+        }
+
+        /// <summary>Takes an endpoint from the port. The last one closes it.</summary>
+        public Task StopAsync(Place place, TimeSpan drain)
+        {
+            lock (_gate)
+            {
+                if (_places is [Place last])
+                {
+                    return last == place ? _stopped ??= _kestrel!.StopAsync(drain) : Task.CompletedTask;
+                }
+
+                if (_places.Remove(place))
+                {
+                    Handle(place.Endpoint, null);
+                }
+
+                return Task.CompletedTask;
+            }
+        }
+
+        /// <summary>The port for the endpoint that counts its connections; null for the other one.</summary>
+        public KestrelEndpoint? CountedBy(Place place)
+        {
+            lock (_gate)
+            {
+                return _places[0] == place ? _kestrel : null;
             }
         }
 
         public void Show(SslStreamCertificateContext certificate) => _shown = certificate;
 
-        private void Add(RpcEndpoint endpoint, Func<RpcEndpoint, RequestDelegate> service)
+        private void Handle(RpcEndpoint endpoint, RequestDelegate? handle)
         {
             if (endpoint.IsGrpc)
             {
-                _grpc = service(endpoint);
+                _grpc = handle;
             }
             else
             {
-                _http = service(endpoint);
+                _http = handle;
             }
         }
 
@@ -108,16 +133,15 @@ internal sealed class TlsPorts
         }
     }
 
-    // Its connections are counted at the other one.
-    private sealed class Joined(Port port, RpcEndpoint endpoint) : IServedEndpoint
+    private sealed class Place(Port port, RpcEndpoint endpoint) : IServedEndpoint
     {
         public RpcEndpoint Endpoint => endpoint;
 
-        public int Connections => 0;
+        public int Connections => port.CountedBy(this)?.Connections ?? 0;
 
-        public long Accepted => 0;
+        public long Accepted => port.CountedBy(this)?.Accepted ?? 0;
 
-        public Task StopAsync(TimeSpan drain) => port.StopAsync(drain);
+        public Task StopAsync(TimeSpan drain) => port.StopAsync(this, drain);
 
         public void Show(SslStreamCertificateContext certificate) => port.Show(certificate);
     }

@@ -78,11 +78,14 @@ internal class GrpcResponse(HttpContext http)
         string text = GrpcMessageText.Encode(failure.Text, MaxTextLength);
         Append(GrpcHeaders.Status, ((int)failure.Code).ToString(CultureInfo.InvariantCulture));
         Append(GrpcMessageText.HeaderName, text);
-        if (GrpcStatusDetails.Write(
-            failure.Code, GrpcMessageText.Decode(text), failure.Details) is { } written)
+        Try(() =>
         {
-            Append(GrpcHeaders.StatusDetails, written);
-        }
+            if (GrpcStatusDetails.Write(
+                failure.Code, GrpcMessageText.Decode(text), failure.Details) is { } written)
+            {
+                Append(GrpcHeaders.StatusDetails, written);
+            }
+        });
 
         if (failure.CorrelationId is { } id)
         {

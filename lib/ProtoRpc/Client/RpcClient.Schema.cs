@@ -153,10 +153,16 @@ public sealed partial class RpcClient
 
     private RpcSchema Learn(RpcSchema fetched)
     {
-        RpcSchema schema = _given is null ? fetched : _given.CompleteWith(fetched, "reflection");
-        _service = ServiceOf(schema, _options.Service);
-        _schema = schema;
-        return schema;
+        lock (_learning)
+        {
+            RpcSchema schema = _given is null ? fetched : _given.CompleteWith(fetched, "reflection");
+            _service = ServiceOf(schema, _options.Service);
+            _schema = schema;
+
+            // What generated messages brought is in it no longer.
+            _learned.Clear();
+            return schema;
+        }
     }
 
     // Channels only limit fetching by the limits' call timeout, which may be longer than this timeout.

@@ -6,16 +6,26 @@ namespace ProtoRpc;
 /// <summary>Headers or trailers of a call: names in lower case,
 /// each with one value or more, in order.</summary>
 /// <remarks>A value is text, or bytes where the name ends in <c>-bin</c>.
-/// Not thread-safe while it is changed.</remarks>
+/// Thread-safe: a handler that was given up may still add to what is sent. A loop sees the values that there
+/// were when it began.</remarks>
 public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, object>>
 {
     private readonly List<KeyValuePair<string, object>> _entries = [];
 
     /// <summary>How many values there are.</summary>
-    public int Count => _entries.Count;
+    public int Count
+    {
+        get
+        {
+            lock (_entries)
+            {
+                return _entries.Count;
+            }
+        }
+    }
 
     /// <summary>The names, each once.</summary>
-    public IEnumerable<string> Names => _entries.Select(entry => entry.Key).Distinct();
+    public IEnumerable<string> Names => Entries().Select(entry => entry.Key).Distinct();
 
     /// <summary>Adds a text.</summary>
     /// <exception cref="RpcException">InvalidArgument: not a name,
@@ -57,27 +67,40 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     /// <exception cref="RpcException">As of <see cref="Add(string, string)"/>.</exception>
     public void Set(string name, string value)
     {
-        int before = _entries.Count;
-        Add(name, value);
-        RemoveFirst(name, before);
+        lock (_entries)
+        {
+            int before = _entries.Count;
+            Add(name, value);
+            RemoveFirst(name, before);
+        }
     }
 
     /// <summary>Puts bytes in the place of all values of a name.</summary>
     /// <exception cref="RpcException">As of <see cref="Add(string, byte[])"/>.</exception>
     public void Set(string name, byte[] value)
     {
-        int before = _entries.Count;
-        Add(name, value);
-        RemoveFirst(name, before);
+        lock (_entries)
+        {
+            int before = _entries.Count;
+            Add(name, value);
+            RemoveFirst(name, before);
+        }
     }
 
     /// <summary>Removes all values of a name.</summary>
     /// <returns>Whether there were any.</returns>
-    public bool Remove(string name) => RemoveFirst(name, _entries.Count) > 0;
+    public bool Remove(string name)
+    {
+        lock (_entries)
+        {
+            return RemoveFirst(name, _entries.Count) > 0;
+        }
+    }
 
     /// <summary>The values of a name: strings, or byte arrays.</summary>
     public IReadOnlyList<object> GetAll(string name) =>
-        [.. _entries.Where(e => e.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(e => e.Value)];
+        [.. Entries().Where(e => e.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(e =>
+        e.Value)];
 
     /// <summary>The last text of a name, or null.</summary>
     public string? GetText(string name) => GetAll(name).OfType<string>().LastOrDefault();
@@ -86,7 +109,8 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     public byte[]? GetBytes(string name) => GetAll(name).OfType<byte[]>().LastOrDefault();
 
     /// <inheritdoc/>
-    public IEnumerator<KeyValuePair<string, object>> GetEnumerator() => _entries.GetEnumerator();
+    public IEnumerator<KeyValuePair<string, object>> GetEnumerator() =>
+        Entries().GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
@@ -94,7 +118,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     internal RpcMetadata Copy()
     {
         RpcMetadata copy = new();
-        copy._entries.AddRange(_entries);
+        copy._entries.AddRange(Entries());
         return copy;
     }
 
@@ -146,5 +170,19 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
             entry => index++ < count && entry.Key.Equals(name, StringComparison.OrdinalIgnoreCase));
     }
 
-    private void Append(string name, object value) => _entries.Add(new(name.ToLowerInvariant(), value));
+    private void Append(string name, object value)
+    {
+        lock (_entries)
+        {
+            _entries.Add(new(name.ToLowerInvariant(), value));
+        }
+    }
+
+    private List<KeyValuePair<string, object>> Entries()
+    {
+        lock (_entries)
+        {
+            return [.. _entries];
+        }
+    }
 }

@@ -16,6 +16,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     private readonly HandlerClock _clock;
     private DynamicMessage? _callContext;
     private RpcSession? _session;
+    private bool _ended;
     private RpcMetadata? _requestHeaders;
     private RpcMetadata? _responseHeaders;
     private RpcMetadata? _responseTrailers;
@@ -51,6 +52,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// session.</summary>
     /// <exception cref="RpcException">FailedPrecondition: the server keeps no sessions. PermissionDenied: the
     /// session belongs to another caller. ResourceExhausted: there are too many sessions.</exception>
+    /// <exception cref="ObjectDisposedException">The call has ended.</exception>
     public RpcSession Session
     {
         get
@@ -58,6 +60,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
             // A handler may ask on two threads. A second use would never be released.
             lock (_clock)
             {
+                ObjectDisposedException.ThrowIf(_ended, this);
                 return _session ??= _host.RequireSessions().Use(SessionId, Owner);
             }
         }
@@ -198,7 +201,8 @@ public sealed class RpcServerCallContext : RpcPeerContext
     {
         lock (_clock)
         {
-            return _session ?? (SessionId is { } id ? _session = _host.FindSession(id, Owner) : null);
+            return _session
+                ?? (!_ended && SessionId is { } id ? _session = _host.FindSession(id, Owner) : null);
         }
     }
 
@@ -239,10 +243,18 @@ public sealed class RpcServerCallContext : RpcPeerContext
     {
         _clock.Dispose();
         Held?.Dispose();
-        if (_session is { } session)
+        RpcSession? session;
+
+        // A handler that was given up may still ask for a session, which nobody would release.
+        lock (_clock)
+        {
+            _ended = true;
+            (session, _session) = (_session, null);
+        }
+
+        if (session is not null)
         {
             _host.RequireSessions().Release(session);
-            _session = null;
         }
     }
 }

@@ -17,6 +17,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     private readonly List<Func<TimeSpan, Task>> _others = [];
     private IServedEndpoint[] _served = [];
     private Task? _stopping;
+    private Task _closing = Task.CompletedTask;
     private RpcServerCounters _last;
     private long _acceptedBefore;
 
@@ -114,6 +115,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         TimeSpan? drain)
     {
         IServedEndpoint[] going;
+        TaskCompletionSource closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_gate)
         {
             if (wanted is null && shown is null)
@@ -134,9 +136,10 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
             _served = [.. staying.Select(served => served ?? bound.Dequeue())];
             _wanted = [.. wanted];
             going = [.. present];
+            _closing = Task.WhenAll(_closing, closed.Task);
         }
 
-        return CloseAsync(going, DrainOf(drain));
+        return CloseAsync(going, DrainOf(drain), closed);
     }
 
     private static void Show(IServedEndpoint? served, SslStreamCertificateContext? certificate)
@@ -173,10 +176,17 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         return found;
     }
 
-    private async Task CloseAsync(IServedEndpoint[] going, TimeSpan drain)
+    private async Task CloseAsync(IServedEndpoint[] going, TimeSpan drain, TaskCompletionSource closed)
     {
-        await Task.WhenAll(going.Select(served => served.StopAsync(drain))).ConfigureAwait(false);
-        Interlocked.Add(ref _acceptedBefore, going.Sum(served => served.Accepted));
+        try
+        {
+            await Task.WhenAll(going.Select(served => served.StopAsync(drain))).ConfigureAwait(false);
+            Interlocked.Add(ref _acceptedBefore, going.Sum(served => served.Accepted));
+        }
+        finally
+        {
+            closed.SetResult();
+        }
     }
 
     private static IServedEndpoint[] BindAll(
@@ -214,12 +224,27 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     private TimeSpan DrainOf(TimeSpan? drain) =>
         (drain ?? drainTimeout) is var time && time > CallClock.Longest ? Timeout.InfiniteTimeSpan : time;
 
+    // Calls on endpoints that were removed just before may run on for as long as the others.
+    private async Task EndOfClosingAsync(TimeSpan drain)
+    {
+        try
+        {
+            await _closing.WaitAsync(drain).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+        }
+    }
+
     private async Task StopAllAsync(TimeSpan drain)
     {
         try
         {
             await Task.WhenAll(
-                [.. _served.Select(s => s.StopAsync(drain)), .. _others.Select(stop => stop(drain))])
+                [
+                    .. _served.Select(s => s.StopAsync(drain)), .. _others.Select(stop => stop(drain)),
+                    EndOfClosingAsync(drain),
+                ])
                 .ConfigureAwait(false);
         }
         finally

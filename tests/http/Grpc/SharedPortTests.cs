@@ -58,6 +58,37 @@ public sealed class SharedPortTests : IDisposable
         await server.Server.StopAsync().WaitAsync(TimeSpan.FromSeconds(30));
     }
 
+    [Theory]
+    [InlineData("https://", "grpcs://")]
+    [InlineData("grpcs://", "https://")]
+    public async Task One_of_two_endpoints_of_a_port_can_go_and_come_back(string goes, string stays)
+    {
+        using WordsServer server = new($"{goes}127.0.0.1:0", options: new() { Certificate = _certificate });
+        RpcEndpoint first = server.Endpoint;
+        RpcEndpoint second = RpcEndpoint.Parse($"{stays}127.0.0.1:{first.Port}");
+        await server.Server.ChangeAsync(new() { Endpoints = [first, second] });
+        using RpcClient client = Connect(second);
+        Assert.Equal("both", Say(client, "both"));
+
+        await server.Server.ChangeAsync(new() { Endpoints = [second] });
+
+        Assert.Equal("one", Say(client, "one"));
+        using RpcClient later = Connect(second);
+        Assert.Equal("later", Say(later, "later"));
+        Assert.Throws<RpcException>(() => Say(Connect(first), "gone"));
+        Assert.InRange(server.Server.Counters.Accepted, 2, 9);
+
+        await server.Server.ChangeAsync(new() { Endpoints = [second, first] });
+
+        using RpcClient back = Connect(first);
+        Assert.Equal("back", Say(back, "back"));
+
+        await server.Server.ChangeAsync(new() { Endpoints = [RpcEndpoint.Parse("grpcs://127.0.0.1:0")] });
+
+        Assert.Throws<RpcException>(() => Say(Connect(second), "closed"));
+        await server.Server.StopAsync().WaitAsync(TimeSpan.FromSeconds(30));
+    }
+
     [Fact]
     public void The_same_endpoint_twice_is_refused()
     {
@@ -88,6 +119,10 @@ public sealed class SharedPortTests : IDisposable
         Assert.StartsWith("ann|", Say(client, "who"), StringComparison.Ordinal);
         Assert.Equal("16", WordsServer.Find(response, "grpc-status"));
     }
+
+    private RpcClient Connect(RpcEndpoint endpoint) => RpcClient.Connect(
+        endpoint, WordsServer.Schema,
+        new() { Service = "streams.Words", Lazy = true, Tls = new() { CaCertificates = [_certificate] } });
 
     private static string Say(RpcClient client, string text) =>
         WordsServer.TextOf(client.Invoke(client.GetMethod("Say"), WordsServer.Text(text)));

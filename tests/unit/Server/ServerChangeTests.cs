@@ -139,6 +139,61 @@ public static class ServerChangeTests
     }
 
     [Fact]
+    public static async Task A_stop_waits_for_calls_at_an_endpoint_that_goes()
+    {
+        TaskCompletionSource began = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        TaskCompletionSource goesOn = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        using RpcServer server = Start(async (_, _) =>
+        {
+            began.SetResult();
+            await goesOn.Task;
+            return new EchoReply { Text = "old" };
+        });
+        using RpcClient client = EchoServer.Connect(server);
+        Task<EchoReply> running = client.InvokeAsync<EchoReply>("Say", Request);
+        await began.Task.WaitAsync(Patience);
+        long accepted = server.Counters.Accepted;
+        Task changing = server.ChangeAsync(new()
+        {
+            Endpoints = [EchoServer.NewEndpoint(RpcTransport.Local)],
+            DrainTimeout = Patience,
+        });
+
+        Task stopping = server.StopAsync(Patience);
+        Assert.NotSame(stopping, await Task.WhenAny(stopping, Task.Delay(200)));
+        goesOn.SetResult();
+
+        Assert.Equal("old", (await running).Text);
+        await Task.WhenAll(changing, stopping).WaitAsync(Patience);
+        Assert.Equal(accepted, server.Counters.Accepted);
+    }
+
+    [Fact]
+    public static async Task A_stop_does_not_wait_longer_for_an_endpoint_that_goes_than_for_others()
+    {
+        TaskCompletionSource began = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        using RpcServer server = Start(async (context, _) =>
+        {
+            began.SetResult();
+            await Task.Delay(Timeout.Infinite, context.CancellationToken);
+            return new EchoReply();
+        });
+        using RpcClient client = EchoServer.Connect(server);
+        Task<EchoReply> running = client.InvokeAsync<EchoReply>("Say", Request);
+        await began.Task.WaitAsync(Patience);
+        Task changing = server.ChangeAsync(new()
+        {
+            Endpoints = [EchoServer.NewEndpoint(RpcTransport.Local)],
+            DrainTimeout = TimeSpan.FromSeconds(1),
+        });
+
+        await server.StopAsync(TimeSpan.Zero).WaitAsync(Patience);
+
+        await changing.WaitAsync(Patience);
+        await Assert.ThrowsAsync<RpcException>(() => running);
+    }
+
+    [Fact]
     public static async Task Nothing_changes_when_an_endpoint_cannot_be_bound()
     {
         CountingInterceptor interceptor = new();

@@ -51,6 +51,22 @@ public static class SessionTests
     }
 
     [Fact]
+    public static void A_call_that_has_ended_gets_none()
+    {
+        RpcServerCallContext? last = null;
+        using RpcServer server = ContextServer.Start(context => last = context);
+        using RpcClient client = ContextServer.Connect(server);
+        client.Do();
+        client.Do();
+        RpcServerCallContext ended = last!;
+        client.Do();
+
+        Assert.Throws<ObjectDisposedException>(() => ended.Session);
+
+        Assert.Empty(server.Sessions);
+    }
+
+    [Fact]
     public static void A_session_holds_no_more_bytes_than_it_may()
     {
         RpcSession session = new(Guid.NewGuid(), "ann", new RpcLimits { MaxSessionBytes = 10_000 });

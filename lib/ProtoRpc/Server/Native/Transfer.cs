@@ -16,6 +16,7 @@ internal sealed class Transfer : IDisposable
     private readonly long _begun;
     private readonly RequestMemory.Share _memory;
     private long _received;
+    private bool _isDropped;
 
     /// <summary>A message that is coming.</summary>
     /// <param name="owner">Who sends it.</param>
@@ -79,6 +80,7 @@ internal sealed class Transfer : IDisposable
     {
         lock (_gate)
         {
+            RequireHeld();
             ByteString payload = part.PayloadBytes;
             if (part.CurrentPosition != Body.Length)
             {
@@ -110,12 +112,16 @@ internal sealed class Transfer : IDisposable
     /// <exception cref="RpcException">InvalidArgument when bytes are missing.</exception>
     public void RequireComplete()
     {
-        if (Body.Length != TotalBytes)
+        lock (_gate)
         {
-            throw Wrong($"it is the last, and {TotalBytes - Body.Length} bytes are missing");
-        }
+            RequireHeld();
+            if (Body.Length != TotalBytes)
+            {
+                throw Wrong($"it is the last, and {TotalBytes - Body.Length} bytes are missing");
+            }
 
-        Body.Position = 0;
+            Body.Position = 0;
+        }
     }
 
     /// <inheritdoc/>
@@ -123,8 +129,18 @@ internal sealed class Transfer : IDisposable
     {
         lock (_gate)
         {
+            _isDropped = true;
             Body.Dispose();
             _memory.Release();
+        }
+    }
+
+    // The table drops a transfer to make room, or after a time, also while a part of it is coming.
+    private void RequireHeld()
+    {
+        if (_isDropped)
+        {
+            throw Wrong("the parts before it were dropped");
         }
     }
 

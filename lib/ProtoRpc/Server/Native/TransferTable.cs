@@ -59,19 +59,14 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
             }
 
             transfer.RequireComplete();
+            Take(key, transfer);
+            return transfer;
         }
         catch
         {
             Drop(owner, part.TransactionId);
             throw;
         }
-
-        lock (_gate)
-        {
-            _transfers.Remove(key);
-        }
-
-        return transfer;
     }
 
     /// <summary>Forgets a transfer that its sender gave up.</summary>
@@ -243,15 +238,28 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
     {
         lock (_gate)
         {
-            return _transfers.TryGetValue(key, out Transfer? transfer)
-                ? transfer
-                : throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
-                    "No transfer with that transaction id exists, or it has expired. "
-                    + "Send the whole message again.")
-                {
-                    ErrorId = RpcErrorIds.BadPart,
-                };
+            return _transfers.TryGetValue(key, out Transfer? transfer) ? transfer : throw Missing();
         }
     }
+
+    // Removes a complete message, unless it was dropped just before.
+    private void Take((string, ByteString) key, Transfer transfer)
+    {
+        lock (_gate)
+        {
+            if (_transfers.GetValueOrDefault(key) != transfer)
+            {
+                throw Missing();
+            }
+
+            _transfers.Remove(key);
+        }
+    }
+
+    private static RpcException Missing() => new(
+        RpcStatusCode.InvalidArgument,
+        "No transfer with that transaction id exists, or it has expired. Send the whole message again.")
+    {
+        ErrorId = RpcErrorIds.BadPart,
+    };
 }
