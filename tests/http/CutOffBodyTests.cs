@@ -113,8 +113,8 @@ public static class CutOffBodyTests
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, blocking.Code);
         Assert.Equal(RpcStatusCode.DeadlineExceeded, waiting.Code);
-        Assert.InRange(took.TotalSeconds, 0.9, 2.5);
-        Assert.InRange(tookWaiting.TotalSeconds, 0.9, 2.5);
+        Assert.InRange(took.TotalSeconds, 0.9, 15);
+        Assert.InRange(tookWaiting.TotalSeconds, 0.9, 15);
     }
 
     [Theory]

@@ -34,7 +34,8 @@ public static class OpenTelemetryTests
 
         Assert.True(tracing.ForceFlush() && metering.ForceFlush());
 
-        // The calls of other tests, which run at the same time, are exported as well.
+        // The calls of other tests, which run at the same time, are exported as well, until here.
+        tracing.Dispose();
         Activity[] own = [.. spans.ToArray().Where(span =>
             Equals(span.GetTagItem("server.port"), port) && span.DisplayName == "streams.Words/Say")];
         Activity sent = Assert.Single(own, span => span.Kind == ActivityKind.Client);

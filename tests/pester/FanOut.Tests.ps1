@@ -310,7 +310,7 @@ Describe 'Invoke-RpcMethod over many connections' {
             $job.State | Should -Be Running
             $job | Stop-Job
 
-            $job.State | Should -Be Stopped
+            Wait-Until { $job.State -eq 'Stopped' } | Should -BeTrue
         }
     }
 }

@@ -81,18 +81,21 @@ Describe 'The raw layer' {
     }
 
     It 'refuses calls over -MaxCalls' {
-        $listener = Start-Raw { Start-Sleep -Milliseconds 500; $Bytes } -With @{ MaxCalls = 1 }
-        $endpoint = "$($listener.Endpoint)"
+        $gate = [Threading.ManualResetEventSlim]::new()
+        $listener = Start-Raw { $null = ($using:gate).Wait(20000); $Bytes } -With @{ MaxCalls = 1 }
+        try {
+            $one, $two = 1..2 | ForEach-Object { Connect-RpcEndpoint $listener.Endpoint[0] -InterfaceId $id }
+            $job = Invoke-RpcMethod -Bytes 1 -Connection $one -AsJob
+            Wait-Until { $listener.InFlight -eq 1 } | Should -BeTrue
 
-        $codes = 1..3 | ForEach-Object -ThrottleLimit 3 -Parallel {
-            Import-Module $using:ModuleManifest
-            $null = Connect-RpcEndpoint $using:endpoint -InterfaceId $using:id |
-                Invoke-RpcMethod -Bytes 1 -ErrorAction SilentlyContinue -ErrorVariable errors
-            "$($errors[0].Exception.Code)"
+            { Invoke-RpcMethod -Bytes 2 -Connection $two -ErrorAction Stop } |
+                Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*'
+            $gate.Set()
+            $job | Complete-Job | Should -Be 1
         }
-
-        $codes | Should -Contain 'ResourceExhausted'
-        $codes | Should -Contain ''
+        finally {
+            $gate.Set()
+        }
     }
 
     It 'shows a filter the bytes, which it may change' {

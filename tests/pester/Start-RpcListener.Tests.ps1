@@ -408,7 +408,8 @@ Import-Module '$ModuleManifest'
 
     Context 'limits' {
         It 'runs no more handlers at once than -ThrottleLimit' {
-            $listener = Start-TestListener { Start-Sleep -Milliseconds 100 } -With @{ ThrottleLimit = 2 }
+            $two = [Threading.Barrier]::new(2)
+            $listener = Start-TestListener { $null = ($using:two).SignalAndWait(20000) } -With @{ ThrottleLimit = 2 }
             $endpoint = "$($listener.Endpoint)"
 
             $null = 1..6 | ForEach-Object -ThrottleLimit 6 -Parallel {
@@ -423,21 +424,26 @@ Import-Module '$ModuleManifest'
         }
 
         It 'refuses calls when too many wait already' {
-            $listener = Start-TestListener { while ($true) { } } `
-                -With @{ ThrottleLimit = 1; Limits = @{ MaxQueuedCalls = 1 } }
-            $endpoint = "$($listener.Endpoint)"
+            $gate = [Threading.ManualResetEventSlim]::new()
+            $listener = Start-TestListener { $null = ($using:gate).Wait(20000) } `
+                -With @{ ThrottleLimit = 1; Limits = @{ MaxQueuedCalls = 1; MaxQueueTime = '00:00:20' } }
+            try {
+                $rpc = 1..3 | ForEach-Object { Connect-Test $listener }
+                $jobs = foreach ($i in 0, 1) {
+                    Invoke-RpcMethod SayHello -Connection $rpc[$i] -AsJob
+                    Wait-Until { $listener.InFlight -eq $i + 1 -and $listener.Queued -eq $i } | Should -BeTrue
+                }
 
-            $ids = 1..3 | ForEach-Object -ThrottleLimit 3 -Parallel {
-                Import-Module $using:ModuleManifest
-                Connect-RpcEndpoint $using:endpoint `
-                    -Schema (Join-Path $using:TestProtos greeter.proto) -Service demo.Greeter |
-                    Invoke-RpcMethod SayHello -Deadline 3 -ErrorAction SilentlyContinue -ErrorVariable errors
-                $errors[0].Exception.Code
+                Invoke-RpcMethod SayHello -Connection $rpc[2] -ErrorAction SilentlyContinue -ErrorVariable errors
+
+                $errors[0].Exception.Code | Should -Be 'ResourceExhausted'
+                $listener.Refused | Should -Be 1
+                $gate.Set()
+                $jobs | Complete-Job | Should -HaveCount 2
             }
-
-            $ids | Where-Object { $_ -eq 'ResourceExhausted' } | Should -HaveCount 1
-            $ids | Where-Object { $_ -eq 'DeadlineExceeded' } | Should -HaveCount 2
-            $listener.Refused | Should -Be 1
+            finally {
+                $gate.Set()
+            }
         }
 
         It 'runs no more calls than MaxConcurrentCalls, and counts those that wait and those that are refused' {

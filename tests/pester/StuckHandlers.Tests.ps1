@@ -35,6 +35,7 @@ Describe 'Handlers that cannot be stopped' {
         Wait-Until { $listener.StuckWorkers -eq 2 } | Should -BeTrue
 
         (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc).text | Should -Be 'served'
+        Wait-Until { $listener.Records -ge 2 } | Should -BeTrue
         $warnings = $listener | Receive-RpcListener -ErrorAction Ignore 3>&1
         $warnings | Should -HaveCount 2
         "$($warnings[1])" | Should -BeLike '*demo.Greeter/SayHello*2 of at most 32*CancellationToken*'
@@ -63,6 +64,7 @@ Describe 'Handlers that cannot be stopped' {
             Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*' -ExpectedMessage '*no worker left*'
         $watch.Elapsed.TotalSeconds | Should -BeLessThan 10
         $listener.Workers | Should -Be 0
+        Wait-Until { $listener.Records -ge 2 } | Should -BeTrue
         "$(($listener | Receive-RpcListener -ErrorAction Ignore 3>&1)[1])" | Should -BeLike '*MaxStuckWorkers*0 of 1 workers are left*'
 
         $null = $release.Set()

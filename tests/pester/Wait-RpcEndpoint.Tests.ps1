@@ -84,13 +84,13 @@ Describe 'Wait-RpcEndpoint' {
     }
 
     It 'waits for a service, not for a server alone, and says which is missing: <_>' -ForEach 0, 1, 2 {
-        { Wait-RpcEndpoint $listener.Endpoint[$_] -Service demo.Parting -Schema $proto -Timeout 0.5 -ErrorAction Stop } |
+        { Wait-RpcEndpoint $listener.Endpoint[$_] -Service demo.Parting -Schema $proto -Timeout 2 -ErrorAction Stop } |
             Should -Throw -ErrorId 'EndpointNotReady,*' -ExpectedMessage '*demo.Parting*'
     }
 
     It 'says why an endpoint was not ready, not that the last ping had no time: <_>' -ForEach @(
         'tcp://127.0.0.1:0', 'http://127.0.0.1:0/', 'grpc://127.0.0.1:0') {
-        { Wait-RpcEndpoint (New-DeadEndpoint $_) -Timeout 0.5 -ErrorAction Stop } |
+        { Wait-RpcEndpoint (New-DeadEndpoint $_) -Timeout 2 -ErrorAction Stop } |
             Should -Throw -ErrorId 'EndpointNotReady,*' -ExpectedMessage '*nothing listens there*'
     }
 

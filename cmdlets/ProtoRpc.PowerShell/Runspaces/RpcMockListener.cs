@@ -52,10 +52,11 @@ public sealed class RpcMockListener : RpcListener
                 if (_connection is null || (IsListening && !_connection.IsOpen))
                 {
                     _connection = Connect();
-                    if (!IsListening)
-                    {
-                        _connection.Dispose();
-                    }
+                }
+
+                if (!IsListening)
+                {
+                    _connection.Dispose();
                 }
 
                 return _connection;

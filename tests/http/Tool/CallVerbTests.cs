@@ -111,7 +111,7 @@ public sealed class CallVerbTests : IDisposable
         int code = await run.EndAsync();
 
         Assert.Equal(130, code);
-        Assert.InRange(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 0, 2000);
+        Assert.InRange(Stopwatch.GetElapsedTime(start).TotalSeconds, 0, 10);
         Assert.Equal("protorpc: stopped.\n", run.Error);
     }
 

@@ -49,7 +49,7 @@ public sealed class HealthVerbTests : IDisposable
         long start = Stopwatch.GetTimestamp();
         stopped.Stop();
         Assert.Equal(0, await stopped.EndAsync());
-        Assert.InRange(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 0, 2000);
+        Assert.InRange(Stopwatch.GetElapsedTime(start).TotalSeconds, 0, 10);
         await _server.Server.StopAsync();
         int code = await left.EndAsync();
 

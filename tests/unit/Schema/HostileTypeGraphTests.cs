@@ -95,8 +95,9 @@ public static class HostileTypeGraphTests
         const int Count = 200_000;
         LoadTime(i => i + 1, 1000);
 
-        TimeSpan rising = LoadTime(i => i + 1, Count);
-        TimeSpan falling = LoadTime(i => Count - i, Count);
+        // The best of three, for other tests run at the same time.
+        TimeSpan rising = Enumerable.Range(0, 3).Min(_ => LoadTime(i => i + 1, Count));
+        TimeSpan falling = Enumerable.Range(0, 3).Min(_ => LoadTime(i => Count - i, Count));
 
         Assert.InRange(falling, TimeSpan.Zero, 4 * rising);
 

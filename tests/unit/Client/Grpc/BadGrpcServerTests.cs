@@ -72,7 +72,7 @@ public static class BadGrpcServerTests
             new() { Timeout = TimeSpan.FromSeconds(1) }));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
-        Assert.InRange(Environment.TickCount64 - start, 900, 2500);
+        Assert.InRange(Environment.TickCount64 - start, 900, 15_000);
     }
 
     [Fact]
