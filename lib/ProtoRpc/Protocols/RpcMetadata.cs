@@ -99,8 +99,9 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
 
     /// <summary>The values of a name: strings, or byte arrays.</summary>
     public IReadOnlyList<object> GetAll(string name) =>
-        [.. Entries().Where(e => e.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(e =>
-        e.Value)];
+        [.. Entries()
+            .Where(entry => entry.Key.Equals(name, StringComparison.OrdinalIgnoreCase))
+            .Select(entry => entry.Value)];
 
     /// <summary>The last text of a name, or null.</summary>
     public string? GetText(string name) => GetAll(name).OfType<string>().LastOrDefault();
