@@ -40,7 +40,9 @@ internal static class WellKnownTypes
         type.FullName.StartsWith(Prefix, StringComparison.Ordinal) &&
         ByName.TryGetValue(type.Name, out (WellKnownType Type, RpcFieldKind[] Kinds) known) &&
         type.Fields.OrderBy(field => field.Number).Select(field => (field.Number, field.Kind))
-            .SequenceEqual(known.Kinds.Select((kind, index) => (index + 1, kind)))
+            .SequenceEqual(known.Kinds.Select((kind, index) => (index + 1, kind))) &&
+        (known.Type != WellKnownType.Value || type.Fields.All(
+            field => field.Oneof is { } oneof && oneof == type.Fields[0].Oneof))
             ? known.Type
             : WellKnownType.None;
 }
