@@ -114,8 +114,6 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         Func<RpcEndpoint, IServedEndpoint> bind, Action commit, SslStreamCertificateContext? shown,
         TimeSpan? drain)
     {
-        IServedEndpoint[] going;
-        TaskCompletionSource closed = new(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_gate)
         {
             if (wanted is null && shown is null)
@@ -135,11 +133,10 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
             Array.ForEach(staying, served => Show(served, shown));
             _served = [.. staying.Select(served => served ?? bound.Dequeue())];
             _wanted = [.. wanted];
-            going = [.. present];
-            _closing = Task.WhenAll(_closing, closed.Task);
+            Task closing = CloseAsync([.. present], DrainOf(drain));
+            _closing = Task.WhenAll(_closing, closing);
+            return closing;
         }
-
-        return CloseAsync(going, DrainOf(drain), closed);
     }
 
     private static void Show(IServedEndpoint? served, SslStreamCertificateContext? certificate)
@@ -176,17 +173,10 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         return found;
     }
 
-    private async Task CloseAsync(IServedEndpoint[] going, TimeSpan drain, TaskCompletionSource closed)
+    private async Task CloseAsync(IServedEndpoint[] going, TimeSpan drain)
     {
-        try
-        {
-            await Task.WhenAll(going.Select(served => served.StopAsync(drain))).ConfigureAwait(false);
-            Interlocked.Add(ref _acceptedBefore, going.Sum(served => served.Accepted));
-        }
-        finally
-        {
-            closed.SetResult();
-        }
+        await Task.WhenAll(going.Select(served => served.StopAsync(drain))).ConfigureAwait(false);
+        Interlocked.Add(ref _acceptedBefore, going.Sum(served => served.Accepted));
     }
 
     private static IServedEndpoint[] BindAll(
@@ -224,17 +214,10 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     private TimeSpan DrainOf(TimeSpan? drain) =>
         (drain ?? drainTimeout) is var time && time > CallClock.Longest ? Timeout.InfiniteTimeSpan : time;
 
-    // Calls on endpoints that were removed just before may run on for as long as the others.
-    private async Task EndOfClosingAsync(TimeSpan drain)
-    {
-        try
-        {
-            await _closing.WaitAsync(drain).ConfigureAwait(false);
-        }
-        catch (TimeoutException)
-        {
-        }
-    }
+    // Calls on endpoints that were removed just before may run on for as long as the others. What goes wrong
+    // there is an error of the change that removed them.
+    private async Task EndOfClosingAsync(TimeSpan drain) =>
+        await _closing.WaitAsync(drain).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
     private async Task StopAllAsync(TimeSpan drain)
     {

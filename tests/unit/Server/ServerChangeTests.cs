@@ -10,22 +10,16 @@ public static class ServerChangeTests
     [Fact]
     public static async Task Calls_that_run_end_with_the_old_handler_and_later_ones_get_the_new()
     {
-        TaskCompletionSource began = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        TaskCompletionSource goesOn = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        using RpcServer server = Start(async (_, _) =>
-        {
-            began.SetResult();
-            await goesOn.Task;
-            return new EchoReply { Text = "old" };
-        });
+        HeldReply held = new();
+        using RpcServer server = Start(held.SayAsync);
         using RpcClient client = EchoServer.Connect(server);
         Task<EchoReply> running = client.InvokeAsync<EchoReply>("Say", Request);
-        await began.Task.WaitAsync(Patience);
+        await held.Began.Task.WaitAsync(Patience);
 
         await server.ChangeAsync(new() { Handlers = Replies("new") });
 
         Assert.Equal("new", client.Invoke<EchoReply>("Say", Request).Text);
-        goesOn.SetResult();
+        held.GoesOn.SetResult();
         Assert.Equal("old", (await running).Text);
     }
 
@@ -111,18 +105,12 @@ public static class ServerChangeTests
     [Fact]
     public static async Task Calls_at_an_endpoint_that_goes_may_end()
     {
-        TaskCompletionSource began = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        TaskCompletionSource goesOn = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        using RpcServer server = Start(async (_, _) =>
-        {
-            began.SetResult();
-            await goesOn.Task;
-            return new EchoReply { Text = "old" };
-        });
+        HeldReply held = new();
+        using RpcServer server = Start(held.SayAsync);
         RpcEndpoint goes = server.Endpoints[0];
         using RpcClient client = EchoServer.Connect(server);
         Task<EchoReply> running = client.InvokeAsync<EchoReply>("Say", Request);
-        await began.Task.WaitAsync(Patience);
+        await held.Began.Task.WaitAsync(Patience);
 
         Task changing = server.ChangeAsync(new()
         {
@@ -130,7 +118,7 @@ public static class ServerChangeTests
             DrainTimeout = Patience,
         });
         Assert.False(changing.IsCompleted);
-        goesOn.SetResult();
+        held.GoesOn.SetResult();
 
         Assert.Equal("old", (await running).Text);
         await changing.WaitAsync(Patience);
@@ -141,17 +129,11 @@ public static class ServerChangeTests
     [Fact]
     public static async Task A_stop_waits_for_calls_at_an_endpoint_that_goes()
     {
-        TaskCompletionSource began = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        TaskCompletionSource goesOn = new(TaskCreationOptions.RunContinuationsAsynchronously);
-        using RpcServer server = Start(async (_, _) =>
-        {
-            began.SetResult();
-            await goesOn.Task;
-            return new EchoReply { Text = "old" };
-        });
+        HeldReply held = new();
+        using RpcServer server = Start(held.SayAsync);
         using RpcClient client = EchoServer.Connect(server);
         Task<EchoReply> running = client.InvokeAsync<EchoReply>("Say", Request);
-        await began.Task.WaitAsync(Patience);
+        await held.Began.Task.WaitAsync(Patience);
         long accepted = server.Counters.Accepted;
         Task changing = server.ChangeAsync(new()
         {
@@ -161,7 +143,7 @@ public static class ServerChangeTests
 
         Task stopping = server.StopAsync(Patience);
         Assert.NotSame(stopping, await Task.WhenAny(stopping, Task.Delay(200)));
-        goesOn.SetResult();
+        held.GoesOn.SetResult();
 
         Assert.Equal("old", (await running).Text);
         await Task.WhenAll(changing, stopping).WaitAsync(Patience);
@@ -309,6 +291,21 @@ public static class ServerChangeTests
             .Handle("Say", RpcMethodHandler.Of(say))
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
+
+    /// <summary>A handler that has begun, and waits for the test.</summary>
+    private sealed class HeldReply
+    {
+        public TaskCompletionSource Began { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public TaskCompletionSource GoesOn { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+        public async ValueTask<EchoReply> SayAsync(RpcServerCallContext context, EchoRequest request)
+        {
+            Began.SetResult();
+            await GoesOn.Task;
+            return new EchoReply { Text = "old" };
+        }
+    }
 
     private sealed class CountingInterceptor : IRpcInterceptor
     {
