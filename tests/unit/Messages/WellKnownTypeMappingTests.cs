@@ -345,6 +345,29 @@ public static class WellKnownTypeMappingTests
     }
 
     /// <summary>Sees members in an object that formats itself.</summary>
+    [Theory]
+    [InlineData("")]
+    [InlineData("oneof kind {")]
+    public static void A_Value_whose_fields_are_not_all_in_one_oneof_is_a_message_like_any_other(string oneof)
+    {
+        string first = "NullValue null_value = 1; double number_value = 2;";
+        RpcMessageInfo type = ReplyMismatchTests.Load($$"""
+            syntax = "proto3";
+            package google.protobuf;
+            enum NullValue { NULL_VALUE = 0; }
+            message ListValue { }
+            message Value {
+              {{(oneof.Length > 0 ? $"{first} {oneof}" : first)}}
+              string string_value = 3; bool bool_value = 4;
+              ListValue struct_value = 5; ListValue list_value = 6;
+              {{(oneof.Length > 0 ? "}" : "")}}
+            }
+            """).GetMessage("google.protobuf.Value");
+        DynamicMessage message = DynamicMessage.Parse(type, [0x1A, 0x01, (byte)'a']);
+
+        Assert.Equal("a", ((IDictionary)Mapper.ToObject(message)!)["string_value"]);
+    }
+
     private sealed class OpenModel : IObjectModel
     {
         public object? Unwrap(object? value) => value;
