@@ -17,6 +17,8 @@ internal sealed class PackSuite(string root) : ITestSuite
 
     public string Name => "pack";
 
+    public string Needs => "git";
+
     public bool Exists => true;
 
     public async Task<SuiteResult> RunAsync(string? filter)

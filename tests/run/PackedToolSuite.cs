@@ -10,9 +10,14 @@ internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
     // Where a package of a dotnet tool has its program.
     private const string ToolFolder = "tools/net10.0/any/";
 
-    private static readonly string[] Projects = ["ProtoRpc.Tests", "ProtoRpc.Http.Tests"];
+    private static readonly string[] Assemblies = ["ProtoRpc.Tests", "ProtoRpc.Http.Tests"];
 
     public string Name => "tool";
+
+    public string Needs => "a run of pack before";
+
+    public IReadOnlyList<string> Projects =>
+        ["tests/unit/ProtoRpc.Tests.csproj", "tests/http/ProtoRpc.Http.Tests.csproj"];
 
     // After a run of the suite that packs.
     public bool Exists => Packages is not null;
@@ -30,7 +35,7 @@ internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
         string version = ModuleManifest.Read(Path.Combine(root, "ProtoRpc.psd1")).Version;
         string package = Path.Combine(packages, "packages", $"ProtoRpc.Tool.{version}.nupkg");
         SuiteResult sum = SuiteResult.Empty(Name);
-        foreach (string project in Projects)
+        foreach (string project in Assemblies)
         {
             SuiteResult result = await RunAsync(project, package, filter);
             sum = new SuiteResult(

@@ -3,37 +3,65 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>The module's Pester tests, in a fresh shell;
-/// skipped, with their number, where there is none.</summary>
-internal sealed partial class PesterSuite(string root, TimeSpan limit) : ITestSuite
+/// <summary>The module's Pester tests, in fresh shells;
+/// skipped, with their number, where there is no PowerShell or no Pester.</summary>
+/// <param name="root">The repository.</param>
+/// <param name="only">The names of the files to run, or null for all.</param>
+internal sealed partial class PesterSuite(string root, IReadOnlyList<string>? only = null) : ITestSuite
 {
-    private const int NoPester = 3;
+    private const string PesterProject = "tests/pester/Pester.csproj";
+
+    // One for each core that a small machine has. Files have no names, ports or folders in common.
+    private static readonly int Shells = Math.Min(2, Environment.ProcessorCount);
+
+    private static readonly TimeSpan RestoreLimit = TimeSpan.FromMinutes(3);
 
     private string Folder => Path.Combine(root, "tests", "pester");
 
-    private string[] Files => Directory.Exists(Folder) ? Directory.GetFiles(Folder, "*.Tests.ps1") : [];
+    private string[] Files =>
+        [
+            .. Directory.EnumerateFiles(Folder, "*.Tests.ps1")
+                .Where(file => only?.Contains(Path.GetFileName(file)) ?? true),
+        ];
 
     public string Name => "pester";
 
-    public bool Exists => Files.Length > 0;
+    public string Needs => "PowerShell 7.6 and Pester 5, which are restored from NuGet";
+
+    public IReadOnlyList<string> Projects => ["cmdlets/ProtoRpc.PowerShell/ProtoRpc.PowerShell.csproj"];
+
+    public bool Exists => Directory.Exists(Folder);
 
     public async Task<SuiteResult> RunAsync(string? filter)
     {
-        (PowerShellHost? shell, string whyNot) = await PowerShellHost.FindAsync(root);
+        string[] files = Files;
+        if (files.Length == 0)
+        {
+            return SuiteResult.Empty(Name);
+        }
+
+        (string? shell, string whyNot) = await TestShell.FindAsync(root);
         if (shell is null)
         {
-            return Skip(filter, $"{whyNot}; install PowerShell 7.6 or newer");
+            return Skip(files, filter, $"{whyNot}; install PowerShell 7.6 or newer");
+        }
+
+        (string? pester, whyNot) = await RestorePesterAsync();
+        if (pester is null)
+        {
+            return Skip(files, filter, whyNot);
         }
 
         DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-tests-");
         try
         {
-            string report = Path.Combine(folder.FullName, "pester.json");
-            string script = Path.Combine(AppContext.BaseDirectory, "pester.ps1");
-            string[] filters = filter is null ? [] : ["-Filter", filter];
-            ChildProcess.Result run = await shell.RunAsync(
-                ["-File", script, "-Path", Folder, "-Report", report, .. filters], root, limit);
-            return Judge(run, report, filter);
+            PesterQueue queue = new(folder.FullName, files);
+            SuiteResult[] results = await Task.WhenAll(Enumerable.Range(0, Math.Min(Shells, files.Length)).Select(
+                _ => new PesterShell(Name, shell, pester, root).RunAsync(queue, filter)));
+            SuiteResult sum = results.Aggregate((one, other) => one.With(other));
+            return sum.Counts.Total == 0 && filter is null
+                ? sum.WithFailure($"{Name}: the whole run", "not one test ran")
+                : sum;
         }
         finally
         {
@@ -44,43 +72,22 @@ internal sealed partial class PesterSuite(string root, TimeSpan limit) : ITestSu
     /// <summary>How many tests a file has, read from its text: at least one.</summary>
     internal static int CountTests(string script) => Math.Max(1, TestHead().Count(script));
 
-    private SuiteResult Judge(ChildProcess.Result run, string report, string? filter)
+    private async Task<(string? Manifest, string WhyNot)> RestorePesterAsync()
     {
-        string tail = string.Join('\n', run.Lines.TakeLast(30));
-        if (run.ExitCode == NoPester)
-        {
-            return Skip(filter, $"there is no Pester 5 ({tail})");
-        }
-
-        SuiteResult failed = SuiteResult.Empty(Name);
-        if (run.TimedOut)
-        {
-            return failed.WithFailure(
-                "pester: the whole run", $"did not end in {limit.TotalMinutes} minutes\n{tail}");
-        }
-
-        if (!run.Succeeded || !File.Exists(report))
-        {
-            return failed.WithFailure("pester: the whole run", $"pwsh ended with {run.ExitCode}\n{tail}");
-        }
-
-        try
-        {
-            SuiteResult result = JsonReport.Read(Name, File.ReadAllText(report));
-            return result.Counts.Total == 0 && filter is null
-                ? result.WithFailure("pester: the whole run", $"not one test ran\n{tail}")
-                : result;
-        }
-        catch (FormatException e)
-        {
-            return failed.WithFailure("pester: the whole run", $"{e.Message}\n{tail}");
-        }
+        ChildProcess.Result restore = await ChildProcess.RunAsync(
+            "dotnet", ["restore", PesterProject, "-v", "q"], root, RestoreLimit);
+        ChildProcess.Result place = await ChildProcess.RunAsync(
+            "dotnet", ["msbuild", PesterProject, "-getProperty:PesterManifest"], root, RestoreLimit);
+        string manifest = place.Text.Trim();
+        return restore.Succeeded && place.Succeeded && File.Exists(manifest)
+            ? (manifest, "")
+            : (null, $"Pester could not be restored from NuGet: {restore.Text.Trim()} {manifest}");
     }
 
     // With a filter, the tests that would have run are unknown, so none is counted.
-    private SuiteResult Skip(string? filter, string reason)
+    private SuiteResult Skip(string[] files, string? filter, string reason)
     {
-        int count = filter is null ? Files.Sum(file => CountTests(File.ReadAllText(file))) : 0;
+        int count = filter is null ? files.Sum(file => CountTests(File.ReadAllText(file))) : 0;
         return SuiteResult.Skipped(Name, count, reason);
     }
 

@@ -1,7 +1,6 @@
+using System.Diagnostics;
 using ProtoRpc.TestRun;
 using ProtoRpc.TestRun.Packing;
-using ProtoRpc.TestRun.Windows;
-using ProtoRpc.Tool.Processes;
 
 const int Failed = 1;
 const int Misused = 2;
@@ -12,30 +11,12 @@ if (args is [PackOptions.Verb, .. string[] packing])
     return await PackAsync(root, packing);
 }
 
-ITestSuite[] suites =
-[
-    new StyleSuite(root, TimeSpan.FromMinutes(5)),
-    new PackSuite(root),
-    new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj", TimeSpan.FromMinutes(8)),
-    new PackedToolSuite(root, TimeSpan.FromMinutes(4)),
-    new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj", TimeSpan.FromMinutes(8)),
-    new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(12)),
-    // Ninety seconds, beside half a minute for the growing inputs, or for the start and stop of listeners.
-    new ProgramSuite(
-        "fuzz", root, "tests/fuzz/ProtoRpc.Fuzz.csproj", ["--seconds", "90"], TimeSpan.FromMinutes(8),
-        "the input that ran is in artifacts/fuzz/*.running"),
-    new ProgramSuite(
-        "long-run", root, "tests/longrun/ProtoRpc.LongRun.csproj", ["--seconds", "90"],
-        TimeSpan.FromMinutes(8)),
-    new TrimmedSuite(root, TimeSpan.FromMinutes(5)),
-    new WindowsSuite(root, TimeSpan.FromMinutes(12)),
-    new PesterSuite(root, TimeSpan.FromMinutes(10)),
-];
-
 RunOptions options;
+TestSuites suites;
 try
 {
-    options = RunOptions.Parse(args, [.. suites.Select(suite => suite.Name)]);
+    options = RunOptions.Parse(args, TestSuites.Names);
+    suites = await TestSuites.CreateAsync(root, options);
 }
 catch (ArgumentException e)
 {
@@ -44,26 +25,36 @@ catch (ArgumentException e)
 }
 
 List<SuiteResult> results = [];
-if (await BuildAsync(root) is string buildErrors)
+Console.WriteLine($"Building for {string.Join(", ", suites.Wanted.Select(suite => suite.Name))} ...");
+long start = Stopwatch.GetTimestamp();
+if (await (options.All
+    ? SolutionBuild.RunAsync(root, "ProtoRpc.slnx")
+    : SolutionBuild.RunAsync(root, suites.Projects)) is { } buildErrors)
 {
-    results.Add(SuiteResult.Empty("build").WithFailure("build: the solution", buildErrors));
+    results.Add(SuiteResult.Empty("build").WithFailure("build: the projects", buildErrors));
 }
 else
 {
-    foreach (ITestSuite suite in suites.Where(IsWanted))
+    Console.WriteLine($"  {Since(start)}");
+    foreach (ITestSuite suite in suites.Wanted.Where(suite => suite.Exists || !options.All))
     {
         Console.WriteLine($"Running {suite.Name} ...");
+        if (suite.StartsPowerShell)
+        {
+            await TestShell.FindAsync(root);
+        }
+
+        start = Stopwatch.GetTimestamp();
         results.Add(await RunAsync(suite, options.Filter));
-        Console.WriteLine($"  {results[^1].Counts}");
+        Console.WriteLine($"  {results[^1].Counts}, {Since(start)}");
     }
 }
 
-RunSummary summary = new(results);
+RunSummary summary = new(results, suites.Left);
 summary.Write(Console.Out);
 return summary.Succeeded ? 0 : Failed;
 
-bool IsWanted(ITestSuite suite) =>
-    options.Suites.Count == 0 ? suite.Exists : options.Suites.Contains(suite.Name);
+static string Since(long start) => $"{Stopwatch.GetElapsedTime(start):m\\:ss} minutes";
 
 static async Task<SuiteResult> RunAsync(ITestSuite suite, string? filter)
 {
@@ -77,18 +68,6 @@ static async Task<SuiteResult> RunAsync(ITestSuite suite, string? filter)
     {
         return SuiteResult.Empty(suite.Name).WithFailure($"{suite.Name}: the whole run", e.ToString());
     }
-}
-
-// Once for all suites; they would otherwise build the same projects again.
-static async Task<string?> BuildAsync(string root)
-{
-    TimeSpan limit = TimeSpan.FromMinutes(10);
-    Console.WriteLine("Building ...");
-    ChildProcess.Result build = await ChildProcess.RunAsync(
-        "dotnet", ["build", "ProtoRpc.slnx", "--nologo", "-v", "q", "-clp:NoSummary"], root, limit);
-    return build.Succeeded ? null
-        : build.TimedOut ? $"did not end in {limit.TotalMinutes} minutes\n{build.Text}"
-        : build.Text;
 }
 
 static async Task<int> PackAsync(string root, string[] arguments)

@@ -8,13 +8,18 @@ namespace ProtoRpc.TestRun;
 /// <param name="root">The repository.</param>
 /// <param name="project">The program.</param>
 /// <param name="arguments">What it is started with, beside the report.</param>
-/// <param name="limit">When to end it.</param>
 /// <param name="hint">What the program leaves if it dies, or null for nothing.</param>
 internal sealed class ProgramSuite(
-    string name, string root, string project, IReadOnlyList<string> arguments, TimeSpan limit,
-    string? hint = null) : ITestSuite
+    string name, string root, string project, IReadOnlyList<string> arguments, string? hint = null) : ITestSuite
 {
+    // The programs print a line a minute.
+    private static readonly TimeSpan Silence = TimeSpan.FromMinutes(3);
+
     public string Name => name;
+
+    public string Needs { get; init; } = "";
+
+    public bool StartsPowerShell { get; init; }
 
     public bool Exists => File.Exists(Path.Combine(root, project));
 
@@ -30,11 +35,18 @@ internal sealed class ProgramSuite(
         try
         {
             string report = Path.Combine(folder.FullName, "report.json");
+            if (await SolutionBuild.RunAsync(root, project, "-c", "Release") is { } errors)
+            {
+                return SuiteResult.Empty(Name).WithFailure($"{Name}: the build", errors);
+            }
+
             ChildProcess.Result run = await ChildProcess.RunAsync(
                 "dotnet",
-                ["run", "-c", "Release", "--project", project, "--", .. arguments, "--report", report],
-                root,
-                limit);
+                [
+                    "run", "-c", "Release", "--no-build", "--project", project, "--", .. arguments,
+                    "--report", report,
+                ],
+                root, Silence, isProgress: _ => true);
             return Judge(run, report);
         }
         finally
@@ -49,7 +61,7 @@ internal sealed class ProgramSuite(
         if (run.TimedOut || !File.Exists(report))
         {
             string end = run.TimedOut
-                ? $"did not end in {limit.TotalMinutes} minutes"
+                ? $"printed nothing for {Silence.TotalMinutes} minutes"
                 : $"ended with {run.ExitCode}{(hint is null ? "" : $"; {hint}")}";
             return SuiteResult.Empty(Name).WithFailure($"{Name}: the whole run", $"{end}\n{tail}");
         }

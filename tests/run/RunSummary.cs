@@ -1,7 +1,9 @@
 namespace ProtoRpc.TestRun;
 
 /// <summary>What all suites came to together.</summary>
-internal sealed class RunSummary(IReadOnlyList<SuiteResult> results)
+/// <param name="results">The suites that ran.</param>
+/// <param name="left">The suites that were not asked for.</param>
+internal sealed class RunSummary(IReadOnlyList<SuiteResult> results, IReadOnlyList<ITestSuite> left)
 {
     private readonly TestCounts _sum =
         results.Aggregate(default(TestCounts), (sum, result) => sum + result.Counts);
@@ -9,7 +11,8 @@ internal sealed class RunSummary(IReadOnlyList<SuiteResult> results)
     /// <summary>Nothing failed, and something ran: tests that were all skipped prove nothing.</summary>
     public bool Succeeded => _sum.Failed == 0 && _sum.Passed > 0;
 
-    /// <summary>Writes skips and failures with their reasons, and the sums as the last line.</summary>
+    /// <summary>Writes skips and failures with their reasons, the suites that did not run, and the sums as the
+    /// last line.</summary>
     public void Write(TextWriter output)
     {
         foreach (TestCase test in results.SelectMany(result => result.Skips))
@@ -29,6 +32,18 @@ internal sealed class RunSummary(IReadOnlyList<SuiteResult> results)
         if (_sum.Total == 0)
         {
             output.WriteLine("Not one test ran.");
+        }
+
+        if (left.Count > 0)
+        {
+            output.WriteLine("Not asked for (add --suite NAME, or --all for everything):");
+            int width = left.Max(suite => suite.Name.Length);
+            foreach (ITestSuite suite in left)
+            {
+                output.WriteLine(suite.Needs.Length == 0
+                    ? $"  {suite.Name}"
+                    : $"  {suite.Name.PadRight(width)}  needs {suite.Needs}");
+            }
         }
 
         output.WriteLine(_sum);

@@ -13,6 +13,12 @@ internal sealed class XunitSuite(
 {
     public string Name => name;
 
+    public string Needs { get; init; } = "";
+
+    public bool StartsPowerShell { get; init; }
+
+    public IReadOnlyList<string> Projects => project.EndsWith("proj", StringComparison.Ordinal) ? [project] : [];
+
     public bool Exists => File.Exists(Path.Combine(root, project));
 
     public async Task<SuiteResult> RunAsync(string? filter)

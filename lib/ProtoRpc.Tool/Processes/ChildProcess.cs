@@ -23,12 +23,15 @@ internal static class ChildProcess
     /// <param name="fileName">The program; looked up on PATH.</param>
     /// <param name="arguments">Its arguments.</param>
     /// <param name="folder">Its working folder.</param>
-    /// <param name="limit">When to end it.</param>
+    /// <param name="limit">When to end it: after this time, or with <paramref name="isProgress"/> after this
+    /// time without progress.</param>
     /// <param name="onLine">Receives each line as it comes, one at a time.</param>
     /// <param name="cancellation">Ends it too, and throws.</param>
+    /// <param name="isProgress">Which lines show progress, and so begin the limit again; null for none.</param>
     public static async Task<Result> RunAsync(
         string fileName, IEnumerable<string> arguments, string folder, TimeSpan limit,
-        Action<string>? onLine = null, CancellationToken cancellation = default)
+        Action<string>? onLine = null, CancellationToken cancellation = default,
+        Func<string, bool>? isProgress = null)
     {
         ProcessStartInfo start = new(fileName, arguments)
         {
@@ -51,19 +54,30 @@ internal static class ChildProcess
         }
 
         process.StandardInput.Close();
-        List<string> lines = [];
-        Task reading = Task.WhenAll(
-            ReadAsync(process.StandardOutput, lines, onLine),
-            ReadAsync(process.StandardError, lines, onLine));
-
         using CancellationTokenSource timer = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         timer.CancelAfter(limit);
+        List<string> lines = [];
+        bool hasEnded = false;
+        Task reading = Task.WhenAll(
+            ReadAsync(process.StandardOutput, lines, OnLine), ReadAsync(process.StandardError, lines, OnLine));
         bool timedOut = !await EndsAsync(process, timer.Token);
         await Task.WhenAny(reading, Task.Delay(LastOutput, CancellationToken.None));
-        cancellation.ThrowIfCancellationRequested();
         lock (lines)
         {
+            hasEnded = true;
+            cancellation.ThrowIfCancellationRequested();
             return new Result(timedOut ? null : process.ExitCode, timedOut, [.. lines]);
+        }
+
+        void OnLine(string line)
+        {
+            // A grandchild may print after the program's end, when the timer is disposed.
+            if (!hasEnded && isProgress?.Invoke(line) == true)
+            {
+                timer.CancelAfter(limit);
+            }
+
+            onLine?.Invoke(line);
         }
     }
 
@@ -90,14 +104,14 @@ internal static class ChildProcess
         }
     }
 
-    private static async Task ReadAsync(StreamReader reader, List<string> lines, Action<string>? onLine)
+    private static async Task ReadAsync(StreamReader reader, List<string> lines, Action<string> onLine)
     {
         while (await reader.ReadLineAsync() is string line)
         {
             lock (lines)
             {
                 lines.Add(line);
-                onLine?.Invoke(line);
+                onLine(line);
             }
         }
     }

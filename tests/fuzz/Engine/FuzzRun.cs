@@ -44,6 +44,7 @@ internal sealed class FuzzRun : IDisposable
         foreach (TargetRun run in _runs)
         {
             run.CheckGrowth();
+            Console.WriteLine($"{run.Result.Name}: {run.Result.Growths} growing inputs checked");
         }
 
         long start = Stopwatch.GetTimestamp();

@@ -39,6 +39,8 @@ internal sealed class WindowsSuite(string root, TimeSpan limit) : ITestSuite
 
     public string Name => "windows";
 
+    public string Needs => "wine 10, see tests/README.md, and the programs that interop needs";
+
     // On Windows these tests have run already.
     public bool Exists => !OperatingSystem.IsWindows() && File.Exists(Path.Combine(root, Project));
 

@@ -45,4 +45,22 @@ public static class ChildProcessTests
         Assert.Equal("begun", result.Text);
         Assert.True(Stopwatch.GetElapsedTime(start) < Long);
     }
+
+    [Fact]
+    public static async Task Progress_begins_the_limit_again_and_other_lines_do_not()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        ChildProcess.Result result = await ChildProcess.RunAsync(
+            "sh",
+            ["-c", "for i in 1 2 3 4; do sleep 1; echo test; done; for i in 1 2 3 4 5 6 7 8; do sleep 1; echo noise; done"],
+            ".", TimeSpan.FromSeconds(3), isProgress: line => line == "test");
+
+        Assert.True(result.TimedOut);
+        Assert.Equal(4, result.Lines.Count(line => line == "test"));
+        Assert.InRange(result.Lines.Count(line => line == "noise"), 0, 7);
+    }
 }

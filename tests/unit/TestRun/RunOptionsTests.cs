@@ -7,12 +7,15 @@ public static class RunOptionsTests
     private static readonly string[] Known = ["unit", "pester"];
 
     [Fact]
-    public static void Everything_runs_when_nothing_is_said()
+    public static void The_default_suites_run_when_nothing_is_said()
     {
         RunOptions options = RunOptions.Parse([], Known);
 
         Assert.Empty(options.Suites);
         Assert.Null(options.Filter);
+        Assert.False(options.All);
+        Assert.False(options.IsQuick);
+        Assert.False(options.IsLong);
     }
 
     [Fact]
@@ -25,12 +28,36 @@ public static class RunOptionsTests
         Assert.Equal("Wire", options.Filter);
     }
 
+    [Fact]
+    public static void Takes_everything_for_long()
+    {
+        RunOptions options = RunOptions.Parse(["--all", "--long"], Known);
+
+        Assert.True(options.All);
+        Assert.True(options.IsLong);
+    }
+
+    [Theory]
+    [InlineData(0, "--quick")]
+    [InlineData(2, "--quick", "New-RpcMock", "Invoke-RpcMethod")]
+    public static void A_quick_run_takes_the_names_of_cmdlets(int cmdlets, params string[] arguments)
+    {
+        RunOptions options = RunOptions.Parse(arguments, Known);
+
+        Assert.True(options.IsQuick);
+        Assert.Equal(arguments[1..], options.Cmdlets);
+        Assert.Equal(cmdlets, options.Cmdlets.Count);
+    }
+
     [Theory]
     [InlineData("--suite")]
     [InlineData("--suite", "bogus")]
     [InlineData("--filter", "")]
     [InlineData("--what", "now")]
-    public static void Refuses_what_it_does_not_know(params string[] arguments)
+    [InlineData("New-RpcMock")]
+    [InlineData("--all", "--quick")]
+    [InlineData("--all", "--suite", "unit")]
+    public static void Rejects_what_it_does_not_know(params string[] arguments)
     {
         Assert.Throws<ArgumentException>(() => RunOptions.Parse(arguments, Known));
     }
@@ -41,6 +68,6 @@ public static class RunOptionsTests
         ArgumentException error =
             Assert.Throws<ArgumentException>(() => RunOptions.Parse(["--what", "now"], Known));
 
-        Assert.Contains("[--suite unit|pester]...", error.Message, StringComparison.Ordinal);
+        Assert.Contains("may be repeated: unit, pester", error.Message, StringComparison.Ordinal);
     }
 }

@@ -1,0 +1,110 @@
+using System.Text.RegularExpressions;
+using ProtoRpc.Tool.Processes;
+
+namespace ProtoRpc.TestRun;
+
+/// <summary>Shells that run the test files of a queue. One that hangs or crashes costs the file that it ran;
+/// a new one runs the others.</summary>
+/// <param name="suite">The suite's name.</param>
+/// <param name="shell">The program of PowerShell.</param>
+/// <param name="pester">Pester's manifest.</param>
+/// <param name="root">The repository.</param>
+internal sealed partial class PesterShell(string suite, string shell, string pester, string root)
+{
+    private const string Begin = "BEGIN ";
+
+    // A slow machine makes every test slow, but only a hanging test ends none for so long.
+    private static readonly TimeSpan Silence = TimeSpan.FromMinutes(3);
+
+    /// <summary>Takes files from the queue until none is left.</summary>
+    public async Task<SuiteResult> RunAsync(PesterQueue queue, string? filter)
+    {
+        SuiteResult sum = SuiteResult.Empty(suite);
+        while (!queue.IsEmpty)
+        {
+            ChildProcess.Result run = await ChildProcess.RunAsync(
+                shell,
+                [
+                    "-NoProfile", "-NonInteractive", "-File", Path.Combine(AppContext.BaseDirectory, "pester.ps1"),
+                    "-Pester", pester, "-Queue", queue.Waiting, "-Results", queue.Results,
+                    .. filter is null ? Array.Empty<string>() : ["-Filter", filter],
+                ],
+                root, Silence, isProgress: line => IsEnd(line) || line.StartsWith(Begin, StringComparison.Ordinal));
+            SuiteResult result = Judge(run, entry => queue.Read(suite, entry));
+            sum = sum.With(result);
+
+            // A shell that begins with no file would do so each time.
+            if (!run.Lines.Any(line => line.StartsWith(Begin, StringComparison.Ordinal)))
+            {
+                return queue.IsEmpty ? sum : sum.WithFailure($"{suite}: a shell", $"{EndOf(run)}\n{TailOf(run.Lines)}");
+            }
+        }
+
+        return sum;
+    }
+
+    /// <summary>What the files of a shell came to: their results, and for a file without one the tests that it
+    /// printed, and a failure.</summary>
+    /// <param name="run">The shell.</param>
+    /// <param name="read">Reads the result of a file; null if there is none.</param>
+    internal SuiteResult Judge(ChildProcess.Result run, Func<string, SuiteResult?> read)
+    {
+        SuiteResult sum = SuiteResult.Empty(suite);
+        for (int at = NextFile(run.Lines, 0); at < run.Lines.Count;)
+        {
+            int next = NextFile(run.Lines, at + 1);
+            string entry = run.Lines[at][Begin.Length..];
+            string[] lines = [.. run.Lines.Skip(at + 1).Take(next - at - 1)];
+            try
+            {
+                sum = sum.With(read(entry) ?? Unfinished(entry, EndOf(run), lines));
+            }
+            catch (FormatException e)
+            {
+                sum = sum.With(Unfinished(entry, e.Message, lines));
+            }
+
+            at = next;
+        }
+
+        return sum;
+    }
+
+    private static int NextFile(IReadOnlyList<string> lines, int from)
+    {
+        int at = from;
+        while (at < lines.Count && !lines[at].StartsWith(Begin, StringComparison.Ordinal))
+        {
+            at++;
+        }
+
+        return at;
+    }
+
+    private static string EndOf(ChildProcess.Result run) => run.TimedOut
+        ? $"no test ended for {Silence.TotalMinutes} minutes"
+        : $"pwsh ended with {run.ExitCode}";
+
+    private static string TailOf(IReadOnlyList<string> lines) => string.Join('\n', lines.TakeLast(30));
+
+    private static bool IsEnd(string line) => TestEnd().IsMatch(line);
+
+    private SuiteResult Unfinished(string entry, string how, string[] lines)
+    {
+        string[] marks = [.. lines.Select(line => TestEnd().Match(line)).Where(end => end.Success)
+            .Select(end => end.Groups[1].Value)];
+        TestCounts counts = new(marks.Count(mark => mark == "+"), 0, marks.Count(mark => mark is "!" or "?"));
+        SuiteResult result = SuiteResult.Empty(suite) with { Counts = counts };
+        foreach (string line in lines.Where(line => TestEnd().Match(line) is { Success: true } end
+            && end.Groups[1].Value == "-"))
+        {
+            result = result.WithFailure($"{entry}: {line.Trim()}", "");
+        }
+
+        return result.WithFailure($"{entry}: the whole file", $"{how}, after these lines:\n{TailOf(lines)}");
+    }
+
+    // Passed, failed, skipped, inconclusive.
+    [GeneratedRegex(@"^\s*\[([+\-!?])\] ")]
+    private static partial Regex TestEnd();
+}

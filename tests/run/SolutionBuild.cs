@@ -1,0 +1,43 @@
+using System.Text.Json;
+using ProtoRpc.Tool.Processes;
+
+namespace ProtoRpc.TestRun;
+
+/// <summary>Builds projects once, before the suites that need them.</summary>
+internal static class SolutionBuild
+{
+    // A line comes with each project; one project takes longer only if the build hangs.
+    private static readonly TimeSpan Silence = TimeSpan.FromMinutes(10);
+
+    /// <summary>Builds a project or a solution.</summary>
+    /// <returns>The errors, or null.</returns>
+    public static async Task<string?> RunAsync(string root, string project, params string[] options)
+    {
+        ChildProcess.Result build = await ChildProcess.RunAsync(
+            "dotnet", ["build", project, .. options, "--nologo", "-v", "m", "-clp:NoSummary"], root, Silence,
+            isProgress: _ => true);
+        return build.Succeeded ? null
+            : build.TimedOut ? $"The build printed nothing for {Silence.TotalMinutes} minutes.\n{build.Text}"
+            : ErrorsOf(build.Lines);
+    }
+
+    /// <summary>Builds several projects of the solution at the same time, and no others.</summary>
+    /// <returns>The errors, or null.</returns>
+    public static async Task<string?> RunAsync(string root, IReadOnlyList<string> projects)
+    {
+        string folder = Path.Combine(root, "artifacts");
+        Directory.CreateDirectory(folder);
+        string filter = Path.Combine(folder, "test-run.slnf");
+        await File.WriteAllTextAsync(
+            filter, JsonSerializer.Serialize(new { solution = new { path = "../ProtoRpc.slnx", projects } }));
+        return await RunAsync(root, filter);
+    }
+
+    // The lines of projects that were built are noise beside them.
+    private static string ErrorsOf(IReadOnlyList<string> lines)
+    {
+        string[] errors =
+            [.. lines.Where(line => line.Contains("error", StringComparison.OrdinalIgnoreCase)).Distinct()];
+        return string.Join('\n', errors.Length > 0 ? errors : lines);
+    }
+}
