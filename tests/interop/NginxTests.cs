@@ -135,7 +135,7 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
 
         internal NginxProxy Proxy => _proxy!;
 
-        public async Task InitializeAsync()
+        public async ValueTask InitializeAsync()
         {
             if (Peers.WhyMissing(Peer.Nginx) is null)
             {
@@ -143,10 +143,10 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
             }
         }
 
-        public Task DisposeAsync()
+        public ValueTask DisposeAsync()
         {
             _proxy?.Dispose();
-            return Task.CompletedTask;
+            return ValueTask.CompletedTask;
         }
 
         internal HttpClient Http() => new(new SocketsHttpHandler

@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace ProtoRpc.Interop;
 
 /// <summary>A test with several sets of data that needs a program that is not ours; skipped, with what to
@@ -6,7 +8,12 @@ namespace ProtoRpc.Interop;
 public sealed class PeerTheoryAttribute : TheoryAttribute
 {
     /// <param name="peer">Who it talks to.</param>
-    public PeerTheoryAttribute(Peer peer)
+    /// <param name="sourceFilePath">The file of the test.</param>
+    /// <param name="sourceLineNumber">Its line.</param>
+    public PeerTheoryAttribute(
+        Peer peer, [CallerFilePath] string? sourceFilePath = null,
+        [CallerLineNumber] int sourceLineNumber = -1)
+        : base(sourceFilePath, sourceLineNumber)
     {
         Skip = Peers.WhyMissing(peer);
     }

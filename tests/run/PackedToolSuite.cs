@@ -5,7 +5,7 @@ namespace ProtoRpc.TestRun;
 
 /// <summary>The tests of the tool, against the assemblies and files of its package instead of those that were
 /// built beside the tests; and the start of the archive for Windows.</summary>
-internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
+internal sealed class PackedToolSuite(string root) : ITestSuite
 {
     // Where a package of a dotnet tool has its program.
     private const string ToolFolder = "tools/net10.0/any/";
@@ -73,8 +73,7 @@ internal sealed class PackedToolSuite(string root, TimeSpan limit) : ITestSuite
             Copy(Path.Combine(root, "artifacts", "bin", project, "debug"), folder);
             Unpack(package, folder);
             string assembly = Path.Combine(folder, $"{project}.dll");
-            return await new XunitSuite($"{Name}: {project}", root, assembly, limit, ".Tool.")
-                .RunAsync(filter);
+            return await new XunitSuite($"{Name}: {project}", root, assembly, ".Tool.").RunAsync(filter);
         }
         finally
         {

@@ -56,10 +56,10 @@ internal sealed class TestSuites
         [
             new StyleSuite(root, changed),
             new PackSuite(root),
-            new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj", TimeSpan.FromMinutes(8)),
-            new PackedToolSuite(root, TimeSpan.FromMinutes(4)),
-            new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj", TimeSpan.FromMinutes(8)),
-            new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj", TimeSpan.FromMinutes(12))
+            new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj"),
+            new PackedToolSuite(root),
+            new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj"),
+            new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj")
             {
                 Needs = Peers, StartsPowerShell = true,
             },
@@ -74,7 +74,7 @@ internal sealed class TestSuites
                 StartsPowerShell = true,
             },
             new TrimmedSuite(root),
-            new WindowsSuite(root, TimeSpan.FromMinutes(12)),
+            new WindowsSuite(root),
             new PesterSuite(root, pesterFiles),
         ];
 }

@@ -15,6 +15,6 @@ TestPlan plan = JsonSerializer.Deserialize<TestPlan>(File.ReadAllText(args[0]))
 AppContext.SetSwitch("ProtoRpc.Tests.OneKey", true);
 Environment.SetEnvironmentVariable(PeerRequest.Variable, plan.Peers);
 using TestJournal journal = new(args[1]);
-new XunitRun(plan, journal).Run();
+await new XunitRun(plan, journal).RunAsync();
 // A test may leave a thread behind that would keep the process.
 Environment.Exit(0);

@@ -1,62 +1,44 @@
-using Xunit;
-using Xunit.Abstractions;
+using Xunit.Sdk;
 
 namespace ProtoRpc.WindowsTests;
 
 /// <summary>Writes what xunit tells of the tests of one class into the journal.</summary>
-internal sealed class TestSink(TestJournal journal) : LongLivedMarshalByRefObject, IMessageSink
+/// <param name="journal">The journal.</param>
+/// <param name="isLast">Whether failures are written into the journal.</param>
+internal sealed class TestSink(TestJournal journal, bool isLast) : IMessageSink
 {
-    public List<ITestCase> Cases { get; } = [];
+    private readonly Dictionary<string, string> _names = [];
+    private readonly HashSet<string> _failed = [];
 
-    /// <summary>The tests that failed, and are not in the journal.</summary>
-    public List<ITestCase> Failed { get; } = [];
-
-    /// <summary>Whether failures are written into the journal.</summary>
-    public bool IsLast { get; init; }
-
-    public ManualResetEventSlim Discovered { get; } = new();
-
-    public ManualResetEventSlim Finished { get; } = new();
+    /// <summary>The ids of the tests that failed, and are not in the journal.</summary>
+    public IReadOnlySet<string> Failed => _failed;
 
     public bool OnMessage(IMessageSinkMessage message)
     {
         switch (message)
         {
-            case ITestCaseDiscoveryMessage found:
-                Cases.Add(found.TestCase);
-                break;
-            case IDiscoveryCompleteMessage:
-                Discovered.Set();
-                break;
             case ITestStarting starting:
-                journal.BeginTest(starting.Test.DisplayName, starting.TestCase.UniqueID);
+                _names[starting.TestUniqueID] = starting.TestDisplayName;
+                journal.BeginTest(starting.TestDisplayName, starting.TestCaseUniqueID);
                 break;
             case ITestPassed passed:
-                journal.Write(new { kind = "passed", name = passed.Test.DisplayName });
+                journal.Write(new { kind = "passed", name = NameOf(passed) });
                 break;
             case ITestSkipped skipped:
-                journal.Write(
-                    new { kind = "skipped", name = skipped.Test.DisplayName, message = skipped.Reason });
+                journal.Write(new { kind = "skipped", name = NameOf(skipped), message = skipped.Reason });
                 break;
-            case ITestFailed failed when IsLast:
-                Fail(failed.Test.DisplayName, failed.TestCase.UniqueID, failed);
+            case ITestFailed failed when isLast:
+                Fail(NameOf(failed), failed.TestCaseUniqueID, failed);
                 break;
             case ITestFailed failed:
-                if (!Failed.Contains(failed.TestCase))
-                {
-                    Failed.Add(failed.TestCase);
-                }
-
+                _failed.Add(failed.TestCaseUniqueID);
                 break;
-            case ITestCaseFinished finished when IsLast || !Failed.Contains(finished.TestCase):
-                journal.Write(new { kind = "caseEnd", id = finished.TestCase.UniqueID });
+            case ITestCaseFinished finished when !_failed.Contains(finished.TestCaseUniqueID):
+                journal.Write(new { kind = "caseEnd", id = finished.TestCaseUniqueID });
                 break;
             // Errors of the runner, and of fixtures that fail to be disposed.
-            case IFailureInformation error:
+            case IErrorMetadata error:
                 Fail("outside of a test", null, error);
-                break;
-            case ITestAssemblyFinished:
-                Finished.Set();
                 break;
             default:
                 break;
@@ -65,7 +47,10 @@ internal sealed class TestSink(TestJournal journal) : LongLivedMarshalByRefObjec
         return true;
     }
 
-    private void Fail(string name, string? id, IFailureInformation failure) => journal.Write(new
+    private string NameOf(ITestMessage message) =>
+        _names.GetValueOrDefault(message.TestUniqueID, message.TestUniqueID);
+
+    private void Fail(string name, string? id, IErrorMetadata failure) => journal.Write(new
     {
         kind = "failed",
         name,

@@ -1,8 +1,9 @@
 using System.Diagnostics;
 using System.Reflection;
 using Xunit;
-using Xunit.Abstractions;
+using Xunit.Runner.Common;
 using Xunit.Sdk;
+using Xunit.v3;
 
 namespace ProtoRpc.WindowsTests;
 
@@ -11,11 +12,20 @@ internal sealed class XunitRun(TestPlan plan, TestJournal journal)
 {
     private const int Retries = 3;
 
+    // One test after the other: exceptions that several threads throw at the same time overflow stacks under
+    // Wine.
+    private static readonly TestAssemblyConfiguration Configuration = new()
+    {
+        ParallelMode = ParallelMode.None,
+    };
+
     private readonly Assembly _tests = Assembly.Load(plan.Assembly);
     private readonly HashSet<string> _without = [.. plan.Without];
 
-    public void Run()
+    public async Task RunAsync()
     {
+        TestContext.SetForInitialization(
+            diagnosticMessageSink: null, diagnosticMessages: false, internalDiagnosticMessages: false);
         Type[] all =
         [
             .. _tests.GetTypes().Where(type => IsInSpaces(type) && TestsOf(type).Any())
@@ -36,7 +46,7 @@ internal sealed class XunitRun(TestPlan plan, TestJournal journal)
         {
             journal.BeginClass(type.FullName!);
             Stopwatch watch = Stopwatch.StartNew();
-            Run(type);
+            await RunAsync(type);
             journal.Write(
                 new { kind = "classEnd", name = type.FullName, seconds = watch.Elapsed.TotalSeconds });
         }
@@ -44,36 +54,39 @@ internal sealed class XunitRun(TestPlan plan, TestJournal journal)
         journal.Write(new { kind = "end" });
     }
 
-    private void Run(Type type)
+    private async Task RunAsync(Type type)
     {
-        FrameworkOptions options = new();
-        TestSink sink = new(journal);
-        using XunitTestFramework framework = new(sink);
-        using ITestFrameworkDiscoverer discoverer = framework.GetDiscoverer(Reflector.Wrap(_tests));
-        discoverer.Find(type.FullName, includeSourceInformation: false, sink, options);
-        sink.Discovered.Wait();
+        await using XunitTestFramework framework = new();
+        List<ITestCase> cases = [];
+        await framework.GetDiscoverer(_tests).Find(
+            test =>
+            {
+                if (IsWanted(test))
+                {
+                    cases.Add(test);
+                }
 
-        using ITestFrameworkExecutor executor = framework.GetExecutor(_tests.GetName());
-        ITestCase[] cases = [.. sink.Cases.Where(IsWanted)];
+                return new ValueTask<bool>(true);
+            },
+            TestFrameworkOptions.ForDiscovery(Configuration),
+            [type]);
         journal.Write(new { kind = "cases", ids = cases.Select(test => test.UniqueID) });
-        executor.RunTests(cases, sink, options);
-        sink.Finished.Wait();
 
         // Wine's timing is not that of Windows, and a reset may lose what came before it. Only a test that
         // fails in each try has failed.
-        for (int retry = 1; retry <= Retries && sink.Failed.Count > 0; retry++)
+        ITestFrameworkExecutor executor = framework.GetExecutor(_tests);
+        for (int retry = 0; retry <= Retries && cases.Count > 0; retry++)
         {
-            TestSink again = new(journal) { IsLast = retry == Retries };
-            executor.RunTests(sink.Failed, again, options);
-            again.Finished.Wait();
-            sink = again;
+            TestSink sink = new(journal, isLast: retry == Retries);
+            await executor.RunTestCases(cases, sink, TestFrameworkOptions.ForExecution(Configuration));
+            cases.RemoveAll(test => !sink.Failed.Contains(test.UniqueID));
         }
     }
 
     private bool IsWanted(ITestCase test) =>
         plan.Tests?.Contains(test.UniqueID) != false
-        && test.DisplayName.Contains(plan.Filter, StringComparison.Ordinal)
-        && !_without.Contains($"{test.TestMethod.TestClass.Class.Name}.{test.TestMethod.Method.Name}");
+        && test.TestCaseDisplayName.Contains(plan.Filter, StringComparison.Ordinal)
+        && !_without.Contains($"{test.TestClassName}.{test.TestMethodName}");
 
     private IEnumerable<Type> Select(Type[] all) => plan.Classes is { } classes
         ? all.Where(type => classes.Contains(type.FullName))

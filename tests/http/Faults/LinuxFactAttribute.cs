@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace ProtoRpc.Http.Tests.Faults;
 
 /// <summary>A fact about processes of Linux: their signals, limits and files. Skipped elsewhere.</summary>
@@ -6,7 +8,10 @@ public sealed class LinuxFactAttribute : FactAttribute
 {
     internal const string Reason = "it needs the signals, limits and /proc of Linux";
 
-    public LinuxFactAttribute()
+    public LinuxFactAttribute(
+        [CallerFilePath] string? sourceFilePath = null,
+        [CallerLineNumber] int sourceLineNumber = -1)
+        : base(sourceFilePath, sourceLineNumber)
     {
         Skip = OperatingSystem.IsLinux() ? null : Reason;
     }
@@ -16,7 +21,10 @@ public sealed class LinuxFactAttribute : FactAttribute
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class LinuxTheoryAttribute : TheoryAttribute
 {
-    public LinuxTheoryAttribute()
+    public LinuxTheoryAttribute(
+        [CallerFilePath] string? sourceFilePath = null,
+        [CallerLineNumber] int sourceLineNumber = -1)
+        : base(sourceFilePath, sourceLineNumber)
     {
         Skip = OperatingSystem.IsLinux() ? null : LinuxFactAttribute.Reason;
     }

@@ -9,12 +9,9 @@ namespace ProtoRpc.TestRun.Windows;
 /// <param name="program">The folder of the program.</param>
 /// <param name="exceptions">What Wine cannot run.</param>
 /// <param name="peers">Where tests ask for programs of Linux.</param>
-/// <param name="end">When the suite ends.</param>
 internal sealed class TestProcess(
-    WineWorld world, string program, WineExceptions exceptions, PeerHost peers, CancellationToken end)
+    WineWorld world, string program, WineExceptions exceptions, PeerHost peers)
 {
-    private static readonly TimeSpan Silence = TimeSpan.FromMinutes(2);
-
     // The lines that say why a process ended.
     private const int TailLines = 30;
 
@@ -62,8 +59,7 @@ internal sealed class TestProcess(
     // A program that prints nothing for a time hangs in a test: each is printed when it begins.
     private async Task<(string How, IReadOnlyList<string> Tail)> RunAsync(string plan, string journal)
     {
-        using CancellationTokenSource silence = CancellationTokenSource.CreateLinkedTokenSource(end);
-        silence.CancelAfter(Silence);
+        using CancellationTokenSource silence = new(XunitProgram.Silence);
         List<string> lines = [];
         bool hasEnded = false;
         try
@@ -77,7 +73,7 @@ internal sealed class TestProcess(
                         if (!hasEnded)
                         {
                             lines.Add(line);
-                            silence.CancelAfter(Silence);
+                            silence.CancelAfter(XunitProgram.Silence);
                         }
                     }
                 },
@@ -86,9 +82,7 @@ internal sealed class TestProcess(
         }
         catch (OperationCanceledException)
         {
-            return (end.IsCancellationRequested
-                ? "the time of the suite is over"
-                : $"hung: nothing happened for {Silence.TotalMinutes} minutes", lines);
+            return ($"hung: nothing happened for {XunitProgram.Silence.TotalMinutes} minutes", lines);
         }
         finally
         {
@@ -105,7 +99,7 @@ internal sealed class TestProcess(
     {
         // Wine loses keys and handles of a process now and then, and no other try in that process helps. Only
         // a test that fails in a second process has failed.
-        bool isFirst = plan.Tests is null && !end.IsCancellationRequested;
+        bool isFirst = plan.Tests is null;
         FailedTest[] again = isFirst ? [.. journal.Failed.Where(test => test.Id is not null)] : [];
         SuiteResult result = journal.ToResult(suite, again);
         foreach ((string name, int tests) in journal.Without)
@@ -140,7 +134,7 @@ internal sealed class TestProcess(
                 result = result.WithFailure($"{suite}: {open}", how);
             }
 
-            if (!end.IsCancellationRequested && journal.OpenClass is not null && journal.Left.Count > 0)
+            if (journal.OpenClass is not null && journal.Left.Count > 0)
             {
                 left.Add(plan with { Classes = [.. journal.Left], Part = 0, Parts = 1 });
             }

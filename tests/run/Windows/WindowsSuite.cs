@@ -7,7 +7,7 @@ namespace ProtoRpc.TestRun.Windows;
 /// <summary>The tests of <c>unit</c>, <c>http</c> and <c>interop</c> built for Windows, run by Wine where
 /// there is no Windows. They run in several processes, so that one that hangs or crashes costs the others
 /// nothing.</summary>
-internal sealed class WindowsSuite(string root, TimeSpan limit) : ITestSuite
+internal sealed class WindowsSuite(string root) : ITestSuite
 {
     private const string Project = "tests/windows/WindowsTests.csproj";
     private const string Unit = "ProtoRpc.Tests";
@@ -92,14 +92,13 @@ internal sealed class WindowsSuite(string root, TimeSpan limit) : ITestSuite
                 .. Split(Unit, filter, exceptions),
             ]
             : [Of(Unit, filter, exceptions) with { Spaces = [.. OldWine.Concat(OldNtlm).Select(SpaceOf)] }]);
-        using CancellationTokenSource end = new(limit);
         ConcurrentBag<SuiteResult> results = [];
         await Task.WhenAll(Enumerable.Range(0, Math.Min(Workers, waiting.Count)).Select(async worker =>
         {
             string prefix = Path.Combine(Folder, $"prefix{worker}");
             await using WineWorld world = await wine.OpenAsync(prefix);
             await using PeerHost peers = new(prefix);
-            TestProcess process = new(world, program, exceptions, peers, end.Token);
+            TestProcess process = new(world, program, exceptions, peers);
             while (waiting.TryDequeue(out TestPlan? plan))
             {
                 (SuiteResult result, IReadOnlyList<TestPlan> left) = await process.RunAsync(Name, plan);

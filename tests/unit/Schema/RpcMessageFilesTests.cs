@@ -20,11 +20,9 @@ public static class RpcMessageFilesTests
         message RpcOfTheCopy { optional RpcVoid nothing = 1; }
         """;
 
-    public static TheoryData<string[]> Names { get; } =
-    [
+    public static TheoryData<string[]> Names { get; } = new(
         [Own], [Original], [OriginalPath], [Own, Original], [Original, OriginalPath], [OriginalPath, Own],
-        [Own, Original, OriginalPath], [OriginalPath, Original, Own],
-    ];
+        [Own, Original, OriginalPath], [OriginalPath, Original, Own]);
 
     public static TheoryData<string> EachName { get; } = [Own, Original, OriginalPath];
 

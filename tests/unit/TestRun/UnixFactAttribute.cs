@@ -1,10 +1,15 @@
+using System.Runtime.CompilerServices;
+
 namespace ProtoRpc.Tests.TestRun;
 
 /// <summary>A test that starts programs of Unix.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class UnixFactAttribute : FactAttribute
 {
-    public UnixFactAttribute()
+    public UnixFactAttribute(
+        [CallerFilePath] string? sourceFilePath = null,
+        [CallerLineNumber] int sourceLineNumber = -1)
+        : base(sourceFilePath, sourceLineNumber)
     {
         if (OperatingSystem.IsWindows())
         {

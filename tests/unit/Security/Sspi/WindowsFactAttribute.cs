@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace ProtoRpc.Tests.Security.Sspi;
 
 /// <summary>A test of what Windows alone has; elsewhere it runs under Wine,
@@ -5,7 +7,10 @@ namespace ProtoRpc.Tests.Security.Sspi;
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class WindowsFactAttribute : FactAttribute
 {
-    public WindowsFactAttribute()
+    public WindowsFactAttribute(
+        [CallerFilePath] string? sourceFilePath = null,
+        [CallerLineNumber] int sourceLineNumber = -1)
+        : base(sourceFilePath, sourceLineNumber)
     {
         Skip = OperatingSystem.IsWindows()
             ? null

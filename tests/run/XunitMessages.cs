@@ -1,0 +1,168 @@
+using System.Text.Json;
+
+namespace ProtoRpc.TestRun;
+
+/// <summary>What a program of xunit tests says while it runs: a line of JSON for each event, beside whatever
+/// else is printed. Nothing is lost if the program ends in the middle.</summary>
+/// <param name="suite">The name of the suite.</param>
+internal sealed class XunitMessages(string suite)
+{
+    // A program that a test started may print something before it on the same line.
+    private const string Start = "{\"$type\":\"";
+
+    // The lines that say why a program ended.
+    private const int TailLines = 30;
+
+    private readonly Lock _gate = new();
+    private readonly Dictionary<string, string> _running = new(StringComparer.Ordinal);
+    private readonly List<TestCase> _failures = [];
+    private readonly List<TestCase> _skips = [];
+    private readonly Queue<string> _tail = [];
+    private int _passed;
+    private int? _total;
+
+    /// <summary>What the tests that ended came to.</summary>
+    public TestCounts Counts
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return new TestCounts(_passed, _failures.Count, _skips.Count);
+            }
+        }
+    }
+
+    /// <summary>Reads a line.</summary>
+    /// <returns>Whether a test ended, or the tests were found that are going to run.</returns>
+    public bool Add(string line)
+    {
+        lock (_gate)
+        {
+            int start = line.IndexOf(Start, StringComparison.Ordinal);
+            if (start < 0 || !TryParse(line[start..], out JsonDocument? message))
+            {
+                Keep(line);
+                return false;
+            }
+
+            using (message)
+            {
+                return Add(message!.RootElement);
+            }
+        }
+    }
+
+    /// <summary>What the tests came to, when the program has ended.</summary>
+    /// <param name="how">How it ended, for people.</param>
+    /// <param name="byItself">Whether it came to its end with an exit code that fits.</param>
+    public SuiteResult ToResult(string how, bool byItself)
+    {
+        lock (_gate)
+        {
+            SuiteResult result = new(
+                suite, new TestCounts(_passed, _failures.Count, _skips.Count), [.. _failures], [.. _skips]);
+            string told = string.Join('\n', [how, .. _tail]);
+            foreach (string name in _running.Values)
+            {
+                result = result.WithFailure(name, $"ran when the program {told}");
+            }
+
+            // A test that hung or took the program along says it all.
+            if (_running.Count > 0)
+            {
+                return result;
+            }
+
+            return !byItself || _total is null
+                ? result.WithFailure($"{suite}: the whole run", told)
+                : _total != result.Counts.Total
+                    ? result.WithFailure(
+                        $"{suite}: the whole run",
+                        $"it counts {_total} tests and tells of {result.Counts.Total}\n{told}")
+                    : result;
+        }
+    }
+
+    private bool Add(JsonElement message)
+    {
+        string kind = TextOf(message, "$type");
+        switch (kind)
+        {
+            case "discovery-complete":
+                return true;
+            case "test-starting":
+                _running[IdOf(message)] = TextOf(message, "TestDisplayName");
+                return false;
+            case "test-passed":
+                _passed++;
+                return false;
+            case "test-skipped":
+                _skips.Add(new TestCase(NameOf(message), TextOf(message, "Reason")));
+                return false;
+            case "test-failed":
+                _failures.Add(new TestCase(NameOf(message), ErrorOf(message)));
+                return false;
+            case "test-finished":
+                return _running.Remove(IdOf(message));
+            case "test-assembly-finished":
+                _total = (_total ?? 0) + message.GetProperty("TestsTotal").GetInt32()
+                    - message.GetProperty("TestsNotRun").GetInt32();
+                return false;
+            case "diagnostic":
+                Keep(TextOf(message, "Message"));
+                return false;
+            default:
+                // Of the runner, and of fixtures that fail to be disposed. xunit does not count it as a test.
+                if (kind == "error" || kind.EndsWith("-cleanup-failure", StringComparison.Ordinal))
+                {
+                    _failures.Add(new TestCase($"{suite}: outside of a test", ErrorOf(message)));
+                    _total = (_total ?? 0) + 1;
+                }
+
+                return false;
+        }
+    }
+
+    private void Keep(string line)
+    {
+        _tail.Enqueue(line);
+        if (_tail.Count > TailLines)
+        {
+            _tail.Dequeue();
+        }
+    }
+
+    private string NameOf(JsonElement message) =>
+        _running.GetValueOrDefault(IdOf(message), IdOf(message));
+
+    private static string IdOf(JsonElement message) => TextOf(message, "TestUniqueID");
+
+    private static string TextOf(JsonElement message, string name) =>
+        message.TryGetProperty(name, out JsonElement value) ? value.GetString() ?? "" : "";
+
+    // The exception, and those inside it.
+    private static string ErrorOf(JsonElement message) => string.Join(
+        "\n---- ",
+        TextsOf(message, "ExceptionTypes")
+            .Zip(TextsOf(message, "Messages"), TextsOf(message, "StackTraces"))
+            .Select(error => $"{error.First}: {error.Second.Trim()}\n{error.Third.TrimEnd()}".TrimEnd()));
+
+    private static IEnumerable<string> TextsOf(JsonElement message, string name) =>
+        message.GetProperty(name).EnumerateArray().Select(text => text.GetString() ?? "");
+
+    private static bool TryParse(string text, out JsonDocument? message)
+    {
+        try
+        {
+            message = JsonDocument.Parse(text);
+            return true;
+        }
+        catch (JsonException)
+        {
+            // Cut off, or not of xunit.
+            message = null;
+            return false;
+        }
+    }
+}

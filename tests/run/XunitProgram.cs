@@ -1,0 +1,58 @@
+using System.Diagnostics;
+using ProtoRpc.Tool.Processes;
+
+namespace ProtoRpc.TestRun;
+
+/// <summary>Runs a program of xunit tests for as long as tests come to their end, however slowly.</summary>
+/// <param name="suite">The name of the suite.</param>
+/// <param name="silence">How long no test may end before the program is ended.</param>
+internal sealed class XunitProgram(string suite, TimeSpan silence)
+{
+    /// <summary>No test of ours takes as long, so one that does hangs.</summary>
+    public static readonly TimeSpan Silence = TimeSpan.FromMinutes(3);
+
+    // So that a person sees life.
+    private static readonly TimeSpan BetweenLines = TimeSpan.FromMinutes(1);
+
+    // Silence ends a program.
+    private static readonly TimeSpan Never = TimeSpan.FromDays(1);
+
+    // xunit ends with it if a test failed.
+    private const int SomeFailed = 1;
+
+    public async Task<SuiteResult> RunAsync(string program, IEnumerable<string> arguments, string folder)
+    {
+        XunitMessages messages = new(suite);
+        Stopwatch sinceLine = Stopwatch.StartNew();
+        using CancellationTokenSource quiet = new(silence);
+        try
+        {
+            ChildProcess.Result run = await ChildProcess.RunAsync(
+                program, arguments, folder, Never,
+                line =>
+                {
+                    if (!messages.Add(line))
+                    {
+                        return;
+                    }
+
+                    quiet.CancelAfter(silence);
+                    if (sinceLine.Elapsed > BetweenLines)
+                    {
+                        Console.WriteLine($"  {suite}: {messages.Counts} until now");
+                        sinceLine.Restart();
+                    }
+                },
+                quiet.Token);
+            return messages.ToResult(
+                $"ended with {run.ExitCode}",
+                run.Succeeded || (run.ExitCode == SomeFailed && messages.Counts.Failed > 0));
+        }
+        catch (OperationCanceledException)
+        {
+            return messages.ToResult(
+                $"was ended because no test had ended for {silence.TotalMinutes:0.##} minutes",
+                byItself: false);
+        }
+    }
+}
