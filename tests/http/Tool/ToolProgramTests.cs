@@ -121,7 +121,7 @@ public sealed class ToolProgramTests : IDisposable
                 $"{_server.Endpoint}", "Split", "-d", $"{{\"text\":\"{Words}\"}}", "--compact",
             },
         };
-        Process tool = Process.Start(start)!;
+        Process tool = InterruptibleProcess.Start(start);
         tool.StandardInput.Close();
         return tool;
     }
