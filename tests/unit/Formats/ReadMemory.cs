@@ -10,7 +10,9 @@ internal static class ReadMemory
 {
     private const int Pieces = 50_000;
 
-    // A collection empties the pools of arrays, so one read may allocate what the next one finds there.
+    // A collection empties the pools of arrays, so one read may allocate what the next one finds there. The
+    // small text is read twice to fill them.
+    private const int FirstRounds = 2;
     private const int Rounds = 3;
     private const int Free = 64 * 1024;
     private const double MostTimes = 2.3;
@@ -36,18 +38,24 @@ internal static class ReadMemory
             // The first read makes the layout of the type.
             Allocated(format, type, Text(shape, 1), options);
 
-            long one = Least(() => Allocated(format, type, text, options));
-            long other = Least(() => Allocated(format, type, twice, options));
+            long one = Enumerable.Range(0, FirstRounds).Min(_ => Allocated(format, type, text, options));
+            long other = Allocated(format, type, twice, options);
+            for (int i = 1; i < Rounds && !(IsTwice(one, other) && IsSmall(other)); i++)
+            {
+                one = Math.Min(one, Allocated(format, type, text, options));
+                other = Math.Min(other, Allocated(format, type, twice, options));
+            }
 
             Assert.True(
-                other <= Free || other <= MostTimes * one,
+                IsTwice(one, other),
                 $"{text.Length} bytes take {one}, {twice.Length} bytes {other}");
-            Assert.True(other <= Free + ((long)most * twice.Length), $"{twice.Length} bytes take {other}");
+            Assert.True(IsSmall(other), $"{twice.Length} bytes take {other}");
         }
-    }
 
-    private static long Least(Func<long> measure) =>
-        Enumerable.Range(0, Rounds).Min(_ => measure());
+        bool IsSmall(long other) => other <= Free + ((long)most * twice.Length);
+
+        static bool IsTwice(long one, long other) => other <= Free || other <= MostTimes * one;
+    }
 
     private static byte[] Text((string Before, string Piece, string After) shape, int pieces)
     {

@@ -95,11 +95,18 @@ public static class HostileTypeGraphTests
         const int Count = 200_000;
         LoadTime(i => i + 1, 1000);
 
-        // The best of three, for other tests run at the same time.
-        TimeSpan rising = Enumerable.Range(0, 3).Min(_ => LoadTime(i => i + 1, Count));
-        TimeSpan falling = Enumerable.Range(0, 3).Min(_ => LoadTime(i => Count - i, Count));
+        // The best of three, for other tests run at the same time; the first that is good enough will do.
+        TimeSpan rising = LoadTime(i => i + 1, Count);
+        TimeSpan falling = LoadTime(i => Count - i, Count);
+        for (int i = 1; i < 3 && falling > 4 * rising; i++)
+        {
+            rising = Min(rising, LoadTime(n => n + 1, Count));
+            falling = Min(falling, LoadTime(n => Count - n, Count));
+        }
 
         Assert.InRange(falling, TimeSpan.Zero, 4 * rising);
+
+        static TimeSpan Min(TimeSpan one, TimeSpan other) => one < other ? one : other;
 
         static TimeSpan LoadTime(Func<int, int> numberOf, int count)
         {

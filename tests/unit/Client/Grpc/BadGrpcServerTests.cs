@@ -78,18 +78,20 @@ public static class BadGrpcServerTests
     [Fact]
     public static async Task An_answer_of_a_proxy_that_does_not_end_is_told_at_once()
     {
+        TaskCompletionSource told = new();
         await using Http2Peer peer = new(async (p, stream) =>
         {
             await p.SendHeadersAsync(
                 stream, end: false, (":status", "503"), ("content-type", "text/plain"));
             await p.SendDataAsync(stream, "no upstream"u8.ToArray());
-            await Task.Delay(Patience);
+            await told.Task.WaitAsync(Patience);
         });
         using RpcClient client = RpcClient.Connect(peer.Endpoint, Schema);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
             Schema.GetMethod("grpc.health.v1.Health/Check"), new HealthCheckRequest(),
             new() { Timeout = TimeSpan.FromSeconds(8) }));
+        told.SetResult();
 
         Assert.Equal((RpcStatusCode.Unavailable, RpcErrorIds.NotGrpc), (error.Code, error.ErrorId));
         Assert.Contains("HTTP 503 with text/plain: 'no upstream'", error.Message, StringComparison.Ordinal);
