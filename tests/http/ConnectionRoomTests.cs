@@ -37,13 +37,14 @@ public static class ConnectionRoomTests
     {
         using WordsServer server = new(options: Impatient);
 
-        await ClosesAsync(server.Endpoint, []);
-        await ClosesAsync(server.Endpoint, Preface);
-        await ClosesAsync(server.Endpoint, Preface[..10]);
+        await Task.WhenAll(
+            ClosesAsync(server.Endpoint, []),
+            ClosesAsync(server.Endpoint, Preface),
+            ClosesAsync(server.Endpoint, Preface[..10]),
 
-        // A HEADERS frame that announces more than comes, and one after which no CONTINUATION comes.
-        await ClosesAsync(server.Endpoint, [.. Preface, 0, 0, 9, 1, 4, 0, 0, 0, 1, 0x83]);
-        await ClosesAsync(server.Endpoint, [.. Preface, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0x83]);
+            // A HEADERS frame that announces more than comes, and one after which no CONTINUATION comes.
+            ClosesAsync(server.Endpoint, [.. Preface, 0, 0, 9, 1, 4, 0, 0, 0, 1, 0x83]),
+            ClosesAsync(server.Endpoint, [.. Preface, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0x83]));
         await EventuallyAsync(() => server.Server.Counters.Connections == 0);
     }
 
@@ -64,9 +65,10 @@ public static class ConnectionRoomTests
             ApplicationProtocols = [new SslApplicationProtocol(protocol)],
         });
 
-        await EndsAsync(tls);
-        await ClosesAsync(server.Endpoint, []);
-        await ClosesAsync(server.Endpoint, [0x16, 3, 1, 1, 0, 1]);
+        await Task.WhenAll(
+            EndsAsync(tls),
+            ClosesAsync(server.Endpoint, []),
+            ClosesAsync(server.Endpoint, [0x16, 3, 1, 1, 0, 1]));
         await EventuallyAsync(() => server.Server.Counters.Connections == 0);
     }
 

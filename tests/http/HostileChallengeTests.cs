@@ -101,10 +101,15 @@ public static class HostileChallengeTests
                 string more = head.Contains("Authorization: NTLM", StringComparison.OrdinalIgnoreCase)
                     ? $" {challenge}"
                     : "";
+                bool isLast = head.Contains("Connection: close", StringComparison.OrdinalIgnoreCase);
                 head = "";
                 await client.GetStream().WriteAsync(Encoding.Latin1.GetBytes(
                     $"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: NTLM{more}\r\n"
                     + "Content-Length: 0\r\n\r\n"));
+                if (isLast)
+                {
+                    return;
+                }
             }
         }
         catch (IOException)

@@ -12,10 +12,11 @@ Describe 'What remote callers are told' {
 
         # What the caller of a handler gets on an endpoint: the exception, and all that it says.
         function Get-Told([scriptblock] $Handler, [int] $Index, [hashtable] $With = @{}) {
-            $listener = Start-TestListener $Handler -Endpoint $endpoints -With (
-                @{ Module = $module } + $With)
+            # Beside a local endpoint, whose callers are told more.
+            $served = @($endpoints[$Index]) + $endpoints[3] | Select-Object -Unique
+            $listener = Start-TestListener $Handler -Endpoint $served -With (@{ Module = $module } + $With)
             try {
-                $rpc = Connect-Test $listener $Index
+                $rpc = Connect-Test $listener
                 $null = Invoke-RpcMethod SayHello @{ name = $script } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable failed
                 $exception = $failed[0].Exception
                 [pscustomobject]@{

@@ -6,6 +6,11 @@ $Global:TestProtos = Join-Path $PSScriptRoot protos
 # The caller as the system names it: with its domain or machine on Windows.
 $Global:OwnName = $IsWindows ? [Security.Principal.WindowsIdentity]::GetCurrent().Name : [Environment]::UserName
 
+# The shells that tests start live for a second: no time to report themselves, or to profile code that hardly runs.
+$env:POWERSHELL_TELEMETRY_OPTOUT = '1'
+$env:POWERSHELL_UPDATECHECK = 'Off'
+$env:DOTNET_TieredPGO = '0'
+
 if (-not (Get-Module ProtoRpc)) {
     Import-Module $ModuleManifest
 }

@@ -5,8 +5,8 @@ namespace ProtoRpc.Http.Tests.Tool;
 
 /// <summary>Starts processes that SIGINT ends, also where the tests themselves ignore it.</summary>
 /// <remarks>
-/// A shell script that starts the tests in the background makes them ignore SIGINT. Their children inherit that,
-/// and .NET leaves an ignored signal ignored.
+/// A shell script that starts the tests in the background makes them ignore SIGINT. Their children inherit
+/// that, and .NET leaves an ignored signal ignored.
 /// </remarks>
 internal static class InterruptibleProcess
 {

@@ -48,11 +48,9 @@ public sealed class ToolProgramTests : IDisposable
         await tool.StandardOutput.ReadLineAsync();
         Task reading = isRead ? tool.StandardOutput.ReadToEndAsync() : Task.CompletedTask;
         using Process kill = Process.Start("kill", ["-INT", $"{tool.Id}"]);
-        long start = Stopwatch.GetTimestamp();
         await EndAsync(tool);
 
         Assert.Equal(130, tool.ExitCode);
-        Assert.InRange(Stopwatch.GetElapsedTime(start).TotalSeconds, 0, 10);
         await reading;
     }
 

@@ -178,7 +178,7 @@ public static class LoadFailureTests
         await stop.CancelAsync();
         RpcLoadResult result = Assert.Single(await running);
 
-        Assert.True(Stopwatch.GetElapsedTime(start) < TimeSpan.FromSeconds(5));
+        Assert.True(Stopwatch.GetElapsedTime(start) < TimeSpan.FromSeconds(30));
         Assert.Equal("The test was cancelled.", result.Stopped);
         Assert.Equal(0, result.Failed);
         Assert.Null(result.Error);

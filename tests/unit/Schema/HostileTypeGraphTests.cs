@@ -13,7 +13,8 @@ public static class HostileTypeGraphTests
     private const int FirstReserved = 19_000;
     private const int Reserved = 1000;
 
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(15);
+    // Of four times as much: more than a few times four, and much less than the square.
+    private const int MostTimes = 9;
 
     [Fact]
     public static void A_chain_of_twenty_thousand_types_does_not_overflow_the_stack()
@@ -106,8 +107,6 @@ public static class HostileTypeGraphTests
 
         Assert.InRange(falling, TimeSpan.Zero, 4 * rising);
 
-        static TimeSpan Min(TimeSpan one, TimeSpan other) => one < other ? one : other;
-
         static TimeSpan LoadTime(Func<int, int> numberOf, int count)
         {
             DescriptorProto root = new()
@@ -132,84 +131,111 @@ public static class HostileTypeGraphTests
     [Fact]
     public static void A_oneof_of_tens_of_thousands_of_fields_is_laid_out_in_time()
     {
-        const int Count = 60_000;
-        DescriptorProto root = new()
+        TakesTimeInProportion(60_000, count =>
         {
-            Name = "Root",
-            OneofDecl = { new OneofDescriptorProto { Name = "o" } },
-        };
-        for (int i = 0; i < Count; i++)
-        {
-            FieldDescriptorProto field = Field($"f{i}", NumberOf(i));
-            field.OneofIndex = 0;
-            root.Field.Add(field);
-        }
+            DescriptorProto root = new()
+            {
+                Name = "Root",
+                OneofDecl = { new OneofDescriptorProto { Name = "o" } },
+            };
+            for (int i = 0; i < count; i++)
+            {
+                FieldDescriptorProto field = Field($"f{i}", NumberOf(i));
+                field.OneofIndex = 0;
+                root.Field.Add(field);
+            }
 
-        RpcMessageInfo type = Load(
-            new FileDescriptorProto { Name = "oneof.proto", MessageType = { root } }).GetMessage("Root");
-        Stopwatch watch = Stopwatch.StartNew();
+            RpcMessageInfo type = Load(
+                new FileDescriptorProto { Name = "oneof.proto", MessageType = { root } }).GetMessage("Root");
+            Stopwatch watch = Stopwatch.StartNew();
 
-        DynamicMessage message = DynamicMessage.Parse(type, [0x08, 0x01, 0x10, 0x02]);
+            DynamicMessage message = DynamicMessage.Parse(type, [0x08, 0x01, 0x10, 0x02]);
 
-        Assert.InRange(watch.Elapsed, TimeSpan.Zero, Patience);
-        Assert.False(message.Has(type.FindField("f0")!));
-        Assert.True(message.Has(type.FindField("f1")!));
+            TimeSpan time = watch.Elapsed;
+            Assert.False(message.Has(type.FindField("f0")!));
+            Assert.True(message.Has(type.FindField("f1")!));
+            return time;
+        });
     }
 
     [Fact]
     public static void Thousands_of_fields_of_one_large_closed_enum_share_its_numbers()
     {
-        const int Count = 20_000;
-        EnumDescriptorProto type = new() { Name = "E" };
-        DescriptorProto root = new() { Name = "Root" };
-        for (int i = 0; i < Count; i++)
+        TakesTimeInProportion(20_000, count =>
         {
-            type.Value.Add(new EnumValueDescriptorProto { Name = $"V{i}", Number = i });
-            FieldDescriptorProto field = Field($"f{i}", NumberOf(i), ".E");
-            field.Type = Type.Enum;
-            field.DefaultValue = $"V{Count - 1}";
-            root.Field.Add(field);
-        }
+            EnumDescriptorProto type = new() { Name = "E" };
+            DescriptorProto root = new() { Name = "Root" };
+            for (int i = 0; i < count; i++)
+            {
+                type.Value.Add(new EnumValueDescriptorProto { Name = $"V{i}", Number = i });
+                FieldDescriptorProto field = Field($"f{i}", NumberOf(i), ".E");
+                field.Type = Type.Enum;
+                field.DefaultValue = $"V{count - 1}";
+                root.Field.Add(field);
+            }
 
-        Stopwatch watch = Stopwatch.StartNew();
-        RpcMessageInfo message = Load(new FileDescriptorProto
-        {
-            Name = "enum.proto",
-            MessageType = { root },
-            EnumType = { type },
-        }).GetMessage("Root");
+            Stopwatch watch = Stopwatch.StartNew();
+            RpcMessageInfo message = Load(new FileDescriptorProto
+            {
+                Name = "enum.proto",
+                MessageType = { root },
+                EnumType = { type },
+            }).GetMessage("Root");
 
-        long allocated = AllocatedBy(() => DynamicMessage.Parse(message, [0x08, 0x01]));
+            long allocated = AllocatedBy(() => DynamicMessage.Parse(message, [0x08, 0x01]));
 
-        Assert.InRange(allocated, 0, 200_000_000);
-        Assert.InRange(watch.Elapsed, TimeSpan.Zero, Patience);
-        Assert.Equal(Count - 1, message.FindField("f0")!.DefaultValue);
+            TimeSpan time = watch.Elapsed;
+            Assert.InRange(allocated, 0, 200_000_000);
+            Assert.Equal(count - 1, message.FindField("f0")!.DefaultValue);
+            return time;
+        });
     }
 
     [Fact]
     public static void Thousands_of_messages_and_enums_are_written_in_time()
     {
-        const int Count = 40_000;
-        FileDescriptorProto file = new() { Name = "many.proto" };
-        for (int i = 0; i < Count; i++)
+        TakesTimeInProportion(40_000, count =>
         {
-            file.MessageType.Add(new DescriptorProto { Name = $"M{i}" });
-            file.EnumType.Add(new EnumDescriptorProto
+            FileDescriptorProto file = new() { Name = "many.proto" };
+            for (int i = 0; i < count; i++)
             {
-                Name = $"E{i}",
-                Value = { new EnumValueDescriptorProto { Name = $"V{i}" } },
-            });
+                file.MessageType.Add(new DescriptorProto { Name = $"M{i}" });
+                file.EnumType.Add(new EnumDescriptorProto
+                {
+                    Name = $"E{i}",
+                    Value = { new EnumValueDescriptorProto { Name = $"V{i}" } },
+                });
+            }
+
+            RpcSchema schema = Load(file);
+            Stopwatch watch = Stopwatch.StartNew();
+
+            string text = schema.ToProtoText("many.proto");
+
+            TimeSpan time = watch.Elapsed;
+            Assert.Contains($"message M{count - 1} ", text, StringComparison.Ordinal);
+            Assert.Contains($"enum E{count - 1} ", text, StringComparison.Ordinal);
+            return time;
+        });
+    }
+
+    // On a machine of any speed. The best of three, for other tests run at the same time; the first that is
+    // good enough will do.
+    private static void TakesTimeInProportion(int count, Func<int, TimeSpan> timeOf)
+    {
+        timeOf(count / 100);
+        TimeSpan few = timeOf(count / 4);
+        TimeSpan many = timeOf(count);
+        for (int i = 1; i < 3 && many > MostTimes * few; i++)
+        {
+            few = Min(few, timeOf(count / 4));
+            many = Min(many, timeOf(count));
         }
 
-        RpcSchema schema = Load(file);
-        Stopwatch watch = Stopwatch.StartNew();
-
-        string text = schema.ToProtoText("many.proto");
-
-        Assert.InRange(watch.Elapsed, TimeSpan.Zero, Patience);
-        Assert.Contains($"message M{Count - 1} ", text, StringComparison.Ordinal);
-        Assert.Contains($"enum E{Count - 1} ", text, StringComparison.Ordinal);
+        Assert.InRange(many, TimeSpan.Zero, MostTimes * few);
     }
+
+    private static TimeSpan Min(TimeSpan one, TimeSpan other) => one < other ? one : other;
 
     private static int NumberOf(int index) =>
         index + 1 < FirstReserved ? index + 1 : index + 1 + Reserved;
