@@ -187,7 +187,7 @@ Describe 'Recorded calls' {
 
     It 'are what the suite in examples/testing works with' {
         $run = Invoke-Pwsh -Seconds 300 @"
-            Import-Module '$ModuleManifest'
+            Import-Module '$ModuleManifest', '$((Get-Module Pester).Path)'
             `$result = Invoke-Pester '$(Join-Path $RepositoryRoot examples testing)' -PassThru -Output None
             "`$(`$result.PassedCount) passed, `$(`$result.FailedCount) failed"
 "@
