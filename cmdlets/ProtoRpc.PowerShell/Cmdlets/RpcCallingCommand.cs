@@ -27,15 +27,14 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
     public Guid? InterfaceId { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
-    [FormatName(ofHttp: true)]
-    [ArgumentCompleter(typeof(HttpFormatCompleter))]
+    [ValidateSet(typeof(HttpFormatNames))]
     public string Format { get; set; } = MessageFormats.Binary.Name;
 
     [Parameter(ParameterSetName = ByEndpoint)]
     public RpcCompression Compression { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateRange(1, int.MaxValue)]
+    [ValidateRange(ValidateRangeKind.Positive)]
     public int? MaxReceiveSize { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]

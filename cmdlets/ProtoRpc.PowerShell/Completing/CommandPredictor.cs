@@ -1,94 +1,49 @@
-using System.Collections;
 using System.Management.Automation;
-using System.Management.Automation.Language;
-using System.Reflection;
+using System.Management.Automation.Subsystem;
+using System.Management.Automation.Subsystem.Prediction;
 
 namespace ProtoRpc.PowerShell.Completing;
 
-/// <summary>A predictor of command lines, which PSReadLine queries after each key.</summary>
-/// <remarks>The interface ICommandPredictor is newer than the module's reference assembly, so it is
-/// implemented at run time.</remarks>
-internal class CommandPredictor : DispatchProxy
+/// <summary>A predictor of command lines, which PSReadLine queries after each key. It is registered until it
+/// is disposed.</summary>
+internal sealed class CommandPredictor : ICommandPredictor, IDisposable
 {
-    private const string Namespace = "System.Management.Automation.Subsystem";
-    private const string Kind = "CommandPredictor";
+    private readonly Func<string, IReadOnlyList<CompletionResult>> _suggest;
 
-    private Guid _id;
-    private Func<string, IReadOnlyList<CompletionResult>>? _suggest;
+    private CommandPredictor(Func<string, IReadOnlyList<CompletionResult>> suggest) => _suggest = suggest;
+
+    public Guid Id { get; } = Guid.NewGuid();
+
+    public string Name => nameof(ProtoRpc);
+
+    public string Description => "Methods and messages of Invoke-RpcMethod, by the open connections.";
 
     /// <summary>Registers a predictor.</summary>
     /// <param name="suggest">Returns complete lines, as lists show them, for the current input. Called on any
     /// thread, without a runspace, and must return within 20 ms.</param>
-    /// <returns>An object that unregisters the predictor when disposed; null if the shell has no
-    /// predictors.</returns>
-    public static IDisposable? Register(Func<string, IReadOnlyList<CompletionResult>> suggest)
+    public static CommandPredictor Register(Func<string, IReadOnlyList<CompletionResult>> suggest)
     {
-        if (TypeOf("Prediction.ICommandPredictor") is not { } predictor
-            || Manager("RegisterSubsystem", TypeOf("ISubsystem")) is not { } register)
-        {
-            return null;
-        }
-
-        CommandPredictor proxy = (CommandPredictor)Create(predictor, typeof(CommandPredictor));
-        proxy._id = Guid.NewGuid();
-        proxy._suggest = suggest;
-        register.Invoke(null, [KindOf(register), proxy]);
-        return new Registration(proxy._id);
+        CommandPredictor predictor = new(suggest);
+        SubsystemManager.RegisterSubsystem(SubsystemKind.CommandPredictor, predictor);
+        return predictor;
     }
 
-    /// <inheritdoc/>
-    protected override object? Invoke(MethodInfo? targetMethod, object?[]? args) => targetMethod?.Name switch
+    public SuggestionPackage GetSuggestion(
+        PredictionClient client, PredictionContext context, CancellationToken cancellationToken)
     {
-        "get_Id" => _id,
-        "get_Name" => nameof(ProtoRpc),
-        "get_Description" => "Methods and messages of Invoke-RpcMethod, by the open connections.",
-        "GetSuggestion" => Suggest(targetMethod.ReturnType, args![1]!),
-        "CanAcceptFeedback" => false,
-        _ => null,
-    };
-
-    private object Suggest(Type package, object context)
-    {
-        object none = Activator.CreateInstance(package)!;
         try
         {
-            Ast input = (Ast)context.GetType().GetProperty("InputAst")!.GetValue(context)!;
-            IReadOnlyList<CompletionResult> lines = _suggest!(input.Extent.Text);
-            Type entry = TypeOf("Prediction.PredictiveSuggestion")!;
-            IList entries = (IList)Activator.CreateInstance(typeof(List<>).MakeGenericType(entry))!;
-            foreach (CompletionResult line in lines)
-            {
-                entries.Add(Activator.CreateInstance(entry, line.CompletionText, line.ToolTip));
-            }
-
-            return entries.Count == 0 ? none : Activator.CreateInstance(package, entries)!;
+            IReadOnlyList<CompletionResult> lines = _suggest(context.InputAst.Extent.Text);
+            // A package rejects an empty list.
+            return lines.Count == 0 ? default : new SuggestionPackage(
+                [.. lines.Select(line => new PredictiveSuggestion(line.CompletionText, line.ToolTip))]);
         }
         catch (Exception)
         {
             // There is no place to show an error while the user types.
-            return none;
+            return default;
         }
     }
 
-    private static Type? TypeOf(string name) => typeof(PSObject).Assembly.GetType($"{Namespace}.{name}");
-
-    private static MethodInfo? Manager(string name, Type? argument) =>
-        argument is not null
-        && TypeOf("SubsystemManager") is { } manager && TypeOf("SubsystemKind") is { } kind
-            ? manager.GetMethod(name, [kind, argument])
-            : null;
-
-    private static object KindOf(MethodInfo method) =>
-        Enum.Parse(method.GetParameters()[0].ParameterType, Kind);
-
-    private sealed class Registration(Guid id) : IDisposable
-    {
-        public void Dispose()
-        {
-            if (Manager("UnregisterSubsystem", typeof(Guid)) is { } unregister)
-            {
-                unregister.Invoke(null, [KindOf(unregister), id]);
-            }
-        }
-    }
+    public void Dispose() => SubsystemManager.UnregisterSubsystem(SubsystemKind.CommandPredictor, Id);
 }

@@ -13,8 +13,7 @@ namespace ProtoRpc;
 public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
 {
     [Parameter]
-    [FormatName(ofHttp: true)]
-    [ArgumentCompleter(typeof(HttpFormatCompleter))]
+    [ValidateSet(typeof(HttpFormatNames))]
     public string Format { get; set; } = MessageFormats.Binary.Name;
 
     [Parameter]
@@ -32,7 +31,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     public int RetryCount { get; set; }
 
     [Parameter]
-    [ValidateRange(1, int.MaxValue)]
+    [ValidateRange(ValidateRangeKind.Positive)]
     public int? MaxReceiveSize { get; set; }
 
     [Parameter]
@@ -46,7 +45,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     public RpcExceptionTypes ExceptionType { get; set; } = RpcExceptionTypes.CoreLibrary;
 
     [Parameter]
-    [ValidateRange(0, int.MaxValue)]
+    [ValidateRange(ValidateRangeKind.NonNegative)]
     public int? MultiPartThreshold { get; set; }
 
     [Parameter]

@@ -52,7 +52,7 @@ public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
     public double? Rate { get; set; }
 
     [Parameter]
-    [ValidateRange(0, long.MaxValue)]
+    [ValidateRange(ValidateRangeKind.NonNegative)]
     public long? MaxErrors { get; set; }
 
     [Parameter]

@@ -66,7 +66,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [EmptyCell]
     [OptionalLevel]
-    [ArgumentCompleter(typeof(LevelCompleter))]
+    [ArgumentCompletions("Connect", "Packet", "Integrity", "Privacy")]
     public RpcProtectionLevel? ProtectionLevel { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
@@ -90,7 +90,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     public string? ServerName { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
-    [FormatName(ofHttp: true, AllowsNone = true)]
+    [OptionalFormat]
     [ArgumentCompleter(typeof(HttpFormatCompleter))]
     public string? Format { get; set; }
 

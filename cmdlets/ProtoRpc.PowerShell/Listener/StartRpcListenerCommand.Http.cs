@@ -12,7 +12,7 @@ public sealed partial class StartRpcListenerCommand
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(OriginCompleter))]
+    [ArgumentCompletions("https://app.example.com", "*")]
     public string[] AllowedOrigin { get; set; } = [];
 
     [Parameter(ParameterSetName = ByHandler)]

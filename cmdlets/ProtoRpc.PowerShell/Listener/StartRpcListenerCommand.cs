@@ -65,11 +65,11 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
     public Guid? InterfaceId { get; set; }
 
     [Parameter(ParameterSetName = ByRawHandler)]
-    [ValidateRange(1, int.MaxValue)]
+    [ValidateRange(ValidateRangeKind.Positive)]
     public int MaxCalls { get; set; } = new RpcRawServerOptions().MaxCalls;
 
     [Parameter(ParameterSetName = ByRawHandler)]
-    [ValidateRange(1, int.MaxValue)]
+    [ValidateRange(ValidateRangeKind.Positive)]
     public int? MaxRequestBytes { get; set; }
 
     [Parameter]

@@ -21,8 +21,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
     public string Type { get; set; } = "";
 
     [Parameter]
-    [FormatName]
-    [ArgumentCompleter(typeof(FormatCompleter))]
+    [ValidateSet(typeof(FormatNames))]
     public string Format { get; set; } = MessageFormats.Binary.Name;
 
     [Parameter]

@@ -8,8 +8,7 @@ namespace ProtoRpc;
 public sealed class ConvertToRpcMessageCommand : RpcConvertObjectCommand
 {
     [Parameter]
-    [FormatName]
-    [ArgumentCompleter(typeof(FormatCompleter))]
+    [ValidateSet(typeof(FormatNames))]
     public string Format { get; set; } = MessageFormats.Binary.Name;
 
     [Parameter]

@@ -1,5 +1,4 @@
 using System.Management.Automation;
-using System.Runtime.CompilerServices;
 
 namespace ProtoRpc;
 
@@ -38,7 +37,7 @@ public sealed partial class InvokeRpcMethodCommand
             _command = command,
             _givenToCommand = given,
         };
-        cmdlet._stopping = StopTokenOf(command).UnsafeRegister(
+        cmdlet._stopping = command.PipelineStopToken.UnsafeRegister(
             static state => ((InvokeRpcMethodCommand)state!).StopProcessing(), cmdlet);
         return cmdlet;
     }
@@ -71,8 +70,4 @@ public sealed partial class InvokeRpcMethodCommand
 
     private protected override bool IsGiven(string parameter) =>
         _givenToCommand?.Contains(parameter) ?? base.IsGiven(parameter);
-
-    // Public since PowerShell 7.6, but newer than the reference assembly.
-    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "get_PipelineStopToken")]
-    private static extern CancellationToken StopTokenOf(Cmdlet command);
 }

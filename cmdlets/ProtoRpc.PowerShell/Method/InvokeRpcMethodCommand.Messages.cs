@@ -20,8 +20,7 @@ public sealed partial class InvokeRpcMethodCommand
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
     [Parameter(ParameterSetName = ByEndpoint)]
-    [FormatName]
-    [ArgumentCompleter(typeof(FormatCompleter))]
+    [ValidateSet(typeof(FormatNames))]
     public string? MessageFormat { get; set; }
 
     private FileInfo MessageFile => Message is null && (InputObject is null || !IsFed)

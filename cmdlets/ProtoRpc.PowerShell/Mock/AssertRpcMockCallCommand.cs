@@ -18,7 +18,7 @@ public sealed class AssertRpcMockCallCommand : RpcCmdlet
     public string Method { get; set; } = "";
 
     [Parameter]
-    [ValidateRange(0, int.MaxValue)]
+    [ValidateRange(ValidateRangeKind.NonNegative)]
     public int Times { get; set; } = 1;
 
     [Parameter]

@@ -99,16 +99,12 @@ internal class PSObjectModel : IObjectModel
         }
     }
 
-    // The capacity reserves room for the members in the object itself. Without it, the shell keeps them in a
-    // table of weak references, which costs more than the rest of a reply. The constructor is public, but
-    // newer than the reference assembly.
-    [UnsafeAccessor(UnsafeAccessorKind.Constructor)]
-    internal static extern PSObject NewObject(int instanceMemberCapacity);
-
     private static PSObject Build(
         DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values, bool isRow)
     {
-        PSObject result = NewObject(names.Count);
+        // The capacity reserves room for the members in the object itself. Without it, the shell keeps them in
+        // a table of weak references, which costs more than the rest of a reply.
+        PSObject result = new(instanceMemberCapacity: names.Count);
         for (int i = 0; i < names.Count; i++)
         {
             PSNoteProperty property = values[i] is DeferredValue or IList or IDictionary

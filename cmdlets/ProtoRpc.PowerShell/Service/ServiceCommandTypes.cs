@@ -37,10 +37,6 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
 
     private static readonly CustomAttributeBuilder AllowEmptyText = Of(typeof(AllowEmptyStringAttribute));
 
-    // Not part of the reference assembly, which is that of an older shell.
-    private static readonly Type Completions = typeof(PSObject).Assembly.GetType(
-        "System.Management.Automation.ArgumentCompletionsAttribute", throwOnError: true)!;
-
     private ModuleBuilder? _module;
     private int _requests;
 
@@ -140,7 +136,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
 
         if (suggestions.Length > 0)
         {
-            property.SetCustomAttribute(Of(Completions, suggestions));
+            property.SetCustomAttribute(Of(typeof(ArgumentCompletionsAttribute), suggestions));
         }
 
         if (parameter.IsMandatory && parameter.Type.IsArray)

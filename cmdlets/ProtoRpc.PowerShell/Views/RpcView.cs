@@ -58,7 +58,7 @@ public static class RpcView
             return state.Table is { } table && TypeOfRow(message, state) is { } row
                 && row == state.TypeOfTable
                 ? ShowRow(state, table, message)
-                : ShowList(message, state.Width, state.Style);
+                : ShowList(message, state.Width, ViewState.Style);
         }
         catch (RpcException e)
         {
@@ -82,7 +82,7 @@ public static class RpcView
     /// <param name="part">The service, method, message type or enum.</param>
     public static string Proto(object part)
     {
-        ViewStyle colors = ViewState.Current.Style;
+        ViewStyle colors = ViewState.Style;
         return (part is PSObject wrapped ? wrapped.BaseObject : part) switch
         {
             RpcMethodInfo method => ProtoView.Of(method, colors),
@@ -105,7 +105,7 @@ public static class RpcView
         }
 
         state.IsFirstRow = false;
-        return $"{table.Header(state.Style)}\n{row}";
+        return $"{table.Header(ViewState.Style)}\n{row}";
     }
 
     private static string ShowList(PSObject message, int width, ViewStyle style)

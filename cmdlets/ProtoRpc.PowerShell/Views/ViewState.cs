@@ -18,11 +18,9 @@ internal sealed class ViewState
     private static readonly ConditionalWeakTable<Runspace, ViewState> States = [];
 
     private long _asked = -FreshMilliseconds;
-    private long _styled = -FreshMilliseconds;
     private int _width = DefaultWidth;
-    private ViewStyle _style = ViewStyle.Plain;
 
-    /// <summary>The shell of the runspace, with the window and the colours; null before the module is
+    /// <summary>The shell of the runspace, with the window; null before the module is
     /// imported.</summary>
     public EngineIntrinsics? Shell { get; set; }
 
@@ -56,27 +54,15 @@ internal sealed class ViewState
         : new ViewState();
 
     /// <summary>The colours of the shell's <c>$PSStyle</c>.</summary>
-    public ViewStyle Style
+    public static ViewStyle Style
     {
         get
         {
-            if (Environment.TickCount64 - _styled > FreshMilliseconds)
-            {
-                _style = StyleOf(Shell?.SessionState.PSVariable.GetValue("PSStyle"));
-                _styled = Environment.TickCount64;
-            }
-
-            return _style;
+            PSStyle style = PSStyle.Instance;
+            return new(
+                style.Formatting.TableHeader, style.Formatting.FormatAccent, style.Dim,
+                style.Foreground.BrightBlue, style.Foreground.Green, style.Reset);
         }
-    }
-
-    private static ViewStyle StyleOf(object? source)
-    {
-        object? formatting = ValueOf(source, "Formatting");
-        object? foreground = ValueOf(source, "Foreground");
-        return new(
-            TextOf(formatting, "TableHeader"), TextOf(formatting, "FormatAccent"), TextOf(source, "Dim"),
-            TextOf(foreground, "BrightBlue"), TextOf(foreground, "Green"), TextOf(source, "Reset"));
     }
 
     // The shell leaves the last column of a window free. A host without a window reports no size.
@@ -93,9 +79,4 @@ internal sealed class ViewState
             return DefaultWidth;
         }
     }
-
-    private static object? ValueOf(object? source, string name) =>
-        source is null ? null : PSObject.AsPSObject(source).Properties[name]?.Value;
-
-    private static string TextOf(object? source, string name) => ValueOf(source, name) as string ?? "";
 }
