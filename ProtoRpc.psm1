@@ -25,24 +25,20 @@ foreach ($name in 'ProtoRpc.Shared.dll', 'ProtoRpc.Loader.dll') {
     }
 }
 
-$cmdlets = & $importModule -Assembly ([ProtoRpc.ModuleLoadContext]::LoadCmdlets()) -PassThru:$isReload
-
-if ($isReload) {
-    # An assembly that was imported before exports nothing when it is imported again
-    # (https://github.com/PowerShell/PowerShell/issues/20710), so each cmdlet is exported here.
-    $addExportedCmdlet = [System.Management.Automation.PSModuleInfo].GetMethod(
-        'AddExportedCmdlet', [System.Reflection.BindingFlags]'Instance, NonPublic')
-    foreach ($cmdlet in $cmdlets.ExportedCmdlets.Values) {
-        $addExportedCmdlet.Invoke($ExecutionContext.SessionState.Module, @(, $cmdlet))
-    }
-}
+# An assembly that was imported before exports nothing when it is imported again
+# (https://github.com/PowerShell/PowerShell/issues/20710), so AddImport exports its cmdlets.
+$loaded = & $importModule -Assembly ([ProtoRpc.ModuleLoadContext]::LoadCmdlets()) -PassThru:$isReload
 
 # The shell looks for types in the default context only, and before that among its accelerators. So all public
 # types get an accelerator under their full name; scripts, Pester and proxies can name them.
-[ProtoRpc.ModuleLoadContext]::AddImport($ExecutionContext, {
+$isNamed = [ProtoRpc.ModuleLoadContext]::AddImport($ExecutionContext, $loaded, {
     Disable-RpcCompletion
     Get-RpcConnection | Disconnect-RpcEndpoint
     Disconnect-RpcEndpoint -Kept
     Get-RpcListener | Stop-RpcListener
     [ProtoRpc.ModuleLoadContext]::RemoveImport()
 })
+if (-not $isNamed) {
+    Write-Warning ("PowerShell $($PSVersionTable.PSVersion) has no type accelerators, so scripts cannot name " +
+        'types such as [ProtoRpc.RpcClient]. The cmdlets work. ProtoRpc was tested with PowerShell 7.6.')
+}

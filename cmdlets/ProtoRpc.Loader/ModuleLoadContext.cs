@@ -25,7 +25,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
     private readonly string[] _folders;
     private volatile string? _aspNetCore;
     private int _imports;
-    private Type? _accelerators;
+    private TypeAccelerators? _accelerators;
 
     private ModuleLoadContext()
         : base(nameof(ProtoRpc), isCollectible: false)
@@ -55,32 +55,31 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
     /// <remarks>One call does everything, because each first call from a script to .NET takes about a
     /// millisecond.</remarks>
     /// <param name="shell">The <c>$ExecutionContext</c> of the module.</param>
+    /// <param name="loaded">The module of the cmdlets' assembly if an earlier import loaded it; otherwise
+    /// null.</param>
     /// <param name="removed">A script block that runs when the module is removed.</param>
-    public static void AddImport(object shell, object removed)
+    /// <returns>Whether scripts can name the types; false if the shell has no accelerators.</returns>
+    public static bool AddImport(object shell, object? loaded, object removed)
     {
         ArgumentNullException.ThrowIfNull(shell);
+        // This assembly knows neither the shell nor the cmdlets.
+        LoadCmdlets().GetType("ProtoRpc.PowerShell.Import.ModuleImport")!.GetMethod("Begin")!.Invoke(
+            null, BindingFlags.DoNotWrapExceptions, binder: null, [shell, loaded, removed], culture: null);
         lock (Gate)
         {
             if (s_instance is not { } module)
             {
-                return;
+                return false;
             }
 
             if (module._imports++ == 0)
             {
-                module._accelerators =
-                    shell.GetType().Assembly.GetType("System.Management.Automation.TypeAccelerators");
-                Action<string, Type> add = MethodOf<Action<string, Type>>(module._accelerators!, "Add");
-                foreach (Type type in module.PublicTypes())
-                {
-                    add(type.FullName!, type);
-                }
+                module._accelerators = TypeAccelerators.Of(shell.GetType().Assembly);
+                module._accelerators?.Add(module.PublicTypes());
             }
-        }
 
-        LoadCmdlets().GetType("ProtoRpc.PowerShell.Import.ModuleImport")!
-            .GetMethod("Begin", BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public)!
-            .Invoke(null, [shell, removed]);
+            return module._accelerators is not null;
+        }
     }
 
     /// <summary>Counts the removal of the module from a runspace. The last removal also removes the
@@ -91,11 +90,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         {
             if (s_instance is { _imports: > 0 } module && --module._imports == 0)
             {
-                Func<string, bool> remove = MethodOf<Func<string, bool>>(module._accelerators!, "Remove");
-                foreach (Type type in module.PublicTypes())
-                {
-                    remove(type.FullName!);
-                }
+                module._accelerators?.Remove(module.PublicTypes());
             }
         }
     }
@@ -147,16 +142,6 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
         }
 
         return null;
-    }
-
-    // The loop is in .NET, because a script that calls the method once per type takes longer than the rest of
-    // the import.
-    private static T MethodOf<T>(Type type, string name)
-        where T : Delegate
-    {
-        ParameterInfo[] parameters = typeof(T).GetMethod("Invoke")!.GetParameters();
-        return type.GetMethod(name, [.. parameters.Select(parameter => parameter.ParameterType)])!
-            .CreateDelegate<T>();
     }
 
     private List<Type> PublicTypes() =>

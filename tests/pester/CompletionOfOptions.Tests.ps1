@@ -123,7 +123,7 @@ service S {
         (Expand "$line -ServerName ").CompletionText | Should -Be 'shop.example.com'
         (Expand "$line -ServicePrincipalName H").CompletionText | Should -Contain 'HTTP/shop.example.com'
         (Expand 'Start-RpcListener inproc://x { } -AllowedHost ').CompletionText | Should -Contain "'*'"
-        (Expand 'Start-RpcListener inproc://x { } -AllowedOrigin ').CompletionText | Should -Contain "'*'"
+        (Expand 'Start-RpcListener inproc://x { } -AllowedOrigin ').CompletionText | Should -Contain '*'
     }
 
     It 'offers modules, references of secrets, and tags' {

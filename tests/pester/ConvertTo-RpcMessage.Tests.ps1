@@ -147,10 +147,10 @@ Describe 'ConvertTo-RpcMessage' {
     Context 'formats of text' {
         It 'names the formats that there are' {
             { ConvertTo-RpcMessage demo.HelloReply @{ } -Schema $schema -Format Yaml } |
-                Should -Throw -ExpectedMessage "*'Yaml' is not a format. Use Binary, Json, Xml, Form, Text.*"
+                Should -Throw -ExpectedMessage '*"Yaml"*Binary,Json,Xml,Form,Text*'
             (Complete 'ConvertTo-RpcMessage -Format ').CompletionText |
-                Should -Be 'Binary', 'Json', 'Xml', 'Form', 'Text'
-            (Complete 'Connect-RpcEndpoint -Format ').CompletionText | Should -Be 'Xml', 'Json', 'Binary', 'Form'
+                Should -Be 'Binary', 'Form', 'Json', 'Text', 'Xml'
+            (Complete 'Connect-RpcEndpoint -Format ').CompletionText | Should -Be 'Binary', 'Form', 'Json', 'Xml'
         }
 
         It 'writes <Format>' -ForEach @(

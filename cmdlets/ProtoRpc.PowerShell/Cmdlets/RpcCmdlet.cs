@@ -20,7 +20,8 @@ public abstract partial class RpcCmdlet : PSCmdlet, IDisposable
     private ExceptionDispatchInfo? _ended;
     private RunspaceStore? _store;
 
-    /// <summary>Cancelled by Ctrl+C.</summary>
+    /// <summary>Cancelled by Ctrl+C, and if a verbose line ends the cmdlet, which PipelineStopToken does not
+    /// report.</summary>
     protected CancellationToken Cancellation => _stopping.Token;
 
     /// <inheritdoc/>

@@ -18,18 +18,22 @@ internal sealed class PipelineThread
 
     private PipelineThread(object pipeline) => _pipeline = pipeline;
 
-    /// <summary>The running pipeline of a runspace. Null if this version of the shell lacks the internal
-    /// members.</summary>
+    /// <summary>The running pipeline of a runspace. Null if none is running, or this version of the shell lacks
+    /// the internal members.</summary>
     public static PipelineThread? Of(Runspace runspace)
     {
         try
         {
-            PipelineThread pipeline = new(GetPipeline(runspace));
+            if (GetPipeline(runspace) is not { } running)
+            {
+                return null;
+            }
+
+            PipelineThread pipeline = new(running);
             pipeline.Set(Thread.CurrentThread);
             return pipeline;
         }
-        catch (Exception e) when (e is MissingMemberException or TypeLoadException or NullReferenceException
-            or BadImageFormatException)
+        catch (Exception e) when (e is MissingMemberException or TypeLoadException or BadImageFormatException)
         {
             return null;
         }
@@ -40,7 +44,7 @@ internal sealed class PipelineThread
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "GetCurrentlyRunningPipeline")]
     [return: UnsafeAccessorType(Running)]
-    private static extern object GetPipeline(Runspace runspace);
+    private static extern object? GetPipeline(Runspace runspace);
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_NestedPipelineExecutionThread")]
     private static extern void SetThread([UnsafeAccessorType(Base)] object pipeline, Thread thread);

@@ -28,7 +28,7 @@ internal static class StreamPreferences
             NeverStop(cmdlet, "Information", given, SetInformationPreference);
             NeverStop(cmdlet, "Debug", given, SetDebugPreference);
         }
-        catch (MissingMethodException)
+        catch (Exception e) when (e is MissingMemberException or TypeLoadException)
         {
             // These members are not public, and another version of the shell may not have them.
         }

@@ -12,8 +12,11 @@ internal static class PublishedCommands
     private const BindingFlags Members = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
     // The members are internal, so another version of PowerShell may lack them.
+    private static bool CanExport =>
+        typeof(PSModuleInfo).GetMethod("AddExportedCmdlet", Members, [typeof(CmdletInfo)]) is not null;
+
     private static bool IsSupported =>
-        typeof(PSModuleInfo).GetMethod("AddExportedCmdlet", Members, [typeof(CmdletInfo)]) is not null
+        CanExport
         && typeof(CommandInfo).GetProperty("Module", Members)?.SetMethod is not null
         && typeof(CmdletInfo).GetProperty("HelpFile", Members)?.SetMethod is not null;
 
@@ -28,8 +31,8 @@ internal static class PublishedCommands
         {
             throw new RpcException(
                 RpcStatusCode.Unimplemented,
-                $"PowerShell {typeof(PSObject).Assembly.GetName().Version} does not support commands of "
-                + "services. They were tested with PowerShell 7.6. Call the methods with Invoke-RpcMethod.");
+                $"PowerShell {Version} does not support commands of services. They were tested with "
+                + "PowerShell 7.6. Call the methods with Invoke-RpcMethod.");
         }
 
         ServiceCommandTypes types = new(new TextBudget());
@@ -48,6 +51,25 @@ internal static class PublishedCommands
         return cmdlets;
     }
 
+    /// <summary>Exports the cmdlets of a module that was loaded before from another module.</summary>
+    /// <exception cref="RpcException">Unimplemented: this version of PowerShell does not support
+    /// it.</exception>
+    public static void Export(PSModuleInfo module, PSModuleInfo loaded)
+    {
+        if (!CanExport)
+        {
+            throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                $"PowerShell {Version} cannot import ProtoRpc again in the same process. ProtoRpc was tested "
+                + "with PowerShell 7.6. Start a new shell, and import ProtoRpc only once.");
+        }
+
+        foreach (CmdletInfo cmdlet in loaded.ExportedCmdlets.Values)
+        {
+            Export(module, cmdlet);
+        }
+    }
+
     /// <summary>Gives a module its cmdlets.</summary>
     public static void Add(PSModuleInfo module, IEnumerable<CmdletInfo> cmdlets)
     {
@@ -57,6 +79,8 @@ internal static class PublishedCommands
             Export(module, cmdlet);
         }
     }
+
+    private static Version? Version => typeof(PSObject).Assembly.GetName().Version;
 
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "AddExportedCmdlet")]
     private static extern void Export(PSModuleInfo module, CmdletInfo cmdlet);

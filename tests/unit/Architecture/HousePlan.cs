@@ -54,7 +54,7 @@ internal static class HousePlan
         ["cmdlets/Completion"] = Parameters,
         ["cmdlets/Cmdlets"] = Completion,
         ["cmdlets/Completing"] = [.. Cmdlets, "cmdlets/Method"],
-        ["cmdlets/Import"] = [.. Cmdlets, "cmdlets/Completing", "cmdlets/Views"],
+        ["cmdlets/Import"] = [.. Cmdlets, "cmdlets/Completing", "cmdlets/Service", "cmdlets/Views"],
         ["cmdlets/Schema"] = Cmdlets,
         ["cmdlets/Endpoint"] = [.. Cmdlets, "cmdlets/Method"],
         ["cmdlets/Listener"] = Cmdlets,
