@@ -39,6 +39,6 @@ $isNamed = [ProtoRpc.ModuleLoadContext]::AddImport($ExecutionContext, $loaded, {
     [ProtoRpc.ModuleLoadContext]::RemoveImport()
 })
 if (-not $isNamed) {
-    Write-Warning ("PowerShell $($PSVersionTable.PSVersion) has no type accelerators, so scripts cannot name " +
-        'types such as [ProtoRpc.RpcClient]. The cmdlets work. ProtoRpc was tested with PowerShell 7.6.')
+    Write-Warning ("PowerShell $($PSVersionTable.PSVersion) has no type accelerators. The cmdlets work, but " +
+        'scripts and views cannot name types such as [ProtoRpc.RpcClient]. ProtoRpc was tested with PowerShell 7.6.')
 }

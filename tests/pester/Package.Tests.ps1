@@ -414,6 +414,13 @@ Import-Module '$folder/ProtoRpc.psd1'
         $result.Output.Trim() -split '\r?\n' | Should -Be 'Hello packed', $other
     }
 
+    It 'has no files of the shell or of ASP.NET Core' {
+        (Get-ChildItem (Join-Path $folder bin) -Filter *.dll).BaseName | Sort-Object | Should -Be @(
+            'Google.Protobuf', 'Microsoft.Extensions.Logging.Abstractions', 'ProtoRpc', 'ProtoRpc.Hosting',
+            'ProtoRpc.Loader', 'ProtoRpc.PowerShell', 'ProtoRpc.Shared')
+        Join-Path $folder bin runtimes | Should -Not -Exist
+    }
+
     It 'has no debug symbols and nothing of the tests' {
         Get-ChildItem $folder -Recurse -Include *.pdb, *.deps.json, *Tests* | Should -BeNullOrEmpty
     }
