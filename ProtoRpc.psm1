@@ -17,7 +17,7 @@ $isReload = $null -ne ('ProtoRpc.ModuleLoadContext' -as [type])
 foreach ($name in 'ProtoRpc.Shared.dll', 'ProtoRpc.Loader.dll') {
     $path = "$folder/$name"
     if (-not [System.IO.File]::Exists($path)) {
-        throw "ProtoRpc is not built: '$path' is missing. Run 'dotnet build' in '$PSScriptRoot', then import again."
+        throw "ProtoRpc is not built: '$path' is missing. Run 'dotnet build cmdlets/ProtoRpc.PowerShell' in '$PSScriptRoot', then import again."
     }
 
     if (-not $isReload) {

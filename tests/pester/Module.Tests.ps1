@@ -65,7 +65,7 @@ Import-Module '$ModuleManifest'
         Get-ChildItem (Split-Path $ModuleManifest) -File -Filter ProtoRpc.* | Copy-Item -Destination $folder
         Copy-Item (Join-Path (Split-Path $ModuleManifest) cmdlets/views) (Join-Path $folder cmdlets/views) -Recurse
 
-        { Import-Module (Join-Path $folder ProtoRpc.psd1) -ErrorAction Stop } | Should -Throw "*Run 'dotnet build'*"
+        { Import-Module (Join-Path $folder ProtoRpc.psd1) -ErrorAction Stop } | Should -Throw "*Run 'dotnet build cmdlets/ProtoRpc.PowerShell'*"
     }
 
     It 'stops listeners and closes connections when it is removed' {

@@ -8,7 +8,7 @@ BeforeAll {
         $platform = "$($IsWindows ? 'win' : $IsMacOS ? 'osx' : 'linux')-$(
             "$([Runtime.InteropServices.RuntimeInformation]::ProcessArchitecture)".ToLowerInvariant())"
         $output = dotnet run --project (Join-Path $RepositoryRoot tests run) -- pack --out $packed --archive none `
-            --module $platform 2>&1
+            --ready-to-run $platform 2>&1
         $LASTEXITCODE | Should -Be 0 -Because "$output"
     }
 

@@ -74,7 +74,10 @@ static async Task<int> PackAsync(string root, string[] arguments)
 {
     try
     {
-        await new Packer(root, PackOptions.Parse(arguments), Console.Out).RunAsync();
+        PackOptions packing = PackOptions.Parse(arguments);
+        await (packing.ModuleOnly
+            ? new ModulePacker(root, packing, Console.Out).RunAsync()
+            : new Packer(root, packing, Console.Out).RunAsync());
         return 0;
     }
     catch (ArgumentException e)

@@ -4,59 +4,59 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary><c>protorpc demo</c>: a service on three transports,
-/// in PowerShell if it is installed, otherwise in C#.</summary>
+/// <summary><c>protorpc demo</c>: a service on three transports. In a clone of the repository the module runs
+/// it in PowerShell, elsewhere it runs in C#.</summary>
 internal static class DemoVerb
 {
-    private static readonly TimeSpan ScriptLimit = TimeSpan.FromMinutes(2);
-
     public static Command Create(ToolConsole console)
     {
         Option<bool> native = new("--native", "--no-pwsh")
         {
-            Description = "Runs in C# even where PowerShell is at hand.",
+            Description = "Runs in C#, also in a clone of the repository.",
         };
         Command command = new("demo", "Serves a service on three transports and says hello over each.")
         {
             native,
         };
 
-        command.SetAction(async (parsed, cancellation) =>
-        {
-            string? folder = ModuleFolder.Find();
-            (PowerShellHost? shell, string whyNot) = (parsed.GetValue(native), folder) switch
-            {
-                (true, _) => (null, "--native asks for it"),
-                (_, null) => (null, "the PowerShell module is not in this folder or one above"),
-                _ => await PowerShellHost.FindAsync(folder, cancellation),
-            };
-
-            if (shell is null)
-            {
-                console.WriteLine($"Running in C#: {whyNot}.");
-                HelloDemo.Run(console);
-                return ExitCode.Success;
-            }
-
-            console.WriteLine(
-                $"Running {ModuleFolder.ExampleScript} in pwsh {shell.Version}, found {shell.Where}.");
-            ChildProcess.Result result = await shell.RunAsync(
-                ["-File", Path.Combine(folder!, ModuleFolder.ExampleScript)],
-                folder!,
-                ScriptLimit,
-                console.WriteLine,
-                cancellation);
-            if (!result.Succeeded)
-            {
-                string end = result.TimedOut
-                    ? $"did not end in {ScriptLimit.TotalSeconds} seconds"
-                    : "failed";
-                console.WriteError(
-                    $"{ModuleFolder.ExampleScript} {end}; 'protorpc demo --native' shows the same in C#.");
-            }
-
-            return result.Succeeded ? ExitCode.Success : ExitCode.Failed;
-        });
+        command.SetAction((parsed, cancellation) => RunAsync(
+            console, parsed.GetValue(native), ModuleFolder.Find(), ChildProcess.RunAsync, cancellation));
         return command;
+    }
+
+    /// <summary>Runs the demo.</summary>
+    /// <param name="console">Gets what the demo writes.</param>
+    /// <param name="native">Whether the user asks for C#.</param>
+    /// <param name="folder">The repository, or null outside of one.</param>
+    /// <param name="run">Runs a program.</param>
+    /// <param name="cancellation">Ends the demo.</param>
+    /// <returns>The exit code.</returns>
+    internal static async Task<int> RunAsync(
+        ToolConsole console, bool native, string? folder, RunProgram run, CancellationToken cancellation)
+    {
+        if (native || folder is null)
+        {
+            string reason = native
+                ? "--native asks for it"
+                : "the PowerShell module is not in this folder or one above";
+            console.WriteLine($"Running in C#: {reason}.");
+        }
+        else
+        {
+            (int? code, string whyNot) =
+                await new ModuleDemo(folder, console, run).RunAsync(cancellation);
+            if (code is { } ended)
+            {
+                return ended;
+            }
+
+            console.WriteError(
+                $"There is no PowerShell to run the module in: {whyNot}. "
+                + $"Install PowerShell 7.6 or newer, or run 'dotnet tool restore' in {folder}.");
+            console.WriteLine("Running in C# instead.");
+        }
+
+        HelloDemo.Run(console);
+        return ExitCode.Success;
     }
 }

@@ -12,9 +12,12 @@ internal static class ModuleFolder
     /// <summary>Makes the folder anew.</summary>
     /// <param name="root">The repository.</param>
     /// <param name="binaries">The folder of the built module.</param>
-    /// <param name="folder">The folder to make.</param>
-    public static void Make(string root, string binaries, string folder)
+    /// <param name="output">The folder of all that is packed.</param>
+    /// <param name="manifest">The manifest of the module.</param>
+    /// <returns>The folder, which has the version as its name, as shells look for modules.</returns>
+    public static string Make(string root, string binaries, string output, ModuleManifest manifest)
     {
+        string folder = Path.Combine(output, "ProtoRpc", manifest.ModuleVersion);
         if (Directory.Exists(folder))
         {
             Directory.Delete(folder, recursive: true);
@@ -25,8 +28,7 @@ internal static class ModuleFolder
             Copy(Path.Combine(root, name), Path.Combine(folder, name));
         }
 
-        foreach (string view in new ModuleManifest(File.ReadAllText(Path.Combine(root, RootFiles[0])))
-            .List("FormatsToProcess"))
+        foreach (string view in manifest.List("FormatsToProcess"))
         {
             Copy(Path.Combine(root, view), Path.Combine(folder, view));
         }
@@ -47,6 +49,8 @@ internal static class ModuleFolder
         {
             Copy(topic, Path.Combine(folder, "en-US", $"{Path.GetFileNameWithoutExtension(topic)}.help.txt"));
         }
+
+        return folder;
     }
 
     private static void Copy(string file, string target)

@@ -11,6 +11,24 @@ internal static class NativeBinaries
         "ProtoRpc.Shared.dll", "ProtoRpc.dll",
     ];
 
+    /// <summary>The project of the module.</summary>
+    public const string Project = "cmdlets/ProtoRpc.PowerShell";
+
+    /// <summary>Publishes the whole module for a platform.</summary>
+    /// <param name="build">The build.</param>
+    /// <param name="platform">The runtime identifier.</param>
+    /// <param name="folder">The folder to publish to.</param>
+    /// <param name="options">Further options of the build.</param>
+    /// <returns>What cannot be restored here; null if all went well.</returns>
+    public static Task<string?> PublishAsync(
+        PackBuild build, string platform, string folder, params string[] options) =>
+        build.RunAsync(
+            "publish", Project,
+            [
+                "-r", platform, "--no-self-contained", "-o", folder,
+                "-p:PublishReadyToRun=true", "-p:DebugType=none", .. options,
+            ]);
+
     /// <summary>Adds the assemblies for a platform to a built module, in a folder of their own.</summary>
     /// <param name="build">The build.</param>
     /// <param name="platform">The runtime identifier.</param>
@@ -20,9 +38,8 @@ internal static class NativeBinaries
         DirectoryInfo published = Directory.CreateTempSubdirectory("protorpc-native-");
         try
         {
-            string? missing = await build.RunAsync(
-                "publish", "cmdlets/ProtoRpc.PowerShell", "-r", platform, "--no-self-contained",
-                "-o", published.FullName, "-p:PublishReadyToRun=true", "-p:DebugType=none",
+            string? missing = await PublishAsync(
+                build, platform, published.FullName,
                 // Apart from the build for all platforms, whose lists of packages the later steps read.
                 $"-p:ArtifactsPath={Path.Combine(build.Folder, "native")}");
             if (missing is null)

@@ -13,9 +13,14 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
     /// <summary>The platforms for which the module is compiled ahead of time as well.</summary>
     public IReadOnlyList<string> ModulePlatforms { get; init; } = AllPlatforms;
 
+    /// <summary>Whether only the module is made, compiled for this platform.</summary>
+    public bool ModuleOnly { get; init; }
+
+    private const string ModuleOption = "--module";
+
     private const string Usage =
-        "dotnet run --project tests/run -- pack [--out FOLDER] [--archive PLATFORM|none]... "
-        + "[--module PLATFORM|none]... [--tag vVERSION]";
+        $"dotnet run --project tests/run -- pack [--out FOLDER] [{ModuleOption}] "
+        + "[--archive PLATFORM|none]... [--ready-to-run PLATFORM|none]... [--tag vVERSION]";
 
     private const string None = "none";
 
@@ -31,6 +36,20 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
     /// <exception cref="ArgumentException">The arguments are not understood; the message has the usage.
     /// </exception>
     public static PackOptions Parse(IReadOnlyList<string> arguments)
+    {
+        if (arguments.Contains(ModuleOption))
+        {
+            string[] others = [.. arguments.Where(argument => argument != ModuleOption)];
+            return others is [] or ["--out", _]
+                ? ParsePairs(others) with { ModuleOnly = true }
+                : throw new ArgumentException(
+                    $"With {ModuleOption}, only --out FOLDER can be set. Usage: {Usage}");
+        }
+
+        return ParsePairs(arguments);
+    }
+
+    private static PackOptions ParsePairs(IReadOnlyList<string> arguments)
     {
         string? output = null;
         string? tag = null;
@@ -52,12 +71,12 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
                 case "--archive" when value == None || AllPlatforms.Contains(value):
                     platforms.Add(value);
                     break;
-                case "--module" when value == None || AllPlatforms.Contains(value):
+                case "--ready-to-run" when value == None || AllPlatforms.Contains(value):
                     modules.Add(value);
                     break;
-                case "--archive" or "--module":
+                case "--archive" or "--ready-to-run":
                     throw new ArgumentException(
-                        $"There is no {arguments[i][2..]} for '{value}'. "
+                        $"{arguments[i]} has no platform '{value}'. "
                         + $"Use {string.Join(", ", AllPlatforms)} or {None}.");
                 default:
                     throw new ArgumentException($"'{arguments[i]}' is not understood. Usage: {Usage}");
@@ -69,6 +88,9 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
             ModulePlatforms = PlatformsOf(modules),
         };
     }
+
+    /// <summary>The folder that is written to.</summary>
+    public string OutputIn(string root) => Output ?? Path.Combine(root, "out");
 
     private static IReadOnlyList<string> PlatformsOf(List<string> given) =>
         given.Count == 0 ? AllPlatforms : [.. given.Where(p => p != None).Distinct()];

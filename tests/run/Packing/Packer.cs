@@ -13,7 +13,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
     // No library: only files.
     private const string Compiler = "ProtoRpc.Compiler";
 
-    private readonly string _output = options.Output ?? Path.Combine(root, "out");
+    private readonly string _output = options.OutputIn(root);
     private readonly List<PackedArtifact> _made = [];
 
     /// <summary>Makes all that the options ask for.</summary>
@@ -29,7 +29,8 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
 
         log.WriteLine($"Building ProtoRpc {manifest.Version} ...");
         build.Clean();
-        Require(await build.RunAsync("build", $"lib/{Tool}"));
+        PackFailure.Require(await build.RunAsync("build", $"lib/{Tool}"));
+        PackFailure.Require(await build.RunAsync("build", NativeBinaries.Project));
         foreach (string library in Libraries)
         {
             PublicDocumentation.Keep(build.FileOf(library, ".xml"), build.FileOf(library, ".dll"));
@@ -45,8 +46,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
         }
 
         log.WriteLine("Packing the module ...");
-        string folder = Path.Combine(_output, "ProtoRpc", manifest.ModuleVersion);
-        ModuleFolder.Make(root, build.ModuleBinaries, folder);
+        string folder = ModuleFolder.Make(root, build.ModuleBinaries, _output, manifest);
         string package = Path.Combine(gallery, $"ProtoRpc.{manifest.Version}.nupkg");
         ModulePackage.Write(package, folder, manifest, commit.Time);
         ShippedPackage[] all =
@@ -63,7 +63,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
         foreach (string project in (string[])[.. Libraries, Compiler, Tool])
         {
             log.WriteLine($"Packing {project} ...");
-            Require(await build.RunAsync(
+            PackFailure.Require(await build.RunAsync(
                 "pack", $"lib/{project}", "--no-build", "-o", packages, $"-p:ManualPage={manual}"));
             IEnumerable<ShippedPackage> used = ShippedPackages.Read(build.AssetsOf(project));
             Add(
@@ -121,12 +121,4 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
 
     private void Add(string file, IEnumerable<ShippedPackage> packages, bool hasThem) =>
         _made.Add(new PackedArtifact(file, [.. packages.Distinct()], hasThem));
-
-    private static void Require(string? missing)
-    {
-        if (missing is not null)
-        {
-            throw new PackFailure($"A package cannot be restored: {missing}");
-        }
-    }
 }

@@ -7,11 +7,15 @@ internal sealed record ToolRun(int ExitCode, string Output, string Error)
 {
     public static readonly string Protos = Path.Combine(AppContext.BaseDirectory, "protos");
 
-    public static async Task<ToolRun> RunAsync(params string[] arguments)
+    public static Task<ToolRun> RunAsync(params string[] arguments) =>
+        RunAsync(console => ToolCommand.RunAsync(arguments, console));
+
+    /// <summary>Runs a part of the tool.</summary>
+    public static async Task<ToolRun> RunAsync(Func<ToolConsole, Task<int>> action)
     {
         using StringWriter output = new() { NewLine = "\n" };
         using StringWriter error = new() { NewLine = "\n" };
-        int code = await ToolCommand.RunAsync(arguments, new ToolConsole(TextReader.Null, output, error));
+        int code = await action(new ToolConsole(TextReader.Null, output, error));
         return new ToolRun(
             code, output.ToString().ReplaceLineEndings("\n"), error.ToString().ReplaceLineEndings("\n"));
     }

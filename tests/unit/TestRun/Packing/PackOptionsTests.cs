@@ -33,18 +33,39 @@ public static class PackOptionsTests
     [Fact]
     public static void The_module_is_compiled_for_the_platforms_that_are_said()
     {
-        PackOptions options = PackOptions.Parse(["--module", "win-x64", "--archive", "linux-x64"]);
+        PackOptions options = PackOptions.Parse(["--ready-to-run", "win-x64", "--archive", "linux-x64"]);
 
         Assert.Equal(["win-x64"], options.ModulePlatforms);
         Assert.Equal(["linux-x64"], options.Platforms);
-        Assert.Empty(PackOptions.Parse(["--module", "none"]).ModulePlatforms);
+        Assert.Empty(PackOptions.Parse(["--ready-to-run", "none"]).ModulePlatforms);
+    }
+
+    [Fact]
+    public static void The_module_alone_goes_to_a_folder()
+    {
+        Assert.False(PackOptions.Parse(["--out", "here"]).ModuleOnly);
+        Assert.True(PackOptions.Parse(["--module"]).ModuleOnly);
+        PackOptions options = PackOptions.Parse(["--module", "--out", "here"]);
+
+        Assert.True(options.ModuleOnly);
+        Assert.Equal(Path.GetFullPath("here"), options.OutputIn("root"));
+        Assert.Equal(options, PackOptions.Parse(["--out", "here", "--module"]) with
+        {
+            Platforms = options.Platforms,
+            ModulePlatforms = options.ModulePlatforms,
+        });
     }
 
     [Theory]
     [InlineData("--out")]
     [InlineData("--out", "")]
     [InlineData("--archive", "amiga")]
-    [InlineData("--module", "amiga")]
+    [InlineData("--ready-to-run", "amiga")]
+    [InlineData("--module", "linux-x64")]
+    [InlineData("--module", "--tag", "v1.2.3")]
+    [InlineData("--module", "--archive", "none")]
+    [InlineData("--module", "--out")]
+    [InlineData("--module", "--out", "")]
     [InlineData("--bogus", "x")]
     public static void Refuses_what_it_does_not_understand(params string[] arguments) =>
         Assert.Throws<ArgumentException>(() => PackOptions.Parse(arguments));
