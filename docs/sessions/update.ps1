@@ -6,7 +6,7 @@ Runs the commands of the pages that show a session, and writes what they gave in
   by its output.
 - docs/sessions/terminal.ps1 is run and drawn as docs/sessions/terminal.svg.
 .EXAMPLE
-dotnet build; pwsh docs/sessions/update.ps1
+dotnet build cmdlets/ProtoRpc.PowerShell; pwsh docs/sessions/update.ps1
 #>
 [CmdletBinding()]
 param(

@@ -3,8 +3,8 @@
 .SYNOPSIS
 Checks on a Windows machine what the tests on other systems cannot check, and writes a report to send back.
 .DESCRIPTION
-Build the module first (dotnet build), or name an installed one with -Module. docs/windows-checklist.md describes
-each check. Checks that need something which is not there are reported as skipped, with the reason.
+Build the module first (dotnet build cmdlets/ProtoRpc.PowerShell), or name an installed one with -Module.
+docs/windows-checklist.md describes each check. Checks that need something which is not there are reported as skipped, with the reason.
 The report shows neither passwords nor the names of user, machine and domain, unless you add -KeepNames.
 The script exits with 0 if no check failed, and with 1 otherwise.
 .EXAMPLE

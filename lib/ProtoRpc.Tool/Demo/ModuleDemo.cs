@@ -34,7 +34,8 @@ internal sealed class ModuleDemo(string folder, ToolConsole console, RunProgram 
             folder, BuildLimit, null, cancellation);
         if (!build.Succeeded)
         {
-            foreach (string line in build.Lines)
+            // The summary repeats each error.
+            foreach (string line in build.Lines.Where(line => line.Length > 0).Distinct())
             {
                 console.WriteErrorLine(line);
             }
@@ -66,7 +67,6 @@ internal sealed class ModuleDemo(string folder, ToolConsole console, RunProgram 
         string end = result.TimedOut
             ? $"did not end in {limit.TotalMinutes} minutes"
             : $"ended with {result.ExitCode?.ToString() ?? "no exit code"}";
-        console.WriteError(
-            $"{what}: {program} {end}, in {folder}. 'protorpc demo --native' shows the same in C#.");
+        console.WriteError($"{what}: {program} {end}, in {folder}. To run the demo in C#, add --native.");
     }
 }

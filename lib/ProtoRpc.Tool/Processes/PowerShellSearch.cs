@@ -91,7 +91,8 @@ internal sealed class PowerShellSearch(string folder, RunProgram run, Action<str
     {
         string[] lines = [.. restored.Lines.Select(line => line.Trim()).Where(line => line.Length > 0)];
         string? error = lines.FirstOrDefault(IsError) ?? lines.FirstOrDefault();
-        return error?.TrimEnd('.') ?? $"exit code {restored.ExitCode}";
+        return error?.Replace("Unhandled exception: ", "", StringComparison.Ordinal).TrimEnd('.')
+            ?? $"exit code {restored.ExitCode}";
     }
 
     private static bool IsError(string line) =>

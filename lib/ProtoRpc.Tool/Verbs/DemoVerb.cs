@@ -52,7 +52,8 @@ internal static class DemoVerb
 
             console.WriteError(
                 $"There is no PowerShell to run the module in: {whyNot}. "
-                + $"Install PowerShell 7.6 or newer, or run 'dotnet tool restore' in {folder}.");
+                + "Install PowerShell 7.6 or newer, or download it: "
+                + $"run 'dotnet tool restore' in {folder}.");
             console.WriteLine("Running in C# instead.");
         }
 

@@ -82,7 +82,7 @@ public static class DemoVerbTests
         Assert.Equal(0, run.ExitCode);
         Assert.Equal(
             $"protorpc: There is no PowerShell to run the module in: {why}. "
-            + $"Install PowerShell 7.6 or newer, or run 'dotnet tool restore' in {Folder}.\n",
+            + $"Install PowerShell 7.6 or newer, or download it: run 'dotnet tool restore' in {Folder}.\n",
             run.Error);
         Assert.Contains("Running in C# instead.\n", run.Output, StringComparison.Ordinal);
         Assert.Contains(" says: Hello via TCP!\n", run.Output, StringComparison.Ordinal);

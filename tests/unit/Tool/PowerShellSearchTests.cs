@@ -73,7 +73,7 @@ public sealed class PowerShellSearchTests : IDisposable
     [InlineData(
         1, "PowerShell 7.4.6",
         "the pwsh on PATH is 7.4.6, older than 7.6, and 'dotnet tool restore' failed "
-        + "(Unhandled exception: Unable to load the service index for source http://127.0.0.1/index.json)")]
+        + "(Unable to load the service index for source http://127.0.0.1/index.json)")]
     [InlineData(
         null, null, "no pwsh on PATH runs, and 'dotnet tool restore' did not end in 3 minutes")]
     [InlineData(
