@@ -1,0 +1,123 @@
+using System.IO.Compression;
+using Google.Protobuf;
+using Grpc.Net.Client;
+using Grpc.Net.Compression;
+using Microsoft.Extensions.DependencyInjection;
+using Grpc.AspNetCore.Server;
+using Grpc.Core;
+using ProtoRpc.Http.Tests.Streams;
+using GrpcException = Grpc.Core.RpcException;
+
+namespace ProtoRpc.Peers;
+
+/// <summary>Compressed messages between us and gRPC for .NET.</summary>
+public static class CompressionTests
+{
+    [Theory]
+    [InlineData(RpcCompression.None, "none")]
+    [InlineData(RpcCompression.Gzip, "gzip")]
+    public static async Task Their_server_reads_our_requests(RpcCompression compression, string encoding)
+    {
+        await using PeerApplication server = await PeerApplication.StartWordsAsync();
+        using RpcClient client = server.Connect();
+        RpcResponseInfo info = new();
+
+        Text reply = await client.InvokeAsync<Text>(
+            "Say", new Text { Text_ = "encoding", Payload = ByteString.CopyFrom(new byte[20_000]) },
+            new() { Compression = compression, Response = info });
+
+        Assert.Equal(encoding, reply.Text_);
+        Assert.Equal(compression == RpcCompression.None, info.BytesSent > 20_000);
+    }
+
+    // We read gzip alone, and a server must send nothing that its client does not accept.
+    [Theory]
+    [InlineData("gzip", true)]
+    [InlineData("deflate", false)]
+    [InlineData("br", false)]
+    public static async Task Our_client_reads_their_replies(string algorithm, bool isCompressed)
+    {
+        await using PeerApplication server = await PeerApplication.StartWordsAsync(
+            services => services.Configure<GrpcServiceOptions>(options =>
+            {
+                options.ResponseCompressionAlgorithm = algorithm;
+                options.ResponseCompressionLevel = CompressionLevel.Fastest;
+                options.CompressionProviders = [new GzipCompressionProvider(CompressionLevel.Fastest),
+                    new DeflateCompressionProvider(CompressionLevel.Fastest), new BrotliProvider()];
+            }));
+        using RpcClient client = server.Connect();
+        RpcResponseInfo info = new();
+
+        Text reply = await client.InvokeAsync<Text>(
+            "Say", new Text { Text_ = "encoding" }, new() { Response = info });
+
+        Assert.Equal(10_000, reply.Payload.Length);
+        Assert.Equal(isCompressed, info.IsCompressed);
+        Assert.Equal(isCompressed, info.BytesReceived < 10_000);
+    }
+
+    [Fact]
+    public static async Task A_compressed_reply_that_inflates_over_the_limit_fails()
+    {
+        await using PeerApplication server = await PeerApplication.StartWordsAsync(
+            services => services.Configure<GrpcServiceOptions>(
+                options => options.ResponseCompressionAlgorithm = "gzip"));
+        using RpcClient client = server.Connect(new() { Limits = new() { MaxMessageBytes = 100_000 } });
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => client.InvokeAsync<Text>("Say", new Text { Text_ = "large 1000000" }));
+
+        Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
+    }
+
+    [Theory]
+    [InlineData("gzip", "compressed")]
+    [InlineData(null, "plain")]
+    public static async Task Our_server_reads_their_requests_and_compresses_replies(
+        string? algorithm, string expected)
+    {
+        using WordsServer server = new();
+        using GrpcChannel channel = GrpcNetClient.Open(server.Endpoint);
+        Words.WordsClient client = new(channel);
+
+        using AsyncUnaryCall<Text> call = client.SayAsync(new Text { Text_ = "gzip" }, HeadersFor(algorithm));
+
+        Assert.Equal(expected, (await call).Text_);
+        Assert.Equal("gzip", (await call.ResponseHeadersAsync).GetValue("grpc-encoding"));
+    }
+
+    [Theory]
+    [InlineData("deflate")]
+    [InlineData("br")]
+    public static async Task Our_server_says_which_compression_it_reads(string algorithm)
+    {
+        using WordsServer server = new();
+        using GrpcChannel channel = GrpcNetClient.Open(server.Endpoint, new()
+        {
+            CompressionProviders =
+                [new DeflateCompressionProvider(CompressionLevel.Fastest), new BrotliProvider()],
+        });
+        Words.WordsClient client = new(channel);
+
+        using AsyncUnaryCall<Text> call = client.SayAsync(new Text { Text_ = "x" }, HeadersFor(algorithm));
+        GrpcException error = await Assert.ThrowsAsync<GrpcException>(async () => await call);
+
+        Assert.Equal(StatusCode.Unimplemented, error.StatusCode);
+        Assert.Contains(algorithm, error.Status.Detail, StringComparison.Ordinal);
+        Assert.Equal("identity,gzip", (await call.ResponseHeadersAsync).GetValue("grpc-accept-encoding"));
+    }
+
+    private static Metadata HeadersFor(string? algorithm) =>
+        algorithm is null ? [] : new Metadata { { "grpc-internal-encoding-request", algorithm } };
+
+    private sealed class BrotliProvider : ICompressionProvider
+    {
+        public string EncodingName => "br";
+
+        public Stream CreateCompressionStream(Stream stream, CompressionLevel? compressionLevel) =>
+            new BrotliStream(stream, compressionLevel ?? CompressionLevel.Fastest, leaveOpen: true);
+
+        public Stream CreateDecompressionStream(Stream stream) =>
+            new BrotliStream(stream, CompressionMode.Decompress);
+    }
+}
