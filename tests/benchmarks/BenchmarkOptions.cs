@@ -15,7 +15,8 @@ internal sealed record BenchmarkOptions
     public static IReadOnlyList<string> KnownExperiments { get; } =
         ["rpc", "orders", "bindings", "raw", "shell", "codec"];
 
-    /// <summary>The peers that a report builds from sources of ours with packages of a registry.</summary>
+    /// <summary>The peers of a report: grpc-dotnet is a part of this program, the others are built from
+    /// sources of ours with packages of a registry.</summary>
     public static IReadOnlyList<string> KnownPeers { get; } = ["grpc-dotnet", "grpc-cpp", "grpc-js"];
 
     /// <summary>The options of a report: all that is known, in the rounds of the original's

@@ -5,6 +5,7 @@ using ProtoRpc.Benchmarks.Grpc;
 using ProtoRpc.Benchmarks.Guard;
 using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Load;
+using ProtoRpc.Benchmarks.Peers;
 using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Benchmarks.Telemetry;
@@ -27,7 +28,7 @@ const string Usage = """
 
     report                       runs the experiments and writes a page with charts for each
       --only orders              of rpc, orders, bindings, raw, shell, codec; all of them unless said
-      --peers grpc-js,x=PATH     of rpc: grpc-dotnet, grpc-cpp and grpc-js, which are built, or any program by
+      --peers grpc-js,x=PATH     of rpc: grpc-dotnet, and grpc-cpp and grpc-js, which are built, or any program by
                                  its name and path; none for none; docs/benchmarks/README.md says more
       --pode PATH                of shell: the module Pode
       --out docs/benchmarks      where the pages are written
@@ -101,6 +102,8 @@ try
             return WorkerRole.Serve(args[1], args[2..]);
         case WorkerRole.Client:
             return WorkerRole.Call(args[1], args[2..]);
+        case GrpcDotnetPeer.Name:
+            return GrpcDotnetPeer.RunAsync(args[1..]).GetAwaiter().GetResult();
         default:
             Console.WriteLine(Usage);
             return 2;

@@ -10,8 +10,10 @@ internal static class GrpcNetClient
     /// <param name="endpoint">One of gRPC.</param>
     /// <param name="options">Options of the channel, or null.</param>
     /// <param name="trusted">The only certificate that is trusted; null without TLS.</param>
+    /// <param name="received">Sees the heads of replies; the client hides gRPC's own headers.</param>
     public static GrpcChannel Open(
-        RpcEndpoint endpoint, GrpcChannelOptions? options = null, X509Certificate2? trusted = null)
+        RpcEndpoint endpoint, GrpcChannelOptions? options = null, X509Certificate2? trusted = null,
+        Action<HttpResponseMessage>? received = null)
     {
         SocketsHttpHandler handler = new() { UseProxy = false, EnableMultipleHttp2Connections = true };
         if (trusted is not null)
@@ -33,8 +35,20 @@ internal static class GrpcNetClient
         }
 
         options ??= new();
-        options.HttpHandler = handler;
+        options.HttpHandler = received is null ? handler : new ReplyHandler(handler, received);
         options.DisposeHttpClient = true;
         return GrpcChannel.ForAddress(address, options);
+    }
+
+    private sealed class ReplyHandler(HttpMessageHandler inner, Action<HttpResponseMessage> received)
+        : DelegatingHandler(inner)
+    {
+        protected override async Task<HttpResponseMessage> SendAsync(
+            HttpRequestMessage request, CancellationToken cancellationToken)
+        {
+            HttpResponseMessage response = await base.SendAsync(request, cancellationToken);
+            received(response);
+            return response;
+        }
     }
 }

@@ -77,7 +77,11 @@ public sealed class GrpcNetRetryTests : IDisposable
             new MethodConfig
             {
                 Names = { MethodName.Default },
-                HedgingPolicy = new HedgingPolicy { MaxAttempts = 2, HedgingDelay = TimeSpan.FromMilliseconds(50) },
+                HedgingPolicy = new HedgingPolicy
+                {
+                    MaxAttempts = 2,
+                    HedgingDelay = TimeSpan.FromMilliseconds(50),
+                },
             });
 
         Text reply = await Patience.WaitAsync(

@@ -72,9 +72,11 @@ internal sealed class PeerApplication : IAsyncDisposable
         WebApplication application = builder.Build();
         map(application);
         await application.StartAsync();
+        string scheme = certificate is null ? "grpc" : "grpcs";
         return new PeerApplication(application, RpcEndpoint.Parse(
-            socket is not null ? $"grpc+unix://{socket}"
-            : $"{(certificate is null ? "grpc" : "grpcs")}://127.0.0.1:{new Uri(application.Urls.First()).Port}"));
+            socket is not null
+                ? $"grpc+unix://{socket}"
+                : $"{scheme}://127.0.0.1:{new Uri(application.Urls.First()).Port}"));
 
         void Configure(ListenOptions listen)
         {
@@ -89,8 +91,8 @@ internal sealed class PeerApplication : IAsyncDisposable
     /// <summary>What the methods of <see cref="WordsService"/> saw.</summary>
     public WordsService Words => _application.Services.GetRequiredService<WordsService>();
 
-    public RpcClient Connect(RpcClientOptions? options = null) =>
-        RpcClient.Connect(Endpoint, WordsServer.Schema, (options ?? new()) with { Service = "streams.Words" });
+    public RpcClient Connect(RpcClientOptions? options = null) => RpcClient.Connect(
+        Endpoint, WordsServer.Schema, (options ?? new()) with { Service = "streams.Words" });
 
     public ValueTask DisposeAsync() => _application.DisposeAsync();
 }

@@ -40,11 +40,11 @@ public static class ReflectionAndHealthTests
         (int described, string description) = await RunAsync(
             "describe", address, "streams.Words.Say", "--plaintext");
         (int called, string reply) = await RunAsync(
-            "call", address, "streams.Words/Split", "--plaintext", "-d", """{"text":"one two"}""", "--compact");
+            "call", address, "streams.Words/Split", "--plaintext", "--compact", "-d",
+            """{"text":"one two"}""");
 
         Assert.Equal((0, 0, 0), (listed, described, called));
         Assert.Contains("streams.Words", list, StringComparison.Ordinal);
-        Assert.Contains("grpc.reflection.", list, StringComparison.Ordinal);
         Assert.Contains("streams.Text", description, StringComparison.Ordinal);
         Assert.Equal("{\"text\":\"one\"}\n{\"text\":\"two\"}\n", reply);
     }
@@ -68,12 +68,15 @@ public static class ReflectionAndHealthTests
     {
         await using PeerApplication server = await StartWithHealthAsync(() => status);
         using RpcClient client = server.Connect();
+        using RpcClient ofWhole = RpcClient.Connect(server.Endpoint);
         await SeeAsync(client, status == HealthStatus.Healthy ? Status.Serving : Status.NotServing);
 
         RpcPingResult ping = client.Ping();
+        RpcPingResult ofServer = ofWhole.Ping();
         (int code, _) = await RunAsync("health", $"127.0.0.1:{server.Endpoint.Port}", "--plaintext");
 
-        Assert.Equal(health, ping.Health);
+        Assert.Equal((health, health), (ping.Health, ofServer.Health));
+        Assert.Contains("streams.Words", ping.Services);
         Assert.Equal(exitCode, code);
     }
 
@@ -100,8 +103,9 @@ public static class ReflectionAndHealthTests
         await using PeerApplication server = await StartWithHealthAsync(() => HealthStatus.Healthy);
         using RpcClient client = ConnectToHealth(server);
 
-        RpcException error = await Assert.ThrowsAsync<RpcException>(() => client.InvokeAsync<HealthCheckResponse>(
-            "Check", new HealthCheckRequest { Service = "nobody" }));
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => client.InvokeAsync<HealthCheckResponse>(
+                "Check", new HealthCheckRequest { Service = "nobody" }));
 
         Assert.Equal(RpcStatusCode.NotFound, error.Code);
     }
@@ -128,6 +132,7 @@ public static class ReflectionAndHealthTests
         PeerApplication.StartWordsAsync(
             services =>
             {
+                services.AddGrpcReflection();
                 services.AddGrpcHealthChecks().AddCheck("own", () => new HealthCheckResult(status()));
                 services.Configure<HealthCheckPublisherOptions>(options =>
                 {
@@ -135,7 +140,11 @@ public static class ReflectionAndHealthTests
                     options.Period = TimeSpan.FromSeconds(1);
                 });
             },
-            application => application.MapGrpcHealthChecksService());
+            application =>
+            {
+                application.MapGrpcHealthChecksService();
+                application.MapGrpcReflectionService();
+            });
 
     private static RpcClient ConnectToHealth(PeerApplication server) =>
         RpcClient.Connect(server.Endpoint, RpcSchema.FromDescriptors(HealthReflection.Descriptor));

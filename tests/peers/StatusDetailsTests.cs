@@ -23,8 +23,8 @@ public static class StatusDetailsTests
         DynamicMessage[] details = [.. error.Details.Cast<DynamicMessage>()];
         Assert.Equal(
             [
-                "google.rpc.BadRequest", "google.rpc.RetryInfo", "google.rpc.ErrorInfo", "google.protobuf.Any",
-                "streams.Text",
+                "google.rpc.BadRequest", "google.rpc.RetryInfo", "google.rpc.ErrorInfo",
+                "google.protobuf.Any", "streams.Text",
             ],
             details.Select(detail => detail.Type.FullName));
         Assert.Equal("type.googleapis.com/nobody.Knows", details[3]["type_url"]);

@@ -3,6 +3,7 @@ using ProtoBuf;
 using ProtoBuf.Grpc;
 using ProtoBuf.Grpc.Configuration;
 using ProtoBuf.Meta;
+using ProtoBuf.WellKnownTypes;
 
 namespace ProtoRpc.Peers;
 
@@ -137,8 +138,7 @@ public sealed class StockService : IStock
                     Method("Describe", typeof(Item), typeof(Item)),
                     Method("DescribeModern", typeof(Modern), typeof(Modern)),
                     Method("Rename", typeof(Animal), typeof(Animal)),
-                    Method(
-                        "Forget", typeof(ProtoBuf.WellKnownTypes.Empty), typeof(ProtoBuf.WellKnownTypes.Empty)),
+                    Method("Forget", typeof(Empty), typeof(Empty)),
                 },
             },
         },

@@ -35,11 +35,14 @@ internal sealed class WordsService : Words.WordsBase
                     new Metadata { { "x-first", context.RequestHeaders.GetValue("x-asked") ?? "none" } });
                 context.ResponseTrailers.Add(
                     "x-last-bin", context.RequestHeaders.GetValueBytes("x-asked-bin") ?? []);
-                return new Text { Text_ = context.Method };
+                return new Text
+                {
+                    Text_ = $"{context.RequestHeaders.GetValueBytes("x-asked-bin")?.Length}",
+                };
             case "encoding":
                 return new Text
                 {
-                    Text_ = context.RequestHeaders.GetValue("grpc-encoding") ?? "none",
+                    Text_ = (string?)context.GetHttpContext().Request.Headers["grpc-encoding"] ?? "none",
                     Payload = ByteString.CopyFrom(new byte[10_000]),
                 };
             case "deadline":
@@ -47,7 +50,8 @@ internal sealed class WordsService : Words.WordsBase
                 {
                     Text_ = context.Deadline == DateTime.MaxValue
                         ? "none"
-                        : (context.Deadline - DateTime.UtcNow).TotalSeconds.ToString(CultureInfo.InvariantCulture),
+                        : (context.Deadline - DateTime.UtcNow).TotalSeconds
+                            .ToString(CultureInfo.InvariantCulture),
                 };
             case "large":
                 return new Text { Payload = ByteString.CopyFrom(new byte[Number(words[1])]) };
@@ -102,7 +106,8 @@ internal sealed class WordsService : Words.WordsBase
                     break;
                 case "fail":
                     throw new GrpcException(
-                        new GrpcStatus(StatusCode.Aborted, "in the middle"), new Metadata { { "x-last", "w" } });
+                        new GrpcStatus(StatusCode.Aborted, "in the middle"),
+                        new Metadata { { "x-last", "w" } });
                 default:
                     await replies.WriteAsync(new Text { Text_ = word });
                     break;

@@ -4,8 +4,9 @@ using ProtoRpc.Benchmarks.Messages;
 
 namespace ProtoRpc.Benchmarks.Grpc;
 
-/// <summary>Calls over gRPC without TLS against an echo on bare Kestrel, by the same client in the same run,
-/// and a million small replies in one stream.</summary>
+/// <summary>Calls over gRPC without TLS against an echo on bare Kestrel, by the same client in the same run;
+/// our client against Grpc.Net.Client at the same server; and a million small replies in one
+/// stream.</summary>
 internal static class GrpcBenchmark
 {
     public static void Run(BenchmarkOptions options)
@@ -46,6 +47,7 @@ internal static class GrpcBenchmark
                 (serverRate / bareRate).ToString("P0", CultureInfo.InvariantCulture));
         }
 
+        GrpcClients.Run(server.Endpoints[0], schema, options);
         StreamAsync(options.Rounds).GetAwaiter().GetResult();
     }
 

@@ -43,6 +43,7 @@ internal sealed class PeerSet : IDisposable
         {
             peer = parts.Length == 2
                 ? PeerProgram.Of(parts[0], parts[1])
+                : parts[0] == GrpcDotnetPeer.Name ? GrpcDotnetPeer.Program
                 : PeerSources.Build(parts[0], _folder.CreateSubdirectory(parts[0]).FullName);
         }
         catch (InvalidOperationException e)

@@ -10,7 +10,7 @@ internal static class PeerSources
     private static readonly TimeSpan BuildTime = TimeSpan.FromMinutes(5);
 
     /// <summary>Builds a peer.</summary>
-    /// <param name="name">One of <see cref="BenchmarkOptions.KnownPeers"/>.</param>
+    /// <param name="name">grpc-cpp or grpc-js.</param>
     /// <param name="folder">An empty folder for the sources and what becomes of them.</param>
     /// <exception cref="InvalidOperationException">The peer does not build; the message says why.</exception>
     public static PeerProgram Build(string name, string folder)
@@ -25,9 +25,6 @@ internal static class PeerSources
         File.Copy(Path.Combine(AppContext.BaseDirectory, "protos", Proto), Path.Combine(folder, Proto));
         switch (name)
         {
-            case "grpc-dotnet":
-                Run(folder, "dotnet", "build", "-c", "Release", "-o", "bin", "--nologo", "-v", "q");
-                return PeerProgram.Of(name, Path.Combine(folder, "bin", "peer.dll"));
             case "grpc-cpp":
                 Run(folder, "sh", "build.sh");
                 return PeerProgram.Of(name, Path.Combine(folder, "peer"));

@@ -9,8 +9,8 @@ public static class PackageTests
 {
     private const string LockFile = "packages.lock.json";
 
-    // docs/security.md has the reasons.
-    private static readonly string[] NotLocked = ["tests/trimmed", "tests/benchmarks/Peers/grpc-dotnet"];
+    // docs/security.md has the reason.
+    private static readonly string[] NotLocked = ["tests/trimmed"];
 
     public static TheoryData<string> Projects =>
     [

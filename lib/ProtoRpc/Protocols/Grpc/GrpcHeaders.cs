@@ -25,12 +25,16 @@ internal static class GrpcHeaders
         "transfer-encoding", "upgrade", CorrelationId,
     ];
 
+    // gRFC A6: a server's program reads which attempt a call is, and says when to try again.
+    private static readonly HashSet<string> OfRetries = new(
+        ["grpc-previous-rpc-attempts", "grpc-retry-pushback-ms"], StringComparer.OrdinalIgnoreCase);
+
     /// <summary>The type of a body. Never changed: all calls share it.</summary>
     public static MediaTypeHeaderValue MediaType { get; } = new(ContentType);
 
     /// <summary>Whether a name belongs to the protocol, or to HTTP.</summary>
     public static bool IsReserved(string name) =>
-        name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase) || Reserved.Contains(name);
+        IsOfGrpc(name) || Reserved.Contains(name);
 
     /// <summary>Writes what every call has.</summary>
     public static void AddStandard(HttpRequestHeaders headers, TimeSpan timeout, bool compresses)
@@ -84,7 +88,7 @@ internal static class GrpcHeaders
         RpcMetadata metadata = new();
         foreach ((string name, HeaderStringValues values) in headers.NonValidated)
         {
-            if (name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase))
+            if (IsOfGrpc(name))
             {
                 continue;
             }
@@ -101,4 +105,7 @@ internal static class GrpcHeaders
     /// <summary>The one value of a header, or null.</summary>
     public static string? Find(HttpHeaders headers, string name) =>
         headers.NonValidated.TryGetValues(name, out HeaderStringValues values) ? values.ToString() : null;
+
+    private static bool IsOfGrpc(string name) =>
+        name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase) && !OfRetries.Contains(name);
 }

@@ -14,6 +14,18 @@ public static class GrpcHeaderTests
     public static void A_timeout_has_the_finest_unit_that_holds_it(long ticks, string wanted) =>
         Assert.Equal(wanted, GrpcTimeout.Format(TimeSpan.FromTicks(ticks)));
 
+    [Theory]
+    [InlineData("grpc-status", true)]
+    [InlineData("GRPC-Encoding", true)]
+    [InlineData("grpc-retry-pushback", true)]
+    [InlineData("te", true)]
+    [InlineData("grpc-retry-pushback-ms", false)]
+    [InlineData("Grpc-Previous-Rpc-Attempts", false)]
+    [InlineData("x-own", false)]
+    public static void Names_of_the_protocol_are_reserved_but_not_those_of_retries(
+        string name, bool isReserved) =>
+        Assert.Equal(isReserved, GrpcHeaders.IsReserved(name));
+
     [Fact]
     public static void No_timeout_is_longer_than_eight_digits()
     {
