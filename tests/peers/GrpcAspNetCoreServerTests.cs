@@ -146,19 +146,14 @@ public sealed class GrpcAspNetCoreServerTests : IAsyncLifetime
     }
 
     [Fact]
-    public async Task Bytes_of_no_length_are_a_value()
+    public async Task A_header_of_no_bytes_reaches_the_method()
     {
-        RpcResponseInfo info = new();
-
         Text reply = await SayAsync("headers", new RpcCallOptions
         {
             Headers = new() { { "x-asked-bin", Array.Empty<byte>() } },
-            Response = info,
         });
 
         Assert.Equal("0", reply.Text_);
-        Assert.Equal(["x-last-bin"], info.Trailers.Names);
-        Assert.Empty(info.Trailers.GetBytes("x-last-bin")!);
     }
 
     [Fact]

@@ -59,6 +59,7 @@ internal sealed class TestSuites
             new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj"),
             new PackedToolSuite(root),
             new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj"),
+            new XunitSuite("peers", root, "tests/peers/ProtoRpc.Peers.csproj"),
             new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj")
             {
                 Needs = Peers, StartsPowerShell = true,
