@@ -3,7 +3,6 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;

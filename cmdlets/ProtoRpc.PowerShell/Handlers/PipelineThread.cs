@@ -18,8 +18,8 @@ internal sealed class PipelineThread
 
     private PipelineThread(object pipeline) => _pipeline = pipeline;
 
-    /// <summary>The running pipeline of a runspace. Null if none is running, or this version of the shell lacks
-    /// the internal members.</summary>
+    /// <summary>The running pipeline of a runspace. Null if none is running, or if this version of the shell
+    /// lacks the internal members.</summary>
     public static PipelineThread? Of(Runspace runspace)
     {
         try

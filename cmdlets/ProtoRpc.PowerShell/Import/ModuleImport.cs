@@ -11,7 +11,8 @@ internal static class ModuleImport
     /// <summary>Exports the cmdlets if the shell does not, adds the type data of messages, and a cleanup for
     /// when the module is removed.</summary>
     /// <param name="shell">The module's <c>$ExecutionContext</c>.</param>
-    /// <param name="loaded">The module of this assembly if an earlier import loaded it; otherwise null.</param>
+    /// <param name="loaded">The module of this assembly if an earlier import loaded it; otherwise
+    /// null.</param>
     /// <param name="removed">Runs when the module is removed.</param>
     public static void Begin(EngineIntrinsics shell, PSModuleInfo? loaded, ScriptBlock removed)
     {

@@ -3,7 +3,6 @@ using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Objects;
-using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 

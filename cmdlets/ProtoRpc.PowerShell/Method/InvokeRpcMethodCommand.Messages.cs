@@ -3,7 +3,6 @@ using System.Management.Automation;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Method;
 using ProtoRpc.PowerShell.Objects;
-using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 

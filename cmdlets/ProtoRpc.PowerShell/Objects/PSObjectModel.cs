@@ -102,8 +102,8 @@ internal class PSObjectModel : IObjectModel
     private static PSObject Build(
         DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values, bool isRow)
     {
-        // The capacity reserves room for the members in the object itself. Without it, the shell keeps them in
-        // a table of weak references, which costs more than the rest of a reply.
+        // The capacity reserves room for the members in the object itself. Without it, the shell keeps them
+        // in a table of weak references, which costs more than the rest of a reply.
         PSObject result = new(instanceMemberCapacity: names.Count);
         for (int i = 0; i < names.Count; i++)
         {
