@@ -17,7 +17,7 @@ public sealed class CodeFirstServerTests : IAsyncLifetime
 
     private string SchemaPath => Path.Combine(_folder.FullName, "stock.proto");
 
-    public async Task InitializeAsync()
+    public async ValueTask InitializeAsync()
     {
         await File.WriteAllTextAsync(SchemaPath, StockService.Schema);
         _server = await PeerApplication.StartAsync(
@@ -32,7 +32,7 @@ public sealed class CodeFirstServerTests : IAsyncLifetime
             RpcSchema.Load([SchemaPath], [Path.Combine(AppContext.BaseDirectory, "protos")]));
     }
 
-    public async Task DisposeAsync()
+    public async ValueTask DisposeAsync()
     {
         await _client.DisposeAsync();
         await _server.DisposeAsync();

@@ -10,13 +10,13 @@ public sealed class GrpcAspNetCoreServerTests : IAsyncLifetime
     private PeerApplication _server = null!;
     private RpcClient _client = null!;
 
-    public async Task InitializeAsync()
+    public async ValueTask InitializeAsync()
     {
         _server = await PeerApplication.StartWordsAsync();
         _client = _server.Connect();
     }
 
-    public async Task DisposeAsync()
+    public async ValueTask DisposeAsync()
     {
         await _client.DisposeAsync();
         await _server.DisposeAsync();

@@ -22,14 +22,14 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
         SuiteResult sum = SuiteResult.Empty(suite);
         while (!queue.IsEmpty)
         {
-            ChildProcess.Result run = await ChildProcess.RunAsync(
+            ChildProcess.Result run = await ChildProcess.RunUntilSilentAsync(
                 shell,
                 [
                     "-NoProfile", "-NonInteractive", "-File", Path.Combine(AppContext.BaseDirectory, "pester.ps1"),
                     "-Pester", pester, "-Queue", queue.Waiting, "-Results", queue.Results,
                     .. filter is null ? Array.Empty<string>() : ["-Filter", filter],
                 ],
-                root, Silence, isProgress: line => IsEnd(line) || line.StartsWith(Begin, StringComparison.Ordinal));
+                root, Silence, line => IsEnd(line) || line.StartsWith(Begin, StringComparison.Ordinal));
             SuiteResult result = Judge(run, entry => queue.Read(suite, entry));
             sum = sum.With(result);
 

@@ -40,13 +40,13 @@ internal sealed class ProgramSuite(
                 return SuiteResult.Empty(Name).WithFailure($"{Name}: the build", errors);
             }
 
-            ChildProcess.Result run = await ChildProcess.RunAsync(
+            ChildProcess.Result run = await ChildProcess.RunUntilSilentAsync(
                 "dotnet",
                 [
                     "run", "-c", "Release", "--no-build", "--project", project, "--", .. arguments,
                     "--report", report,
                 ],
-                root, Silence, isProgress: _ => true);
+                root, Silence);
             return Judge(run, report);
         }
         finally

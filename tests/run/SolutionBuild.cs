@@ -13,9 +13,8 @@ internal static class SolutionBuild
     /// <returns>The errors, or null.</returns>
     public static async Task<string?> RunAsync(string root, string project, params string[] options)
     {
-        ChildProcess.Result build = await ChildProcess.RunAsync(
-            "dotnet", ["build", project, .. options, "--nologo", "-v", "m", "-clp:NoSummary"], root, Silence,
-            isProgress: _ => true);
+        ChildProcess.Result build = await ChildProcess.RunUntilSilentAsync(
+            "dotnet", ["build", project, .. options, "--nologo", "-v", "m", "-clp:NoSummary"], root, Silence);
         return build.Succeeded ? null
             : build.TimedOut ? $"The build printed nothing for {Silence.TotalMinutes} minutes.\n{build.Text}"
             : ErrorsOf(build.Lines);

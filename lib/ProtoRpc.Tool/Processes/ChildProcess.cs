@@ -23,15 +23,29 @@ internal static class ChildProcess
     /// <param name="fileName">The program; looked up on PATH.</param>
     /// <param name="arguments">Its arguments.</param>
     /// <param name="folder">Its working folder.</param>
-    /// <param name="limit">When to end it: after this time, or with <paramref name="isProgress"/> after this
-    /// time without progress.</param>
+    /// <param name="limit">When to end it.</param>
     /// <param name="onLine">Receives each line as it comes, one at a time.</param>
     /// <param name="cancellation">Ends it too, and throws.</param>
-    /// <param name="isProgress">Which lines show progress, and so begin the limit again; null for none.</param>
-    public static async Task<Result> RunAsync(
+    public static Task<Result> RunAsync(
         string fileName, IEnumerable<string> arguments, string folder, TimeSpan limit,
-        Action<string>? onLine = null, CancellationToken cancellation = default,
-        Func<string, bool>? isProgress = null)
+        Action<string>? onLine = null, CancellationToken cancellation = default) =>
+        RunToEndAsync(fileName, arguments, folder, limit, onLine, static _ => false, cancellation);
+
+    /// <summary>Runs a program that may take any time, as long as it makes progress.</summary>
+    /// <param name="fileName">The program; looked up on PATH.</param>
+    /// <param name="arguments">Its arguments.</param>
+    /// <param name="folder">Its working folder.</param>
+    /// <param name="silence">When to end it: after this time without progress.</param>
+    /// <param name="isProgress">Which lines show progress; null for all.</param>
+    public static Task<Result> RunUntilSilentAsync(
+        string fileName, IEnumerable<string> arguments, string folder, TimeSpan silence,
+        Func<string, bool>? isProgress = null) =>
+        RunToEndAsync(
+            fileName, arguments, folder, silence, null, isProgress ?? (static _ => true), CancellationToken.None);
+
+    private static async Task<Result> RunToEndAsync(
+        string fileName, IEnumerable<string> arguments, string folder, TimeSpan limit,
+        Action<string>? onLine, Func<string, bool> isProgress, CancellationToken cancellation)
     {
         ProcessStartInfo start = new(fileName, arguments)
         {
@@ -72,7 +86,7 @@ internal static class ChildProcess
         void OnLine(string line)
         {
             // A grandchild may print after the program's end, when the timer is disposed.
-            if (!hasEnded && isProgress?.Invoke(line) == true)
+            if (!hasEnded && isProgress(line))
             {
                 timer.CancelAfter(limit);
             }

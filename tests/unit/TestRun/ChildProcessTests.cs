@@ -54,10 +54,10 @@ public static class ChildProcessTests
             return;
         }
 
-        ChildProcess.Result result = await ChildProcess.RunAsync(
+        ChildProcess.Result result = await ChildProcess.RunUntilSilentAsync(
             "sh",
             ["-c", "for i in 1 2 3 4; do sleep 1; echo test; done; for i in 1 2 3 4 5 6 7 8; do sleep 1; echo noise; done"],
-            ".", TimeSpan.FromSeconds(3), isProgress: line => line == "test");
+            ".", TimeSpan.FromSeconds(3), line => line == "test");
 
         Assert.True(result.TimedOut);
         Assert.Equal(4, result.Lines.Count(line => line == "test"));
