@@ -120,8 +120,8 @@ public static class WrongServerTests
 
     private static X509Certificate2 Certificate() => TestCertificate.Create("CN=rpc.test", "rpc.test");
 
-    // Says those bytes to who connects first, and hangs up; the probes for its protocol are refused, and so do
-    // not wait for an answer.
+    // Says those bytes to who connects first, and hangs up; the probes for its protocol are refused, and so
+    // wait for no answer.
     private static void Fails(string scheme, string hex, string wanted)
     {
         using TcpListener listener = new(IPAddress.Loopback, 0);
