@@ -90,6 +90,12 @@ static async Task<int> PackAsync(string root, string[] arguments)
         Console.Error.WriteLine(e.Message);
         return Failed;
     }
+    catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+    {
+        Console.Error.WriteLine(
+            $"The packages cannot be written: {e.Message} Choose another folder with --out FOLDER.");
+        return Failed;
+    }
 }
 
 static string FindRoot()

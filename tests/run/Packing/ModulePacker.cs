@@ -16,6 +16,8 @@ internal sealed class ModulePacker(string root, PackOptions options, TextWriter 
     {
         ModuleManifest manifest = ModuleManifest.Read(Path.Combine(root, "ProtoRpc.psd1"));
         SourceCommit commit = await SourceCommit.OfAsync(root);
+        // Fails before the build if it cannot be written.
+        string output = Directory.CreateDirectory(options.OutputIn(root)).FullName;
         PackBuild build = new(root, commit.Time);
         string platform = PackOptions.ThisPlatform;
 
@@ -28,7 +30,7 @@ internal sealed class ModulePacker(string root, PackOptions options, TextWriter 
             PackFailure.Require(await build.RunAsync("build", NativeBinaries.Project));
         }
 
-        string folder = ModuleFolder.Make(root, build.ModuleBinaries, options.OutputIn(root), manifest);
+        string folder = ModuleFolder.Make(root, build.ModuleBinaries, output, manifest);
         log.Write(Instructions(folder));
     }
 

@@ -1,4 +1,3 @@
-using ProtoRpc.Tool;
 using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tests.Tool;
