@@ -7,7 +7,6 @@ using Microsoft.AspNetCore.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
-using ProtoRpc.Schema;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Http;
@@ -245,7 +244,7 @@ internal sealed class HttpServerCall(
         {
             return RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(text));
         }
-        catch (Exception e) when (e is FormatException || MalformedMessage.Is(e))
+        catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
         {
             throw new HttpRefusal(
                 StatusCodes.Status400BadRequest,

@@ -1,7 +1,6 @@
 using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Messages;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Client;
 
@@ -44,7 +43,7 @@ internal static class ReplyParser
             MessageChecks.RequireInitialized(reply, method.ReplyType);
             return reply;
         }
-        catch (Exception e) when (e is RpcException || MalformedMessage.Is(e))
+        catch (Exception e) when (e is RpcException or InvalidProtocolBufferException)
         {
             throw BadReply(method, e);
         }

@@ -4,7 +4,6 @@ using Google.Protobuf.Reflection;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Formats;
 
@@ -76,7 +75,7 @@ internal static class GeneratedMessages
         {
             target.MergeFrom(bytes.Written);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,

@@ -1,6 +1,5 @@
 using System.Collections;
 using Google.Protobuf;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Messages;
 
@@ -77,7 +76,7 @@ internal static class ReplyMismatch
                 input.SkipLastField();
             }
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException)
         {
             // Nested deeper than this reader goes; the message itself was read.
         }

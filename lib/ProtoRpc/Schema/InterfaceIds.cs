@@ -25,7 +25,7 @@ internal static class InterfaceIds
         {
             text = FindOption(service.Options);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw SchemaError.Invalid($"{fileName}: the options of service '{fullName}' are broken.", e);
         }

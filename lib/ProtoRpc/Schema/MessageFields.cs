@@ -14,7 +14,7 @@ internal sealed class MessageFields
         IList<FieldDescriptor> descriptors = message.Descriptor.Fields.InDeclarationOrder();
         Fields = proto.Field
             .Select((field, i) => new RpcFieldInfo(
-                message.Schema, message.File, descriptors[i], field, message.FeaturesFor(field),
+                message.Schema, message.File, descriptors[i], field, message.Features,
                 $"{message.Path},{DescriptorProto.FieldFieldNumber},{i}"))
             .ToArray();
         Oneofs = MakeOneofs(message);

@@ -31,7 +31,6 @@ public sealed class RpcFieldInfo
         _path = path;
         Descriptor = descriptor;
 
-        FieldFeatures features = parentFeatures.With(proto.Options?.Features);
         FullName = descriptor.FullName;
         Number = proto.Number;
         IsExtension = descriptor.IsExtension;
@@ -40,16 +39,12 @@ public sealed class RpcFieldInfo
         IsMessageSetItem = IsExtension && IsMessageSet(descriptor.ExtendeeType);
         IsMap = descriptor.IsMap;
         IsRepeated = proto.Label == FieldDescriptorProto.Types.Label.Repeated;
-        Kind = KindOf(descriptor, proto, features);
-        IsRequired = proto.Label == FieldDescriptorProto.Types.Label.Required
-            || (!IsRepeated && !IsExtension && !proto.HasOneofIndex
-                && features.Presence == FieldPresence.LegacyRequired);
-        HasPresence = !IsRepeated && (Kind is RpcFieldKind.Message or RpcFieldKind.Group || IsExtension
-            || proto.HasOneofIndex || IsRequired || features.Presence != FieldPresence.Implicit);
-        IsPacked = IsRepeated && IsPackable(Kind) && (proto.Options is { HasPacked: true } options
-            ? options.Packed
-            : features.Repeated == RepeatedFieldEncoding.Packed);
-        ValidatesUtf8 = Kind == RpcFieldKind.String && features.Utf8 == Utf8Validation.Verify;
+        Kind = KindOf(descriptor);
+        IsRequired = descriptor.IsRequired && !IsRepeated && !IsExtension && !proto.HasOneofIndex;
+        HasPresence = !IsRepeated && (IsExtension || descriptor.HasPresence);
+        IsPacked = IsRepeated && IsPackable(Kind) && descriptor.IsPacked;
+        ValidatesUtf8 = Kind == RpcFieldKind.String
+            && parentFeatures.With(proto.Options?.Features).Utf8 == Utf8Validation.Verify;
     }
 
     /// <summary>The name in the .proto; for an extension, the full name in brackets.</summary>
@@ -172,8 +167,8 @@ public sealed class RpcFieldInfo
     /// <summary>The name, type and number as a .proto shows them.</summary>
     public override string ToString() => $"{(IsMap ? "" : Label)} {TypeName} {Name} = {Number}".TrimStart();
 
-    /// <summary>The kind of a field as its descriptor says, features left aside.</summary>
-    internal static RpcFieldKind KindOf(FieldDescriptor field, FieldDescriptorProto proto) =>
+    /// <summary>The kind of a field.</summary>
+    internal static RpcFieldKind KindOf(FieldDescriptor field) =>
         field.FieldType switch
         {
             FieldType.Double => RpcFieldKind.Double,
@@ -192,28 +187,14 @@ public sealed class RpcFieldInfo
             FieldType.SInt32 => RpcFieldKind.SInt32,
             FieldType.SInt64 => RpcFieldKind.SInt64,
             FieldType.Enum => RpcFieldKind.Enum,
-            // Linking turns the type of a group into Message, so the file itself is asked.
-            _ => proto.Type == FieldDescriptorProto.Types.Type.Group
-                ? RpcFieldKind.Group
-                : RpcFieldKind.Message,
+            // Items of a MessageSet are never delimited, even if the file's features say so.
+            FieldType.Group when !(field.IsExtension && IsMessageSet(field.ExtendeeType)) =>
+                RpcFieldKind.Group,
+            _ => RpcFieldKind.Message,
         };
 
     internal static bool IsMessageSet(MessageDescriptor? type) =>
         type?.GetOptions()?.MessageSetWireFormat == true;
-
-    // Map fields, and fields in map entries or in a MessageSet, are never delimited, even if the file's
-    // features say so.
-    private static RpcFieldKind KindOf(
-        FieldDescriptor descriptor, FieldDescriptorProto proto, FieldFeatures features)
-    {
-        RpcFieldKind kind = KindOf(descriptor, proto);
-        return kind == RpcFieldKind.Message && features.Encoding == MessageEncoding.Delimited
-            && !descriptor.IsMap
-            && descriptor.ContainingType?.GetOptions()?.MapEntry != true
-            && !(descriptor.IsExtension && IsMessageSet(descriptor.ExtendeeType))
-            ? RpcFieldKind.Group
-            : kind;
-    }
 
     private static bool IsPackable(RpcFieldKind kind) =>
         kind is not (RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group);

@@ -12,7 +12,6 @@ public sealed class RpcMessageInfo
     /// messages.</summary>
     internal object? Layout;
 
-    private readonly FieldFeatures _features;
     private readonly Lazy<MessageFields> _members;
 
     internal RpcMessageInfo(
@@ -25,7 +24,7 @@ public sealed class RpcMessageInfo
         Proto = proto;
         Path = path;
         FullName = descriptor.FullName;
-        _features = parentFeatures.With(proto.Options?.Features);
+        Features = parentFeatures.With(proto.Options?.Features);
         _members = new Lazy<MessageFields>(() => new MessageFields(this));
     }
 
@@ -93,11 +92,6 @@ public sealed class RpcMessageInfo
     /// <summary>The real oneof of an index of the descriptor.</summary>
     internal RpcOneofInfo? OneofAt(int index) => _members.Value.OneofsByIndex.GetValueOrDefault(index);
 
-    /// <summary>The features that a field of this message starts from.</summary>
-    internal FieldFeatures FeaturesFor(FieldDescriptorProto field) => field.HasOneofIndex
-        ? _features.With(Proto.OneofDecl[field.OneofIndex].Options?.Features)
-        : _features;
-
     /// <summary>The features of what is declared in this message.</summary>
-    internal FieldFeatures Features => _features;
+    internal FieldFeatures Features { get; }
 }

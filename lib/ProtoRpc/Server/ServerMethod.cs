@@ -2,7 +2,6 @@ using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
-using ProtoRpc.Schema;
 using ProtoRpc.Server.Interceptors;
 
 namespace ProtoRpc.Server;
@@ -248,7 +247,7 @@ internal sealed class ServerMethod : IIntercepted
             MessageChecks.RequireInitialized(request, Info.RequestType);
             return request;
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,

@@ -48,6 +48,76 @@ public static class DamagedDescriptorTests
     }
 
     [Theory]
+    [InlineData(900, true)]
+    [InlineData(40_000, false)]
+    public static void More_features_than_can_be_linked_in_time_are_refused(int fields, bool isLinked)
+    {
+        DescriptorProto message = new() { Name = "M" };
+        for (int i = 1; i <= fields; i++)
+        {
+            // All have the same hash code.
+            message.Field.Add(new FieldDescriptorProto
+            {
+                Name = $"f{i}",
+                Number = i + 20_000,
+                Type = Type.Int32,
+                Options = new FieldOptions
+                {
+                    Features = new FeatureSet
+                    {
+                        EnumType = (FeatureSet.Types.EnumType)(i + fields),
+                        MessageEncoding = (FeatureSet.Types.MessageEncoding)(i + fields),
+                    },
+                },
+            });
+        }
+
+        AssertLinked(message, isLinked, "p.proto: the schema has more than 1000 different combinations");
+    }
+
+    [Theory]
+    [InlineData(400, true)]
+    [InlineData(4_000, false)]
+    public static void Long_features_are_refused(int length, bool isLinked)
+    {
+        FeatureSet features = FeatureSet.Parser.ParseFrom(
+            [0xC2, 0x3E, (byte)((length & 0x7F) | 0x80), (byte)(length >> 7), .. new byte[length]]);
+        DescriptorProto message = new()
+        {
+            Name = "M",
+            Options = new MessageOptions { Features = features },
+            NestedType =
+            {
+                new DescriptorProto { Name = "N", Options = new MessageOptions { Features = features } },
+            },
+        };
+
+        AssertLinked(message, isLinked, "p.proto: the features of an element have more than 1000 bytes");
+    }
+
+    private static void AssertLinked(DescriptorProto message, bool isLinked, string error)
+    {
+        byte[] set = SetOf(new FileDescriptorProto
+        {
+            Name = "p.proto",
+            Syntax = "editions",
+            Edition = Edition._2023,
+            MessageType = { message },
+        });
+
+        if (isLinked)
+        {
+            Assert.Equal("M", RpcSchema.FromDescriptorSet(set).GetMessage("M").FullName);
+            return;
+        }
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.FromDescriptorSet(set));
+
+        Assert.Equal("SchemaError", e.ErrorId);
+        Assert.Contains(error, e.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData("X0", 500, true)]
     [InlineData("X0", 5_000, false)]
     [InlineData(".X0", 5_000, true)]

@@ -236,10 +236,33 @@ public static class DescriptorSetTests
         Assert.Contains(named, e.Message, StringComparison.OrdinalIgnoreCase);
     }
 
+    [Fact]
+    public static void Comments_and_defaults_that_are_not_UTF_8_are_read_as_well_as_it_goes()
+    {
+        using TempFolder folder = new();
+        string path = folder.Write(
+            "latin.proto",
+            """
+            syntax = "proto2";
+            // One caf?.
+            message M { optional string s = 1 [default = "caf?"]; }
+            """);
+        byte[] text = File.ReadAllBytes(path);
+        text.AsSpan().Replace((byte)'?', (byte)0xE9);
+        File.WriteAllBytes(path, text);
+
+        RpcMessageInfo message = RpcSchema.Load([path]).GetMessage("M");
+
+        Assert.Equal("One caf\uFFFD.", message.Comment);
+        Assert.Equal("caf\uFFFD", message.Fields[0].DefaultValue);
+    }
+
     [Theory]
     [InlineData("proto4", 0, "proto4")]
     [InlineData("editions", 0, "edition 0")]
     [InlineData("editions", 4711, "edition 4711")]
+    [InlineData("editions", (int)Edition.Proto3, "2023, 2024 and 2026 are")]
+    [InlineData("editions", (int)Edition.Unstable, "edition 9999")]
     public static void An_unknown_syntax_or_edition_is_refused(string syntax, int edition, string named)
     {
         FileDescriptorProto file = new() { Name = "a.proto", Syntax = syntax, Edition = (Edition)edition };

@@ -1,8 +1,8 @@
 using System.Diagnostics;
+using Google.Protobuf;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
-using ProtoRpc.Schema;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Grpc;
@@ -101,7 +101,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         {
             return HealthCheckResponse.Parser.ParseFrom(body.Bytes);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw new RpcException(
                 RpcStatusCode.Internal, $"The reply to {CheckPath} cannot be read: {e.Message}", e)

@@ -182,7 +182,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         {
             return ServerReflectionResponse.Parser.ParseFrom(call.Current.Bytes);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw Nonsense($"its reply cannot be read ({e.Message})", null, e);
         }

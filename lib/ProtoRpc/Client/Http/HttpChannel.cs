@@ -6,7 +6,6 @@ using ProtoRpc.Client.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
-using ProtoRpc.Schema;
 using ProtoRpc.Transports;
 
 [assembly: RpcChannel<HttpChannel>]
@@ -283,7 +282,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 this, call.Options,
                 RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(values.First())));
         }
-        catch (Exception e) when (e is FormatException || MalformedMessage.Is(e))
+        catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
         {
             throw new RpcException(
                 RpcStatusCode.Internal, $"The reply's {HttpNames.CallContext} cannot be read.", e)

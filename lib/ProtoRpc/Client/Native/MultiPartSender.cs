@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Client.Native;
 
@@ -30,7 +29,7 @@ internal sealed class MultiPartSender(
         {
             return RpcMultiPartResponse.Parser.ParseFrom(body.Bytes);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw new RpcException(
                 RpcStatusCode.Internal,

@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Protocols.Grpc;
 
@@ -24,7 +23,7 @@ internal static class GrpcCallContext
         {
             return RpcCallContext.Parser.ParseFrom(bytes);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException)
         {
             return null;
         }

@@ -1,7 +1,6 @@
 using Google.Protobuf;
 using Google.Protobuf.WellKnownTypes;
 using ProtoRpc.Protocols.Grpc.Proto;
-using ProtoRpc.Schema;
 using Status = ProtoRpc.Protocols.Grpc.Proto.Status;
 
 namespace ProtoRpc.Protocols.Grpc;
@@ -32,7 +31,7 @@ internal static class GrpcStatusDetails
         {
             return Unpack(Status.Parser.ParseFrom(status).Details);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException)
         {
             return Array.Empty<object>();
         }

@@ -2,7 +2,6 @@ using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Protocols.Native;
 
@@ -59,7 +58,7 @@ internal static class NativeHeaders
         {
             return parser.ParseFrom(payload.Slice(start, (int)length));
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw Broken(e.Message, e);
         }

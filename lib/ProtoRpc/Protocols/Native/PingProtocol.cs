@@ -1,5 +1,5 @@
+using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Protocols.Native;
 
@@ -33,7 +33,7 @@ internal static class PingProtocol
                 .WithExtensionRegistry(NativeHeaders.Extensions)
                 .ParseFrom(reply);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw new RpcException(
                 RpcStatusCode.Internal, $"The reply to {Info.FullName} cannot be read: {e.Message}", e)

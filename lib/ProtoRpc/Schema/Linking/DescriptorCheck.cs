@@ -11,6 +11,26 @@ internal static class DescriptorCheck
     // An item of a MessageSet has its number as a value, not in a tag.
     private const int MaxMessageSetNumber = int.MaxValue - 1;
 
+    /// <summary>Checks that a file has a syntax or edition that is supported.</summary>
+    /// <exception cref="RpcException">InvalidArgument for any other.</exception>
+    public static void CheckSyntax(FileDescriptorProto file)
+    {
+        if (file.Syntax == "editions")
+        {
+            if (FieldFeatures.EditionName(file.Edition) is null)
+            {
+                throw SchemaError.Invalid(
+                    $"'{file.Name}' uses edition {(int)file.Edition}, which is not supported; 2023, 2024 and "
+                    + "2026 are.");
+            }
+        }
+        else if (file.Syntax is not ("" or "proto2" or "proto3"))
+        {
+            throw SchemaError.Invalid(
+                $"'{file.Name}' has the syntax '{file.Syntax}'; proto2, proto3 and editions are supported.");
+        }
+    }
+
     /// <summary>Checks a file before it is linked,
     /// for what the library refuses without saying where.</summary>
     /// <exception cref="RpcException">InvalidArgument with the elements at fault.</exception>
@@ -117,7 +137,7 @@ internal static class DescriptorCheck
         {
             EnumDescriptor? enumType = field.FieldType == FieldType.Enum ? field.EnumType : null;
             Require(
-                FieldDefault.IsValid(RpcFieldInfo.KindOf(field, proto), proto, enumType), fileName,
+                FieldDefault.IsValid(RpcFieldInfo.KindOf(field), proto, enumType), fileName,
                 field.FullName,
                 $"has the default '{proto.DefaultValue}', which is not a value of its type");
         }

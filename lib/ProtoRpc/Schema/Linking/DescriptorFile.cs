@@ -1,3 +1,4 @@
+using System.Text;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
@@ -9,6 +10,10 @@ namespace ProtoRpc.Schema.Linking;
 /// <param name="Origin">Where it came from, for error messages.</param>
 internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Proto, string Origin)
 {
+    private static readonly Lazy<RpcMessageInfo> OwnType = new(() => RpcSchema
+        .FromDescriptors(FileDescriptorProto.Descriptor.File)
+        .GetMessage(FileDescriptorProto.Descriptor.FullName));
+
     public string Name => Proto.Name;
 
     /// <summary>Parses a FileDescriptorProto.</summary>
@@ -16,12 +21,27 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
     {
         try
         {
-            return new DescriptorFile(bytes, FileDescriptorProto.Parser.ParseFrom(bytes), origin);
+            return Parse(bytes, origin, isRepaired: false);
         }
         // The parser also throws other kinds of exceptions on hostile input.
         catch (Exception e) when (e is not OutOfMemoryException)
         {
             throw SchemaError.Invalid($"A file descriptor in {origin} cannot be read: {e.Message}", e);
+        }
+    }
+
+    // protoc copies comments of any encoding, and defaults of proto2; the parser takes UTF-8 alone.
+    private static DescriptorFile Parse(ByteString bytes, string origin, bool isRepaired)
+    {
+        try
+        {
+            return new DescriptorFile(bytes, FileDescriptorProto.Parser.ParseFrom(bytes), origin);
+        }
+        catch (InvalidProtocolBufferException e) when (
+            e.InnerException is DecoderFallbackException && !isRepaired)
+        {
+            IMessage repaired = DynamicMessage.Parse(OwnType.Value, bytes.Span);
+            return Parse(repaired.ToByteString(), origin, isRepaired: true);
         }
     }
 

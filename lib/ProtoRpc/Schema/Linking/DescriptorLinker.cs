@@ -17,10 +17,12 @@ internal static class DescriptorLinker
         foreach (DescriptorFile file in sorted)
         {
             NameCheck.Check(file.Proto);
+            DescriptorCheck.CheckSyntax(file.Proto);
             DescriptorCheck.CheckExtensions(file.Proto);
         }
 
         LinkCost.Check(sorted);
+        FeatureCost.Check(sorted);
         DescriptorFile? current = null;
         IReadOnlyList<FileDescriptor> descriptors;
         try
@@ -80,6 +82,7 @@ internal static class DescriptorLinker
 
             FileDescriptorProto proto = FileDescriptorProto.Parser.ParseFrom(file.SerializedData);
             NameCheck.Check(proto);
+            DescriptorCheck.CheckSyntax(proto);
             files.Add(new SchemaFile(file, proto));
         }
     }

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Text;
 using Google.Protobuf;
+using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Options;
 
@@ -15,7 +16,8 @@ internal static class OptionReader
         new Dictionary<string, object?>();
 
     // A schema that does not import descriptor.proto has no custom options, so the built-in ones will do.
-    private static readonly Lazy<RpcSchema> BuiltIn = new(ReadBuiltIn);
+    private static readonly Lazy<RpcSchema> BuiltIn =
+        new(() => RpcSchema.FromDescriptors(FileDescriptorProto.Descriptor.File));
 
     /// <summary>Options as names and values, nested messages as dictionaries; empty when there are none. They
     /// are to be shown, and so without control characters.</summary>
@@ -43,7 +45,7 @@ internal static class OptionReader
         {
             return Decode(type, bytes, 0);
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw SchemaError.Invalid($"Options of type '{type.FullName}' cannot be read: {e.Message}", e);
         }
@@ -70,14 +72,6 @@ internal static class OptionReader
 
         IReadOnlyList<OptionField> fields = values.Finish((message, raw) => Decode(message, raw, depth + 1));
         return new OptionMessage(type, fields, values.Unknown);
-    }
-
-    private static RpcSchema ReadBuiltIn()
-    {
-        using Stream resource = typeof(OptionReader).Assembly.GetManifestResourceStream("descriptor.pb")!;
-        byte[] bytes = new byte[resource.Length];
-        resource.ReadExactly(bytes);
-        return RpcSchema.FromDescriptorSet(bytes);
     }
 
     private static Dictionary<string, object?> ToDictionary(OptionMessage message)

@@ -30,7 +30,7 @@ internal static class DescriptorSetReader
                 }
             }
         }
-        catch (Exception e) when (MalformedMessage.Is(e))
+        catch (InvalidProtocolBufferException e)
         {
             throw SchemaError.Invalid(
                 $"Cannot read {origin}: it is not a serialized FileDescriptorSet, or it is cut off "

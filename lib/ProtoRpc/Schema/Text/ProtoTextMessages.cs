@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using Google.Protobuf.Collections;
 using Google.Protobuf.Reflection;
 using Range = Google.Protobuf.Reflection.DescriptorProto.Types.ExtensionRange;
@@ -9,11 +8,6 @@ namespace ProtoRpc.Schema.Text;
 internal sealed class ProtoTextMessages
 {
     private const int MaxFieldNumber = 536870911;
-    private const int Edition2024 = 1001;
-
-    // The visibility of edition 2024, which Google.Protobuf 3.25 does not know.
-    private const int MessageVisibilityNumber = 11;
-    private const int EnumVisibilityNumber = 6;
 
     private readonly ProtoText _text;
     private readonly ProtoTextOptions _options;
@@ -85,7 +79,7 @@ internal sealed class ProtoTextMessages
     /// <summary>Writes a message that is declared in a scope.</summary>
     public void WriteMessage(DescriptorProto message, string scope, string path) =>
         _text.Block(
-            $"{Visibility(message, MessageVisibilityNumber)}message {message.Name}", path,
+            $"{Visibility(message.Visibility)}message {message.Name}", path,
             () => WriteBody(message, ProtoTextNames.Join(scope, message.Name), path));
 
     /// <summary>Writes what stands between a message's or group's braces.</summary>
@@ -126,7 +120,7 @@ internal sealed class ProtoTextMessages
 
     /// <summary>Writes an enum that is declared in a scope.</summary>
     public void WriteEnum(EnumDescriptorProto type, string scope, string path) =>
-        _text.Block($"{Visibility(type, EnumVisibilityNumber)}enum {type.Name}", path, () =>
+        _text.Block($"{Visibility(type.Visibility)}enum {type.Name}", path, () =>
         {
             _options.WriteStatements("EnumOptions", type.Options, scope);
             _text.Blank();
@@ -178,20 +172,11 @@ internal sealed class ProtoTextMessages
         : last >= max ? $"{start} to max"
         : $"{start} to {last}";
 
-    private string Visibility(IMessage element, int number)
+    private string Visibility(SymbolVisibility visibility) => visibility switch
     {
-        const ulong Local = 1;
-        const ulong Export = 2;
-        if ((int)_file.Edition < Edition2024)
-        {
-            return "";
-        }
-
-        return WireScan.Number(element.ToByteString(), number) switch
-        {
-            Local => "local ",
-            Export => "export ",
-            _ => "",
-        };
-    }
+        _ when _file.Edition < Edition._2024 => "",
+        SymbolVisibility.VisibilityLocal => "local ",
+        SymbolVisibility.VisibilityExport => "export ",
+        _ => "",
+    };
 }

@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Text;
@@ -6,10 +5,6 @@ namespace ProtoRpc.Schema.Text;
 /// <summary>Writes a linked file as .proto text that protoc compiles to an equal descriptor.</summary>
 internal sealed class ProtoTextWriter
 {
-    // Imports for options only (edition 2024), which Google.Protobuf 3.25 does not know.
-    private const int OptionDependencyNumber = 15;
-
-    private readonly SchemaFile _file;
     private readonly FileDescriptorProto _proto;
     private readonly ProtoText _text;
     private readonly ProtoTextNames _names;
@@ -18,7 +13,6 @@ internal sealed class ProtoTextWriter
 
     private ProtoTextWriter(RpcSchema schema, SchemaFile file)
     {
-        _file = file;
         _proto = file.Proto;
         _text = new ProtoText(file.Comments);
         _names = schema.TextNames;
@@ -107,9 +101,9 @@ internal sealed class ProtoTextWriter
                 $"{FileDescriptorProto.DependencyFieldNumber},{i}");
         }
 
-        foreach (ByteString import in WireScan.Bytes(_file.Bytes, OptionDependencyNumber))
+        foreach (string import in _proto.OptionDependency)
         {
-            _text.Line($"import option {ProtoTextLiteral.Quote(import.ToStringUtf8())};");
+            _text.Line($"import option {ProtoTextLiteral.Quote(import)};");
         }
     }
 
