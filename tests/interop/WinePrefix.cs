@@ -19,8 +19,9 @@ public sealed class WinePrefix : IDisposable
     {
         if (_isUsed)
         {
-            // Wine's processes are not children of the one that was started.
-            using PeerProcess kill = PeerProcess.Start("wineboot", Variables, ["--kill", "--force"]);
+            // Wine's processes are not children of the one that was started. This waits until all have ended,
+            // and the registry is written into the folder.
+            using PeerProcess kill = PeerProcess.Start("wineserver", Variables, ["-k"]);
             kill.WaitForExit();
         }
 

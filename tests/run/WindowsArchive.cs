@@ -57,9 +57,9 @@ internal sealed class WindowsArchive(string root, string packages)
         }
         finally
         {
-            // Wine's processes are not children of the one that was started.
-            await ChildProcess.RunAsync(
-                "env", [.. Variables(folder), "wineboot", "--kill", "--force"], root, Limit);
+            // Wine's processes are not children of the one that was started. This waits until all have ended,
+            // and the registry is written into the folder.
+            await ChildProcess.RunAsync("env", [.. Variables(folder), "wineserver", "-k"], root, Limit);
             folder.Delete(recursive: true);
         }
     }

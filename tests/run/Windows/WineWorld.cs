@@ -44,12 +44,13 @@ internal sealed class WineWorld(WineInstallation wine, string prefix) : IAsyncDi
         }
     }
 
-    // Wine's processes are not children of the one that was started. In a root, all end with the first one.
+    // Wine's processes are not children of the one that was started. In a root, all end with the first one;
+    // elsewhere this waits until all have ended and the registry is written into the folder.
     private async Task KillAsync()
     {
         if (wine.Root is null)
         {
-            await RunToolAsync("wineboot", ["--kill", "--force"], KillLimit);
+            await RunToolAsync("wineserver", ["-k"], KillLimit);
         }
     }
 }
