@@ -8,8 +8,8 @@ using Google.Protobuf.Reflection;
 namespace ProtoRpc.Messages;
 
 /// <summary>Finds required fields that are missing in messages of generated classes.</summary>
-/// <remarks>The check of Google.Protobuf reads every field of every message, and does not name the missing
-/// field. Safe for use by many threads.</remarks>
+/// <remarks>The check of Google.Protobuf 3.36.2 reads every field of every message, and does not name the
+/// missing field. Safe for use by many threads.</remarks>
 internal sealed class GeneratedRequired
 {
     // After so many messages of a type, code for it is worth its compilation.
@@ -67,6 +67,22 @@ internal sealed class GeneratedRequired
 
     /// <summary>The same for each message of a map.</summary>
     public bool AreComplete(IDictionary map) => FindIn(map) is null;
+
+    /// <summary>Whether all is set that the extensions of a message require.</summary>
+    /// <remarks>Only Google.Protobuf can list the extensions that are set. The check of 3.36.2 throws for a
+    /// message with a group that is not repeated, or with a wrapper; such messages are taken as complete.
+    /// </remarks>
+    public static bool AreExtensionsComplete(IMessage message)
+    {
+        try
+        {
+            return message.IsInitialized();
+        }
+        catch (Exception e) when (e is InvalidCastException or ArgumentNullException)
+        {
+            return true;
+        }
+    }
 
     private Func<IMessage, bool> Code => _code ??=
         GeneratedRequiredCode.TryMake(_type, _required, _toRequired, Held, _mayHaveExtensions)
@@ -129,8 +145,9 @@ internal sealed class GeneratedRequired
             }
         }
 
-        // Which are set, and where, only Google.Protobuf knows.
-        return _mayHaveExtensions && !message.IsInitialized() ? $"{path}: a field of an extension" : null;
+        return _mayHaveExtensions && !AreExtensionsComplete(message)
+            ? $"{path}: a field of an extension"
+            : null;
     }
 
     private string? FindIn(IList list)

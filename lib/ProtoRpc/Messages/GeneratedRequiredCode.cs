@@ -22,8 +22,8 @@ internal static class GeneratedRequiredCode
     private static readonly MethodInfo IsListComplete = typeof(GeneratedRequired).GetMethods()
         .Single(method => method.Name == nameof(GeneratedRequired.AreComplete) && method.IsGenericMethod);
 
-    private static readonly MethodInfo IsInitialized = typeof(MessageExtensions).GetMethod(
-        nameof(MessageExtensions.IsInitialized), [typeof(IMessage)])!;
+    private static readonly MethodInfo AreExtensionsComplete =
+        typeof(GeneratedRequired).GetMethod(nameof(GeneratedRequired.AreExtensionsComplete))!;
 
     /// <summary>The code; null where none can be compiled, or properties were trimmed away.</summary>
     /// <param name="type">The class.</param>
@@ -81,7 +81,7 @@ internal static class GeneratedRequiredCode
         if (mayHaveExtensions)
         {
             code.Emit(OpCodes.Ldloc_0);
-            code.Emit(OpCodes.Call, IsInitialized);
+            code.Emit(OpCodes.Call, AreExtensionsComplete);
             code.Emit(OpCodes.Brfalse, missing);
         }
 

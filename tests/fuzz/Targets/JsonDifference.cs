@@ -5,8 +5,8 @@ using ProtobufTestMessages.Proto3;
 
 namespace ProtoRpc.Fuzz.Targets;
 
-/// <summary>A difference between our ProtoJSON and Google.Protobuf's 3.25.1 that was judged: ours is what the
-/// specification, the conformance tests or most other implementations do.</summary>
+/// <summary>A difference between our ProtoJSON and that of Google.Protobuf 3.36.2 that was judged: ours is
+/// what the specification, the conformance tests or most other implementations do.</summary>
 /// <param name="Reason">Who is right, and by which word.</param>
 /// <param name="Refusal">What the one that refuses says, as a regular expression.</param>
 /// <param name="Text">What the text must have, too; with its escapes of ASCII resolved.</param>

@@ -10,10 +10,6 @@ namespace ProtoRpc.Schema.Linking;
 /// <param name="Origin">Where it came from, for error messages.</param>
 internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Proto, string Origin)
 {
-    private static readonly Lazy<RpcMessageInfo> OwnType = new(() => RpcSchema
-        .FromDescriptors(FileDescriptorProto.Descriptor.File)
-        .GetMessage(FileDescriptorProto.Descriptor.FullName));
-
     public string Name => Proto.Name;
 
     /// <summary>Parses a FileDescriptorProto.</summary>
@@ -40,8 +36,8 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
         catch (InvalidProtocolBufferException e) when (
             e.InnerException is DecoderFallbackException && !isRepaired)
         {
-            IMessage repaired = DynamicMessage.Parse(OwnType.Value, bytes.Span);
-            return Parse(repaired.ToByteString(), origin, isRepaired: true);
+            ByteString repaired = TextRepair.Repair(bytes, FileDescriptorProto.Descriptor);
+            return Parse(repaired, origin, isRepaired: true);
         }
     }
 

@@ -103,7 +103,8 @@ internal sealed class FeatureCost
         if (!_results.TryGetValue(key, out int id))
         {
             id = _results.Count + 1;
-            Require(id <= MaxResults, $"the schema has more than {MaxResults} different combinations of features");
+            Require(
+                id <= MaxResults, $"the schema has more than {MaxResults} different combinations of features");
             _results.Add(key, id);
         }
 

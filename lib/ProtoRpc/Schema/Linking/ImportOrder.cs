@@ -3,7 +3,7 @@ namespace ProtoRpc.Schema.Linking;
 /// <summary>Puts files into the order in which they can be linked.</summary>
 internal static class ImportOrder
 {
-    // Google.Protobuf walks chains of public imports with one stack frame each.
+    // Google.Protobuf 3.36.2 walks chains of public imports with one stack frame each.
     private const int MaxPublicChain = 500;
 
     /// <summary>Imports before those that import them; otherwise the order in which they came.</summary>

@@ -2,8 +2,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;
 
-/// <summary>Checks files before they are linked, for what would take Google.Protobuf minutes, or hundreds of
-/// times the memory of the files.</summary>
+/// <summary>Checks files before they are linked, for what would take Google.Protobuf 3.36.2 minutes, or
+/// hundreds of times the memory of the files.</summary>
 internal static class LinkCost
 {
     // Google.Protobuf visits all fields of a message for each of its oneofs, and each optional field of

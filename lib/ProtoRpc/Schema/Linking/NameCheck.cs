@@ -6,7 +6,7 @@ namespace ProtoRpc.Schema.Linking;
 /// there, and names end up in scripts, in .proto text and on terminals.</summary>
 internal static class NameCheck
 {
-    // protoc refuses longer and deeper packages. Google.Protobuf takes quadratic time for the dots.
+    // protoc refuses longer and deeper packages. Google.Protobuf 3.36.2 takes quadratic time for the dots.
     private const int MaxPackageLength = 511;
     private const int MaxPackageDots = 100;
 
