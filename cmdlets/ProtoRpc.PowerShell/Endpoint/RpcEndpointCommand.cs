@@ -64,14 +64,6 @@ public abstract partial class RpcEndpointCommand : RpcConnectingCommand
         return Schema is null ? Listener?.Schema : _given ??= Resolve(Schema);
     }
 
-    /// <summary>Rejects parameters that do not apply to an endpoint. With several endpoints, ignores those
-    /// that apply to another one.</summary>
-    /// <exception cref="RpcException">InvalidArgument.</exception>
-    private protected void CheckParameters(RpcEndpoint endpoint, bool isRaw = false)
-    {
-        CheckParameters(endpoint, ParsedEndpoints(), isRaw);
-    }
-
     /// <summary>Checks the parameters for an endpoint or a registered name. The options of the name apply
     /// from then on.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>

@@ -5,8 +5,6 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// <summary>A failed call in the listener's records.</summary>
 internal static class HandlerFailure
 {
-    private const string ErrorId = RpcErrorIds.HandlerFailed;
-
     /// <summary>The failed method, the caller, the error text that remote callers do not get, and the id that
     /// they get.</summary>
     public static ErrorRecord ToRecord(RpcFailedCall failed)

@@ -69,9 +69,6 @@ internal static class VerbExamples
         ],
     };
 
-    /// <summary>The verbs with examples.</summary>
-    public static IEnumerable<string> Verbs => Examples.Keys;
-
     /// <summary>The examples of a verb: what each does, and its command line.</summary>
     public static IReadOnlyList<(string Does, string Line)> Of(string verb) =>
         Examples.GetValueOrDefault(verb, []);

@@ -14,9 +14,6 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
 
     protected ObjectPath Path { get; } = new(root.Name);
 
-    /// <summary>The type that is read, for errors of the whole.</summary>
-    protected RpcMessageInfo Root { get; } = root;
-
     /// <summary>Where in the text it is: <c>line 3, column 12</c>.</summary>
     protected abstract string Where { get; }
 

@@ -16,7 +16,6 @@ public sealed class RpcEnumInfo
         FieldFeatures parentFeatures, string path)
     {
         Schema = schema;
-        Descriptor = descriptor;
         File = file;
         Proto = proto;
         Path = path;
@@ -54,8 +53,6 @@ public sealed class RpcEnumInfo
     /// <summary>The numbers that a closed enum takes; null for an open one.</summary>
     /// <remarks>Kept here, because thousands of fields may have one large enum.</remarks>
     internal FrozenSet<int>? ClosedNumbers => IsClosed ? _index.Value.Numbers : null;
-
-    internal EnumDescriptor Descriptor { get; }
 
     internal EnumDescriptorProto Proto { get; }
 

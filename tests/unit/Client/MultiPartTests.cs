@@ -283,7 +283,7 @@ public static class MultiPartTests
     public static void A_transfer_that_hardly_moves_is_abandoned(int bytesPerPart, bool abandoned)
     {
         long now = 0;
-        using Transfer transfer = new("a", "a", "m", int.MaxValue, 1_000_000, new(0), () => now);
+        using Transfer transfer = new("a", "m", int.MaxValue, 1_000_000, new(0), () => now);
         for (int i = 0; i < 10; i++)
         {
             now += 50_000;

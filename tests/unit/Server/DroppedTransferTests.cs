@@ -11,7 +11,7 @@ public static class DroppedTransferTests
     [InlineData(true)]
     public static void The_sender_is_told_to_send_it_again(bool isLast)
     {
-        Transfer transfer = new("ann", "ann", "Say", totalBytes: 0, memoryBytes: 1000, new(0));
+        Transfer transfer = new("ann", "Say", totalBytes: 0, memoryBytes: 1000, new(0));
         transfer.Dispose();
 
         RpcException error = Assert.Throws<RpcException>(isLast

@@ -71,8 +71,7 @@ public static class EndlessLimitsTests
     public static void A_message_whose_parts_may_take_for_ever_is_kept()
     {
         long now = 0;
-        using Transfer transfer =
-            new("ann", "ann", "Send", 100, 100, new RequestMemory(long.MaxValue), () => now);
+        using Transfer transfer = new("ann", "Send", 100, 100, new RequestMemory(long.MaxValue), () => now);
 
         now = long.MaxValue / 2;
 

@@ -86,7 +86,8 @@ public static class NativeClientTests
             () => NativeClient.Connect(endpoint, Guid.NewGuid(), limits));
         using CancellationTokenSource source = new(TimeSpan.FromMilliseconds(300));
         RpcException cancelled = await Assert.ThrowsAsync<RpcException>(() => Task.Run(
-            () => NativeClient.Connect(endpoint, Guid.NewGuid(), RpcLimits.Default, source.Token)));
+            () => NativeClient.Connect(
+                endpoint, Guid.NewGuid(), RpcLimits.Default, cancellation: source.Token)));
 
         Assert.Equal((RpcStatusCode.DeadlineExceeded, "ConnectTimeout"), (error.Code, error.ErrorId));
         Assert.Contains(

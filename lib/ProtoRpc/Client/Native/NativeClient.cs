@@ -53,35 +53,29 @@ internal sealed class NativeClient : IDisposable
     /// <summary>The association group that the server assigned to the first connection; 0 before.</summary>
     internal uint AssociationGroup { get; private set; }
 
-    /// <summary>Connects and binds anonymously, so that a wrong endpoint or interface is reported
-    /// immediately.</summary>
-    /// <exception cref="RpcException">Unavailable: the connection is refused, or the pipe does not exist.
-    /// DeadlineExceeded. Unimplemented: the interface is not served there. Internal: the peer does not use
-    /// DCE/RPC.</exception>
+    /// <summary>Connects, binds and authenticates, so that a wrong endpoint or interface is reported
+    /// immediately. If the server rejects the credentials, the first call may be the one that reports
+    /// it.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="interfaceId">The interface.</param>
+    /// <param name="limits">The limits.</param>
+    /// <param name="security">How the client authenticates; null for an anonymous client.</param>
+    /// <param name="tls">The options of TLS; null for a connection without TLS.</param>
+    /// <param name="cancellation">Cancels connecting.</param>
+    /// <param name="trace">Records the traffic; null for no record.</param>
+    /// <exception cref="RpcException">Unavailable: the connection is refused, the pipe does not exist, or the
+    /// server's certificate is not trusted. DeadlineExceeded. Unimplemented: the interface is not served
+    /// there. Internal: the peer does not use DCE/RPC. Unauthenticated, InvalidArgument or Unimplemented: the
+    /// client cannot authenticate. InvalidArgument: TLS is only supported on TCP.</exception>
     public static NativeClient Connect(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, CancellationToken cancellation = default) =>
-        Connect(endpoint, interfaceId, limits, RpcClientSecurity.Anonymous, cancellation);
-
-    /// <summary>Connects, binds and authenticates. If the server rejects the credentials, the first call may
-    /// be the one that reports it.</summary>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Unimplemented or Internal as without
-    /// authentication. Unauthenticated, InvalidArgument or Unimplemented: the client cannot
-    /// authenticate.</exception>
-    public static NativeClient Connect(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
-        CancellationToken cancellation = default) =>
-        Connect(endpoint, interfaceId, limits, security, tls: null, cancellation);
-
-    /// <summary>Connects, binds and authenticates over TLS, if TLS options are given.</summary>
-    /// <exception cref="RpcException">The statuses of a connection without TLS. Also Unavailable: the
-    /// server's certificate is not trusted. InvalidArgument: TLS is only supported on TCP.</exception>
-    public static NativeClient Connect(
-        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, RpcClientSecurity security,
-        RpcTlsOptions? tls,
-        CancellationToken cancellation,
+        RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits,
+        RpcClientSecurity? security = null,
+        RpcTlsOptions? tls = null,
+        CancellationToken cancellation = default,
         RpcTrace? trace = null)
     {
-        NativeClient client = Create(endpoint, interfaceId, limits, security, tls, log: null, trace);
+        NativeClient client = Create(
+            endpoint, interfaceId, limits, security ?? RpcClientSecurity.Anonymous, tls, log: null, trace);
         try
         {
             client.Reach(limits.ConnectTimeout, cancellation);
@@ -127,8 +121,7 @@ internal sealed class NativeClient : IDisposable
         new(endpoint, interfaceId, limits, login: null) { Messages = transport };
 
     /// <summary>Connects and binds, unless there is a connection.</summary>
-    /// <exception cref="RpcException">The statuses of <see cref="Connect(RpcEndpoint, Guid, RpcLimits,
-    /// CancellationToken)"/>.</exception>
+    /// <exception cref="RpcException">The statuses of <see cref="Connect"/>.</exception>
     public void Reach(TimeSpan timeout, CancellationToken cancellation = default)
     {
         using NativeExchange exchange = Begin(cancellation);
@@ -212,8 +205,8 @@ internal sealed class NativeClient : IDisposable
     internal bool IsDisposed => _isDisposed;
 
     /// <summary>Connects and binds, until the client is closed.</summary>
-    /// <exception cref="RpcException">The statuses of <see cref="Connect(RpcEndpoint, Guid, RpcLimits,
-    /// CancellationToken)"/>. FailedPrecondition: the client was closed meanwhile.</exception>
+    /// <exception cref="RpcException">The statuses of <see cref="Connect"/>. FailedPrecondition: the client
+    /// was closed meanwhile.</exception>
     internal async ValueTask<NativeConnection> OpenAsync<TWait>(CallClock clock)
         where TWait : struct, IWaitMode
     {

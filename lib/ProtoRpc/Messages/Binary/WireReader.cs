@@ -265,14 +265,6 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
 
     public void LeavePacked(int outerEnd) => _end = outerEnd;
 
-    /// <summary>The bytes up to the end, all of them read then.</summary>
-    public ReadOnlySpan<byte> ReadRest()
-    {
-        ReadOnlySpan<byte> rest = _bytes[_position.._end];
-        _position = _end;
-        return rest;
-    }
-
     /// <summary>Passes over the value of a field whose tag was read.</summary>
     public void Skip(uint tag)
     {

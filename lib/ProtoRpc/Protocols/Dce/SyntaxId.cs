@@ -17,9 +17,6 @@ internal readonly record struct SyntaxId(Guid Id, uint Version)
     /// <summary>NDR 2.0, the transfer syntax that is spoken here.</summary>
     public static SyntaxId Ndr { get; } = new(new Guid("8a885d04-1ceb-11c9-9fe8-08002b104860"), 2);
 
-    /// <summary>NDR64 1.0, which is always refused.</summary>
-    public static SyntaxId Ndr64 { get; } = new(new Guid("71710533-beba-4937-8319-b5dbef9ccc36"), 1);
-
     /// <summary>The interface of an IID, version 1.0.</summary>
     public static SyntaxId Interface(Guid interfaceId) => new(interfaceId, 1);
 

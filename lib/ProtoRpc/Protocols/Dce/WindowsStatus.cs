@@ -7,9 +7,6 @@ internal static class WindowsStatus
     /// <summary>The caller is not accepted.</summary>
     public const uint AccessDenied = 5;
 
-    /// <summary>There is no memory for a buffer.</summary>
-    public const uint OutOfMemory = 14;
-
     /// <summary>The reply is over the limit.</summary>
     public const uint ReplyTooLarge = 1130;
 

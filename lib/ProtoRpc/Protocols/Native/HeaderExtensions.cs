@@ -9,8 +9,6 @@ namespace ProtoRpc.Protocols.Native;
 /// neither read nor written here, even if a schema declares their numbers.</summary>
 internal static class HeaderExtensions
 {
-    private const string ErrorId = RpcErrorIds.InvalidExtension;
-
     private static readonly RpcSchema Bare = RpcSchema.FromDescriptors(RpcMessagesReflection.Descriptor);
 
     // By message and number.

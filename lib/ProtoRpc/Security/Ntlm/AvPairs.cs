@@ -51,9 +51,6 @@ internal sealed class AvPairs
     /// <summary>The first value of a kind, or null.</summary>
     public byte[]? Find(AvId id) => _pairs.Find(pair => pair.Id == id).Value;
 
-    /// <summary>The first value of a kind as text, or an empty one.</summary>
-    public string FindText(AvId id) => Find(id) is { } value ? Encoding.Unicode.GetString(value) : "";
-
     /// <summary>Adds a value, in place of those of its kind.</summary>
     public void Set(AvId id, byte[] value)
     {

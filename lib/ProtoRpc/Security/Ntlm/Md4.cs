@@ -8,9 +8,6 @@ namespace ProtoRpc.Security.Ntlm;
 /// it is here for peers that know no better.</summary>
 internal static class Md4
 {
-    /// <summary>Octets of a hash.</summary>
-    public const int Size = 16;
-
     private const int BlockSize = 64;
     private const int LengthSize = 8;
 

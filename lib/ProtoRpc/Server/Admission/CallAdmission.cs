@@ -17,9 +17,6 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
     // A copy of the queue's count, for reading it without the lock.
     private int _waiting;
 
-    /// <summary>The number of running calls.</summary>
-    public int Running => Volatile.Read(ref _running);
-
     /// <summary>Rejects a call that would not get its turn, before its request is read. This does not reserve
     /// a place for the call.</summary>
     /// <exception cref="RpcException">ResourceExhausted: there is no room.</exception>

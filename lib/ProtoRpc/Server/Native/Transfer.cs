@@ -19,7 +19,6 @@ internal sealed class Transfer : IDisposable
     private bool _isDropped;
 
     /// <summary>A message that is coming.</summary>
-    /// <param name="owner">Who sends it.</param>
     /// <param name="holder">Whose share of the table it takes.</param>
     /// <param name="method">The method that it is for.</param>
     /// <param name="totalBytes">The bytes that the sender announced.</param>
@@ -27,10 +26,9 @@ internal sealed class Transfer : IDisposable
     /// <param name="memory">Where these count.</param>
     /// <param name="clock">Milliseconds of the system's uptime; null for the system's own.</param>
     public Transfer(
-        string owner, string holder, string method, int totalBytes, int memoryBytes, RequestMemory memory,
+        string holder, string method, int totalBytes, int memoryBytes, RequestMemory memory,
         Func<long>? clock = null)
     {
-        Owner = owner;
         Holder = holder;
         Method = method;
         TotalBytes = totalBytes;
@@ -39,9 +37,6 @@ internal sealed class Transfer : IDisposable
         _clock = clock ?? (() => Environment.TickCount64);
         _begun = LastPart = _clock();
     }
-
-    /// <summary>Who sends it.</summary>
-    public string Owner { get; }
 
     /// <summary>Whose share of the table it takes:
     /// the user, or the address of those who are anonymous.</summary>

@@ -145,7 +145,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
             RequireRoom(holder, part.TotalBytes);
             MakeRoom(holder, part.TotalBytes, dropped);
             Transfer transfer = new(
-                key.Owner, holder, part.MethodName, part.TotalBytes, limits.TransferMemoryBytes, memory);
+                holder, part.MethodName, part.TotalBytes, limits.TransferMemoryBytes, memory);
             _transfers.Add(key, transfer);
             _sweep ??= new Timer(
                 static table => ((TransferTable)table!).Sweep(), this, SweepPeriod, SweepPeriod);

@@ -14,9 +14,6 @@ internal sealed class NoProxyList
     public NoProxyList(string? text) => _entries = (text ?? "").Split(
         [',', ' ', '\t'], StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
 
-    /// <summary>Whether the list is empty.</summary>
-    public bool IsEmpty => _entries.Length == 0;
-
     /// <summary>Whether a host is reached without a proxy.</summary>
     public bool Has(string host, int port)
     {

@@ -5,6 +5,9 @@ namespace ProtoRpc.Tests.Protocols.Dce;
 
 public static class BindVectorTests
 {
+    /// <summary>NDR64 1.0, a transfer syntax that this project does not support.</summary>
+    internal static readonly SyntaxId Ndr64 = new(new Guid("71710533-beba-4937-8319-b5dbef9ccc36"), 1);
+
     private const uint Group = 343834;
     private static readonly Guid MyService = new("b1f2c2b4-5d3e-4c7a-9f10-2a6b8c0d4e5f");
     private static readonly Guid Second = new("c2a3d4e5-6f70-4812-93a4-b5c6d7e8f901");
@@ -47,7 +50,7 @@ public static class BindVectorTests
         new BindPdu(5840, 5840, 0,
         [
             Context(0, MyService, SyntaxId.Ndr),
-            Context(1, MyService, SyntaxId.Ndr64),
+            Context(1, MyService, Ndr64),
             Context(2, MyService, Features),
         ]).ToBytes(PduType.Bind, 2));
 
@@ -156,7 +159,7 @@ public static class BindVectorTests
         Assert.True(Features.IsFeatureNegotiation(out ushort bits));
         Assert.Equal(3, bits);
         Assert.False(SyntaxId.Ndr.IsFeatureNegotiation(out _));
-        Assert.False(SyntaxId.Ndr64.IsFeatureNegotiation(out _));
+        Assert.False(Ndr64.IsFeatureNegotiation(out _));
     }
 
     [Theory]

@@ -65,7 +65,7 @@ public static class ClientAssociationTests
     [Fact]
     public static void Another_syntax_than_the_proposed_one_is_a_protocol_error()
     {
-        ContextResult wrong = new(ContextDecision.Accepted, 0, SyntaxId.Ndr64);
+        ContextResult wrong = new(ContextDecision.Accepted, 0, BindVectorTests.Ndr64);
 
         RpcException error = Refused(new BindAckPdu(5840, 5840, 1, "1", [wrong]).ToBytes(PduType.BindAck, 1));
 

@@ -5,6 +5,8 @@ namespace ProtoRpc.Tests.Security.Ntlm;
 
 public static class Md4Tests
 {
+    private const int HashSize = 16;
+
     // RFC 1320 appendix A.5.
     [Theory]
     [InlineData("", "31d6cfe0d16ae931b73c59d7e0c089c0")]
@@ -19,7 +21,7 @@ public static class Md4Tests
         "e33b4ddc9c38f2199c3e7b164fcc0536")]
     public static void Hashes_as_the_standard_says(string text, string expected)
     {
-        byte[] hash = new byte[Md4.Size];
+        byte[] hash = new byte[HashSize];
 
         Md4.Hash(Encoding.ASCII.GetBytes(text), hash);
 
@@ -32,7 +34,7 @@ public static class Md4Tests
         HashSet<string> hashes = [];
         for (int length = 0; length <= 200; length++)
         {
-            byte[] hash = new byte[Md4.Size];
+            byte[] hash = new byte[HashSize];
             Md4.Hash(new byte[length], hash);
             hashes.Add(Convert.ToHexString(hash));
         }

@@ -1,5 +1,6 @@
 using System.Buffers.Binary;
 using System.Net;
+using System.Text;
 using ProtoRpc.Security;
 using ProtoRpc.Security.Ntlm;
 
@@ -242,7 +243,7 @@ public static class NtlmContextTests
         byte[] message = client.Step(server.Step(client.Step(default)));
 
         AvPairs pairs = NtlmV2Response.Read(AuthenticateMessage.Read(message)!.NtResponse)!.Pairs;
-        Assert.Equal("host/server", pairs.FindText(AvId.TargetName));
+        Assert.Equal("host/server", Encoding.Unicode.GetString(pairs.Find(AvId.TargetName)!));
         Assert.Equal(AvPairs.HasMic, pairs.Flags);
     }
 
