@@ -452,13 +452,22 @@ Import-Module '$folder/ProtoRpc.psd1'
         }
 
         BeforeAll {
+            $nobody = '--reuid=65534', '--regid=65534', '--clear-groups', '--bounding-set=-all'
+            # The folder of NuGet's packages, where PowerShell may be, is root's own.
+            $Script:shell = [Environment]::ProcessPath
+            setpriv @nobody test -x $shell
+            if ($LASTEXITCODE -ne 0) {
+                Copy-Item -LiteralPath $PSHOME -Destination (Join-Path $TestDrive shell) -Recurse
+                $Script:shell = Join-Path $TestDrive shell pwsh
+            }
+
             # Runs a script as a user without rights, whose environment is the given one.
             function Invoke-AsNobody([string] $Script, [string[]] $Environment) {
                 $file = Join-Path $TestDrive "$(New-TestName).ps1"
                 Set-Content -LiteralPath $file -Value $Script
                 chmod a+r $file
-                $output = setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all env -i PATH=$env:PATH NO_COLOR=1 @Environment (
-                    [Environment]::ProcessPath) -NoProfile -NonInteractive -File $file 2>&1
+                $output = setpriv @nobody env -i PATH=$env:PATH DOTNET_ROOT=$env:DOTNET_ROOT NO_COLOR=1 @Environment $shell `
+                    -NoProfile -NonInteractive -File $file 2>&1
                 [pscustomobject]@{ ExitCode = $LASTEXITCODE; Output = "$($output -join "`n")" }
             }
         }
