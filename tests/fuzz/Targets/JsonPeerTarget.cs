@@ -163,10 +163,26 @@ internal sealed class JsonPeerTarget : FuzzTarget
     private bool Writes(RpcMessageInfo type, MessageDescriptor descriptor, byte[] body)
     {
         DynamicMessage? read = null;
-        return Accepts(
-                () => read = DynamicMessage.Parse(type, body.AsSpan()),
-                RpcStatusCode.InvalidArgument, RpcStatusCode.ResourceExhausted)
-            && Exchange(type, Generated(descriptor, read!));
+        if (!Accepts(
+            () => read = DynamicMessage.Parse(type, body.AsSpan()),
+            RpcStatusCode.InvalidArgument, RpcStatusCode.ResourceExhausted))
+        {
+            return false;
+        }
+
+        IMessage message;
+        try
+        {
+            message = Generated(descriptor, read!);
+        }
+        // An entry of a map whose enum is closed is an unknown field with its bytes, and classes take no key
+        // that is not UTF-8.
+        catch (InvalidProtocolBufferException)
+        {
+            return false;
+        }
+
+        return Exchange(type, message);
     }
 
     // Each writes what the other reads.
