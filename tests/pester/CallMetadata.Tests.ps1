@@ -57,7 +57,7 @@ Describe 'Headers, trailers and error details of calls' {
             $problem[0].Exception.Code | Should -Be ResourceExhausted
             $problem[0].Exception.Details[0].reason | Should -Be 'QUOTA'
             $problem[0].Exception.Details[1].name | Should -Be 'Ann'
-            $problem[0].Exception.Details[1].pstypenames[0] | Should -Be 'demo.HelloRequest'
+            $problem[0].Exception.Details[1].pstypenames[0] | Should -Be 'ProtoRpc.Message#demo.HelloRequest'
             $problem[0].Exception.Trailers['x-filter'] | Should -Be 'saw always'
             $trailers['x-last-bin'] | Should -Be ([byte[]](1, 2, 255))
         }

@@ -26,10 +26,11 @@ Describe 'ConvertFrom-RpcMessage' {
         $one.PSTypeNames.Insert(0, 'Mine')
 
         $one.PSTypeNames |
-            Should -Be 'Mine', 'demo.HelloReply', 'ProtoRpc.Message', 'System.Management.Automation.PSCustomObject', 'System.Object'
-        $other.PSTypeNames[0] | Should -Be 'demo.HelloReply'
-        $other.PSObject.Copy().PSTypeNames[0] | Should -Be 'demo.HelloReply'
-        & { param([PSTypeName('demo.HelloReply')] $Reply) $Reply.text } $other | Should -Be 'A'
+            Should -Be 'Mine', 'ProtoRpc.Message#demo.HelloReply', 'ProtoRpc.Message',
+                'System.Management.Automation.PSCustomObject', 'System.Object'
+        $other.PSTypeNames[0] | Should -Be 'ProtoRpc.Message#demo.HelloReply'
+        $other.PSObject.Copy().PSTypeNames[0] | Should -Be 'ProtoRpc.Message#demo.HelloReply'
+        & { param([PSTypeName('ProtoRpc.Message#demo.HelloReply')] $Reply) $Reply.text } $other | Should -Be 'A'
     }
 
     It 'keeps unknown fields for the way back' {

@@ -127,7 +127,7 @@ Describe 'ConvertTo-RpcMessage' {
         It 'finds the type of a nested message, and of an object that is named so' {
             $request = ConvertTo-RpcMessage demo.HelloRequest @{ nested = @{ name = 'N' } } -Connection $rpc |
                 ForEach-Object { , $_ } | ConvertFrom-RpcMessage demo.HelloRequest -Connection $rpc
-            $named = [pscustomobject]@{ PSTypeName = 'demo.HelloReply'; text = 'A' }
+            $named = [pscustomobject]@{ PSTypeName = 'ProtoRpc.Message#demo.HelloReply'; text = 'A' }
 
             $request.nested | ConvertTo-RpcMessage -Format Json | Should -BeExactly '{"name":"N"}'
             $named | ConvertTo-RpcMessage -Format Json -Connection $rpc | Should -BeExactly '{"text":"A"}'

@@ -32,7 +32,7 @@ Describe 'Invoke-RpcMethod over many connections' {
 
         $replies.text | Should -Be (@('hi Ann') * 4)
         $replies.PSRpcEndpoint | Sort-Object | Should -Be ($many.Endpoint | ForEach-Object ToString | Sort-Object)
-        $replies[0].PSTypeNames[0] | Should -Be 'demo.HelloReply'
+        $replies[0].PSTypeNames[0] | Should -Be 'ProtoRpc.Message#demo.HelloReply'
     }
 
     It 'takes a tagged reply as a message' {

@@ -96,7 +96,7 @@ Describe 'Import-RpcService' {
         }
 
         It 'has the reply as its output type' {
-            (Get-Command Get-TestOrder).OutputType.Name | Should -Be 'shop.Order'
+            (Get-Command Get-TestOrder).OutputType.Name | Should -Be 'ProtoRpc.Message#shop.Order'
         }
     }
 
@@ -118,7 +118,7 @@ Describe 'Import-RpcService' {
             $order.stock['lamp'] | Should -Be 1
             $order.lines | Should -Be 1, 2
             $order.others.city | Should -Be Rome, Oslo
-            $order.pstypenames[0] | Should -Be 'shop.Order'
+            $order.pstypenames[0] | Should -Be 'ProtoRpc.Message#shop.Order'
         }
 
         It 'leaves out what is not given' {

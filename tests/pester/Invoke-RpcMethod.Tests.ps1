@@ -43,7 +43,7 @@ Describe 'Invoke-RpcMethod' {
 
             $reply.text | Should -Be 'hi Ann'
             $reply.number | Should -Be 3
-            $reply.PSTypeNames[0] | Should -Be 'demo.HelloReply'
+            $reply.PSTypeNames[0] | Should -Be 'ProtoRpc.Message#demo.HelloReply'
             $reply.PSObject.Properties.Name | Should -Be 'text', 'number'
         }
 

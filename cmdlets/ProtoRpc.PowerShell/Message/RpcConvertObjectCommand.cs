@@ -46,7 +46,8 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
         }
 
         // The object may have been made with another schema than the given one.
-        string? name = known?.FullName ?? (InputObject as PSObject)?.TypeNames.FirstOrDefault();
+        string? name = known?.FullName
+            ?? (InputObject is PSObject named ? ObjectTypeNames.FullNameOf(named) : null);
         bool hasSchema = Schema is not null || Connection is not null
             || RunspaceStore.Current.Connections.Count == 1;
         return hasSchema && name is not null && (_schema ??= FindSchema()).FindMessage(name) is { } found

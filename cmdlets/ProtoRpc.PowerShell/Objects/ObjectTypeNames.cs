@@ -5,8 +5,11 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Sets the type names of the shell's objects to the names of their message types.</summary>
-/// <remarks><see cref="PSObject.TypeNames"/> returns a list that may be changed, so the shell copies it for
+/// <summary>Gives the shell's objects the type names of their message types: <c>ProtoRpc.Message#</c> and the
+/// full name, as CIM does.</summary>
+/// <remarks>A peer chooses the full name. By itself it could be that of a .NET class, whose views and type data
+/// the shell would apply: those of System.IO.FileInfo open a path. No .NET type has a name with '#'.
+/// <see cref="PSObject.TypeNames"/> returns a list that may be changed, so the shell copies it for
 /// each object into a table of weak references. Every garbage collection walks this table, and it never
 /// shrinks: a stream of a million objects gets slower and slower. Objects of .NET classes share names that
 /// cannot be changed, and so do these objects. The shared names also identify an object's message type, at no
@@ -19,6 +22,8 @@ internal static class ObjectTypeNames
     /// <summary>The second type name of all messages, which the views select.</summary>
     public const string Common = "ProtoRpc.Message";
 
+    private const string Prefix = $"{Common}#";
+
     /// <summary>The last type name of lists, maps and bytes in messages; its type data defines their
     /// text.</summary>
     public const string Collection = "ProtoRpc.Collection";
@@ -30,6 +35,17 @@ internal static class ObjectTypeNames
     private static readonly ConditionalWeakTable<object, RpcMessageInfo> RowTypes = [];
     private static readonly ConditionalWeakTable<Type, object> Collections = [];
     private static readonly bool CanShare = TryShare();
+
+    /// <summary>The type name of the objects of a message type.</summary>
+    public static string Of(RpcMessageInfo type) => Prefix + type.FullName;
+
+    /// <summary>The full name of the message type in an object's first type name; null if the name is not that
+    /// of a message.</summary>
+    public static string? FullNameOf(PSObject value) =>
+        value.TypeNames.FirstOrDefault() is { } name
+            && name.StartsWith(Prefix, StringComparison.OrdinalIgnoreCase)
+            ? name[Prefix.Length..]
+            : null;
 
     /// <summary>Makes the name of a message type the first of an object's type names.</summary>
     /// <param name="value">The object.</param>
@@ -49,7 +65,7 @@ internal static class ObjectTypeNames
         else
         {
             value.TypeNames.Insert(0, Common);
-            value.TypeNames.Insert(0, type.FullName);
+            value.TypeNames.Insert(0, Of(type));
         }
     }
 
@@ -85,7 +101,7 @@ internal static class ObjectTypeNames
 
     private static object NamesOf(RpcMessageInfo type)
     {
-        object names = NewNames([type.FullName, Common, .. Bases], interned: true);
+        object names = NewNames([Of(type), Common, .. Bases], interned: true);
         Types.Add(names, type);
         return names;
     }

@@ -1,6 +1,7 @@
 using System.Text;
 using System.Xml;
 using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Service;
 
@@ -94,7 +95,7 @@ internal sealed class CommandHelp
 
         _xml.WriteStartElement("returnValues", Command);
         _xml.WriteStartElement("returnValue", Command);
-        TypeOf(method.ReplyType.FullName);
+        TypeOf(ObjectTypeNames.Of(method.ReplyType));
         _xml.WriteEndElement();
         _xml.WriteEndElement();
         WriteExample(command);

@@ -5,6 +5,7 @@ using System.Reflection.Emit;
 using System.Security.Cryptography;
 using System.Text;
 using ProtoRpc.Commands;
+using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Service;
 
@@ -98,7 +99,8 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
             [command.Name[..dash], command.Name[(dash + 1)..]],
             [typeof(CmdletAttribute).GetProperty(nameof(CmdletAttribute.DefaultParameterSetName))!],
             [RpcServiceCommand.ByFields]));
-        type.SetCustomAttribute(Of(typeof(OutputTypeAttribute), [command.Method.ReplyType.FullName]));
+        type.SetCustomAttribute(
+            Of(typeof(OutputTypeAttribute), [ObjectTypeNames.Of(command.Method.ReplyType)]));
         return type.CreateType();
     }
 
