@@ -34,6 +34,43 @@ Describe 'Export-RpcService' {
         (Get-Command -Module Shop).Name | Sort-Object | Should -Be (@($manifest.CmdletsToExport; $manifest.FunctionsToExport) | Sort-Object)
     }
 
+    It 'gives no command a name of the shell, and warns of the longer one' {
+        $file = Join-Path $TestDrive secrets.proto
+        Set-Content -LiteralPath $file -Value @'
+syntax = "proto3"; package secrets;
+message Secret { string string = 1; bool as_plain_text = 2; bool force = 3; }
+service Secrets { rpc ConvertToSecureString(Secret) returns (Secret); rpc GetCredential(Secret) returns (Secret); }
+'@
+        $module = Join-Path $TestDrive PSSession
+        Export-RpcService $module $file -WarningVariable warnings -WarningAction SilentlyContinue
+        $warnings | Should -HaveCount 1
+        "$warnings" | Should -BeLike '*Invoke-ConvertToSecureString (not ConvertTo-SecureString)*-Prefix*'
+
+        Import-Module $module
+        try {
+            (Get-Command -Module PSSession).Name | Sort-Object |
+                Should -Be 'Connect-PSSessionService', 'Invoke-ConvertToSecureString', 'Invoke-GetCredential'
+            ConvertTo-SecureString secret -AsPlainText -Force | Should -BeOfType ([securestring])
+        }
+        finally { Remove-Module PSSession }
+
+        Import-RpcService -Schema $file -Force -WarningVariable warnings -WarningAction SilentlyContinue
+        try {
+            "$warnings" | Should -BeLike '*Invoke-GetCredential (not Get-Credential)*'
+            (Get-Command Get-Credential).ModuleName | Should -Be Microsoft.PowerShell.Security
+        }
+        finally { Remove-Module Secrets }
+    }
+
+    It 'knows every command of the shell and of its own' {
+        $modules = @((Get-ChildItem (Join-Path $PSHOME Modules)).Name) + 'Microsoft.PowerShell.Core' + 'ProtoRpc'
+        $names = (Get-Command -CommandType Cmdlet, Function).Where({ $_.ModuleName -in $modules }).Name -like '*-*'
+        $names.Count | Should -BeGreaterThan 200
+        $core = [AppDomain]::CurrentDomain.GetAssemblies().Where({ $_.GetName().Name -eq 'ProtoRpc' })[0]
+        $known = $core.GetType('ProtoRpc.Commands.ShellCommands').GetProperty('Names').GetValue($null)
+        $names.Where({ -not $known.Contains($_) }) | Should -BeNullOrEmpty
+    }
+
     It 'makes the same commands as Import-RpcService' {
         Export-RpcService $folder $proto -Prefix Shop -Force
         Import-Module $folder

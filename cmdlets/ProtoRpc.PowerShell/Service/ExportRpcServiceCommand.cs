@@ -56,6 +56,11 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
         RpcSchema schema = Schema is not null ? Resolve(Schema) : SchemaOf(Connection!);
         ServicePlan plan = ServicePlan.Create(
             schema, Service, Prefix, ModuleFolder.ConnectName(Prefix, name));
+        if (NameWarning.Of(plan) is { } warning)
+        {
+            WriteWarning(warning);
+        }
+
         Version version = MyInvocation.MyCommand.Module?.Version ?? new Version(0, 1, 0);
         if (ShouldProcess(folder, $"Write a module with {plan.Commands.Count} commands"))
         {

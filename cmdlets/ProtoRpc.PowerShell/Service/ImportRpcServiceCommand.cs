@@ -146,6 +146,11 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
 
         string[] names = [.. plan.Commands.Select(command => command.Name)];
         HashSet<string> left = Force ? [] : LeaveOthers(session.FindCommands(names, earlier));
+        if (NameWarning.Of(plan) is { } warning)
+        {
+            WriteWarning(warning);
+        }
+
         WarnOfWholeRequests(plan);
 
         // What can fail comes first, so that a failure leaves the earlier module as it is.
@@ -155,7 +160,9 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         {
             service.Prepare(WriteWarning);
             session.Remove(earlier);
-            module = session.Import(service, left, Force ? session.FindCommands(names, except: null) : []);
+            List<CommandInfo> hidden = Force ? session.FindCommands(names, except: null) : [];
+            module = session.Import(service, left, hidden);
+            WarnOfHidden(hidden);
         }
         catch
         {
@@ -174,19 +181,33 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
     {
         if (others.Count > 0)
         {
-            string shown = string.Join(", ", others.Take(10).Select(command =>
-                command.ModuleName is { Length: > 0 } module ? $"{command.Name} ({module})" : command.Name));
             WriteWarning(
                 (others.Count == 1
                     ? "1 command of the service is not imported, because a command with its name exists"
                     : $"{others.Count} commands of the service are not imported, because commands with their "
                     + "names exist")
-                + $": {shown}{(others.Count > 10 ? ", ..." : "")}. Use -Prefix to give other names, "
-                + "or -Force to import anyway.");
+                + $": {NamesOf(others)}. Use -Prefix to give other names, or -Force to import anyway.");
         }
 
         return new(others.Select(command => command.Name), StringComparer.OrdinalIgnoreCase);
     }
+
+    private void WarnOfHidden(List<CommandInfo> hidden)
+    {
+        if (hidden.Count > 0)
+        {
+            WriteWarning(
+                (hidden.Count == 1
+                    ? "1 command of the service hides another command"
+                    : $"{hidden.Count} commands of the service hide other commands")
+                + $" until the module is removed: {NamesOf(hidden)}.");
+        }
+    }
+
+    private static string NamesOf(List<CommandInfo> commands) =>
+        string.Join(", ", commands.Take(10).Select(command =>
+            command.ModuleName is { Length: > 0 } module ? $"{command.Name} ({module})" : command.Name))
+        + (commands.Count > 10 ? ", ..." : "");
 
     private void WarnOfWholeRequests(ServicePlan plan)
     {

@@ -30,10 +30,15 @@ internal sealed class ModuleFolder
         _protoRpc = protoRpc;
     }
 
-    /// <summary>The command that connects the module: Connect and the prefix, or else the module's
-    /// name.</summary>
-    public static string ConnectName(string prefix, string moduleName) => "Connect-"
-        + (prefix.Length > 0 ? prefix : NameWords.Pascal(moduleName.Replace('.', '_').Replace('-', '_')));
+    /// <summary>The command that connects the module: Connect and the prefix, or else the module's name; with
+    /// Service at the end if a command of the shell has this name.</summary>
+    public static string ConnectName(string prefix, string moduleName)
+    {
+        string noun = prefix.Length > 0
+            ? prefix
+            : NameWords.Pascal(moduleName.Replace('.', '_').Replace('-', '_'));
+        return ShellCommands.Names.Contains($"Connect-{noun}") ? $"Connect-{noun}Service" : $"Connect-{noun}";
+    }
 
     /// <summary>The file with the help of a module's commands.</summary>
     public static string HelpPath(string folder, string moduleName) =>

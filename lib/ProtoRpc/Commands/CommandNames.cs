@@ -18,8 +18,7 @@ internal static class CommandNames
     public static IReadOnlyList<string> Of(
         IReadOnlyList<RpcMethodInfo> methods, string prefix, params IEnumerable<string> taken)
     {
-        string[] names =
-            [.. methods.Select(method => Cut(VerbAndNoun(method, prefix) ?? Plain(method, prefix)))];
+        string[] names = [.. methods.Select(method => Shortest(method, prefix))];
         HashSet<string> used = new(taken, StringComparer.OrdinalIgnoreCase);
         foreach (Func<RpcMethodInfo, string, string> longer in new[] { Plain, WithService, WithPackage })
         {
@@ -48,6 +47,10 @@ internal static class CommandNames
 
         return names;
     }
+
+    /// <summary>The name of a method that is the only one of its module.</summary>
+    public static string Shortest(RpcMethodInfo method, string prefix) =>
+        Cut(VerbAndNoun(method, prefix) ?? Plain(method, prefix));
 
     private static string Cut(string name) => name.Length <= MaxLength ? name : name[..MaxLength];
 

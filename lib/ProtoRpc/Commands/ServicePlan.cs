@@ -44,7 +44,13 @@ internal sealed class ServicePlan
     public IEnumerable<ServiceCommand> WithoutParameters =>
         Commands.Where(command => !command.HasParameters);
 
-    /// <summary>Plans the commands.</summary>
+    /// <summary>The commands that got a longer name, because a command of the shell has the
+    /// shorter one.</summary>
+    public IEnumerable<(ServiceCommand Command, string Shorter)> Renamed => Commands
+        .Select(command => (command, CommandNames.Shortest(command.Method, Prefix)))
+        .Where(pair => ShellCommands.Names.Contains(pair.Item2));
+
+    /// <summary>Plans the commands. None has a name of <see cref="ShellCommands"/>.</summary>
     /// <param name="schema">Has the services.</param>
     /// <param name="services">The services by their names; empty for all but those of gRPC itself.</param>
     /// <param name="prefix">What each noun begins with.</param>
@@ -65,7 +71,7 @@ internal sealed class ServicePlan
             throw NotMade(chosen, methods.Count);
         }
 
-        IReadOnlyList<string> names = CommandNames.Of(methods, prefix, taken);
+        IReadOnlyList<string> names = CommandNames.Of(methods, prefix, [.. ShellCommands.Names, .. taken]);
         int left = MaxAllParameters;
         List<ServiceCommand> commands = [];
         for (int i = 0; i < methods.Count; i++)

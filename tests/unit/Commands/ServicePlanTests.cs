@@ -49,6 +49,25 @@ public static class ServicePlanTests
         Assert.Throws<RpcException>(
             () => ServicePlan.Create(CommandSchema.Of("message M { }"), [], "")).ErrorId);
 
+    [Theory]
+    [InlineData("ConvertToSecureString", "", "Invoke-ConvertToSecureString", "ConvertTo-SecureString")]
+    [InlineData("GetCredential", "", "Invoke-GetCredential", "Get-Credential")]
+    [InlineData("GetAcl", "", "Invoke-GetAcl", "Get-Acl")]
+    [InlineData("GetCimInstance", "", "Invoke-GetCimInstance", "Get-CimInstance")]
+    [InlineData("GetHost", "PS", "Get-PSHost", null)]
+    [InlineData("GetSession", "PS", "Invoke-PSGetSession", "Get-PSSession")]
+    [InlineData("GetService", "Rpc", "Invoke-RpcGetService", "Get-RpcService")]
+    [InlineData("Command", "", "Invoke-OrdersCommand", "Invoke-Command")]
+    public static void Gives_no_command_a_name_of_the_shell(
+        string method, string prefix, string name, string? shorter)
+    {
+        ServicePlan plan = ServicePlan.Create(CommandSchema.WithMethods(method), [], prefix);
+
+        Assert.Equal(name, plan.Commands[0].Name);
+        Assert.DoesNotContain(plan.Commands[0].Name, ShellCommands.Names);
+        Assert.Equal(shorter is null ? [] : [shorter], plan.Renamed.Select(pair => pair.Shorter));
+    }
+
     [Fact]
     public static void Finds_a_parameter_by_all_names_of_its_field()
     {
