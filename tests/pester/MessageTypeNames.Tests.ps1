@@ -43,7 +43,7 @@ Describe 'Type names of messages' {
         Clear-Test
     }
 
-    It 'has no message with a name of the shell''s type data or views' {
+    It 'has no message with a name of type data or views' {
         $names.Count | Should -BeGreaterThan 100
         $names | Should -Contain System.IO.FileInfo
         $names | Should -Contain System.Diagnostics.Process
