@@ -239,6 +239,20 @@ public static class GrpcServerTests
     }
 
     [Fact]
+    public static async Task Empty_messages_are_taken_with_compression_and_sent_without()
+    {
+        using WordsServer server = new();
+        using RpcClient client = server.Connect(new() { Compression = RpcCompression.Gzip });
+
+        Assert.Equal("", Say(client, ""));
+        Assert.Empty(All(client, "Split", ""));
+        using HttpResponseMessage response = await server.PostAsync(
+            [1, 0, 0, 0, 0], headers: ("grpc-encoding", "gzip"));
+        Assert.Equal("0", WordsServer.Find(response, "grpc-status"));
+        Assert.Equal([0, 0, 0, 0, 0], await response.Content.ReadAsByteArrayAsync());
+    }
+
+    [Fact]
     public static void Rules_and_sessions_are_those_of_every_endpoint()
     {
         using WordsServer server = new(options: new()

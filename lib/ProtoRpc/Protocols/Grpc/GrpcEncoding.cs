@@ -43,12 +43,16 @@ internal static class GrpcEncoding
                 : $"a message is compressed with '{encoding}', which is not one of {Accepted}");
         }
 
+        // grpc-dotnet compresses an empty message to nothing.
+        if (body.IsEmpty)
+        {
+            return default;
+        }
+
         try
         {
             using Stream gzip = Decompression.TryOpen(new MemoryStream(body.ToArray()), Gzip)!;
-            return body.IsEmpty
-                ? throw new InvalidDataException("It is empty.")
-                : ReadToEnd(gzip, maxBytes);
+            return ReadToEnd(gzip, maxBytes);
         }
         catch (InvalidDataException e)
         {

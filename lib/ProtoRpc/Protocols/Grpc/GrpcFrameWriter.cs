@@ -11,7 +11,9 @@ internal static class GrpcFrameWriter
     public static int Write(IBufferWriter<byte> output, IMessage message, bool compress)
     {
         using EncodedMessage body = EncodedMessage.Of(message);
-        if (compress)
+
+        // GZipStream writes nothing at all for an empty body, and @grpc/grpc-js rejects that as gzip.
+        if (compress && body.Length > 0)
         {
             ReadOnlySpan<byte> compressed = GrpcEncoding.Compress(body.ToArray());
             WritePrefix(output, isCompressed: true, compressed.Length);

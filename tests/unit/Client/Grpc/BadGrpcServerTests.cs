@@ -20,6 +20,14 @@ public static class BadGrpcServerTests
     }
 
     [Fact]
+    public static async Task An_empty_message_that_is_marked_as_compressed_is_understood()
+    {
+        await using Http2Peer peer = Reply([Frame([], compressed: 1)], ("grpc-encoding", "gzip"));
+
+        Assert.Empty(Call(peer).ToByteArray());
+    }
+
+    [Fact]
     public static async Task A_length_over_the_limit_fails_before_the_message_comes()
     {
         await using Http2Peer peer = new(async (p, stream) =>

@@ -1,4 +1,5 @@
 using System.Buffers;
+using Google.Protobuf.WellKnownTypes;
 using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Tests.Protocols.Grpc;
@@ -78,5 +79,24 @@ public static class GrpcFramingTests
 
         Assert.Equal(Limit, GrpcEncoding.Decompress(most, GrpcEncoding.Gzip, Limit).Length);
         Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(more, GrpcEncoding.Gzip, Limit));
+    }
+
+    [Fact]
+    public static void An_empty_message_is_not_compressed()
+    {
+        ArrayBufferWriter<byte> output = new();
+
+        int length = GrpcFrameWriter.Write(output, new Empty(), compress: true);
+
+        Assert.Equal(0, length);
+        Assert.Equal([0, 0, 0, 0, 0], output.WrittenSpan.ToArray());
+    }
+
+    [Fact]
+    public static void A_compressed_message_without_bytes_is_the_empty_message()
+    {
+        Assert.True(GrpcEncoding.Decompress(default, GrpcEncoding.Gzip, Limit).IsEmpty);
+        Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(default, encoding: null, Limit));
+        Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(default, "snappy", Limit));
     }
 }

@@ -87,7 +87,7 @@ public static class DecompressionTests
         byte[] packed = GrpcEncoding.Compress(Plain(100));
 
         Assert.Equal(Plain(100), GrpcEncoding.Decompress(new(packed), "gzip", 1000).ToArray());
-        for (int length = 0; length < packed.Length; length++)
+        for (int length = 1; length < packed.Length; length++)
         {
             ReadOnlySequence<byte> cut = new(packed, 0, length);
             RpcException error =
