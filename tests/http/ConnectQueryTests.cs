@@ -41,6 +41,32 @@ public static class ConnectQueryTests
             await response.Content.ReadAsByteArrayAsync());
     }
 
+    [Theory]
+    [InlineData("application/proto", null)]
+    [InlineData("application/proto", "*/*")]
+    [InlineData("application/protobuf", "*/*")]
+    [InlineData("application/json", null)]
+    public static async Task A_post_is_answered_with_the_type_of_the_request(string type, string? accept)
+    {
+        using SearchServer server = new();
+        using HttpRequestMessage request = new(HttpMethod.Post, Search[..Search.IndexOf('?')])
+        {
+            Content = new ByteArrayContent(
+                type == "application/json" ? """{"query":"x"}"""u8.ToArray() : SearchServer.Request("x")),
+        };
+        request.Content.Headers.TryAddWithoutValidation("Content-Type", type);
+        request.Headers.Add("Connect-Protocol-Version", "1");
+        if (accept is not null)
+        {
+            request.Headers.Add("Accept", accept);
+        }
+
+        using HttpResponseMessage response = await server.Http.SendAsync(request);
+
+        Assert.Equal(HttpStatusCode.OK, response.StatusCode);
+        Assert.Equal(type, response.Content.Headers.ContentType?.MediaType);
+    }
+
     [Fact]
     public static async Task A_message_may_be_compressed()
     {

@@ -45,7 +45,7 @@ public static class HttpCallsTests
         using HttpResponseMessage response = await server.Http.PostAsync(
             "/ProtoService.proto/Search", content);
 
-        Assert.Equal("application/x-protobuf", response.Content.Headers.ContentType?.MediaType);
+        Assert.Equal("application/vnd.google.protobuf", response.Content.Headers.ContentType?.MediaType);
         Assert.Equal(
             SearchServer.Found("http://example.com/x").ToByteArray(),
             await response.Content.ReadAsByteArrayAsync());

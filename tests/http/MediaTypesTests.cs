@@ -51,6 +51,22 @@ public static class MediaTypesTests
         Assert.Same(sent, MediaTypes.WriterOf(default, sent)?.Format);
     }
 
+    [Theory]
+    [InlineData("application/proto", null, "application/proto")]
+    [InlineData("application/proto", "*/*", "application/proto")]
+    [InlineData("Application/Proto; x=y", "application/*, text/xml;q=0.5", "application/proto")]
+    [InlineData("application/proto", "application/protobuf", "application/protobuf")]
+    [InlineData("application/proto", "application/json, */*;q=0.1", "application/json; charset=utf-8")]
+    [InlineData("application/x-protobuf", null, "application/x-protobuf")]
+    [InlineData("application/json", "*/*", "application/json; charset=utf-8")]
+    [InlineData("text/json", null, "text/json")]
+    [InlineData("application/xml", "*/*", "application/xml")]
+    [InlineData("text/xml; charset=\"utf-8\"", null, "text/xml; charset=utf-8")]
+    [InlineData("application/x-www-form-urlencoded", null, "text/xml; charset=utf-8")]
+    public static void The_reply_has_the_name_of_the_format_that_the_request_used(
+        string sent, string? accept, string reply) =>
+        Assert.Equal(reply, MediaTypes.WriterOf(accept, MediaTypes.ReaderOf(sent), sent)?.MediaType);
+
     [Fact]
     public static void A_form_is_answered_with_xml_unless_a_form_is_asked_for() =>
         Assert.Same(MessageFormats.Xml, MediaTypes.WriterOf("*/*", MessageFormats.Form)?.Format);

@@ -45,8 +45,9 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
 
     /// <summary>The format that the client takes; null for none.</summary>
     public static (MessageFormat Format, string MediaType)? WriterOf(
-        HttpRequest request, MessageFormat? reader) =>
-        MediaTypes.WriterOf(request.Headers.Accept, IsQuery(request) ? null : reader);
+        HttpRequest request, MessageFormat? reader) => IsQuery(request)
+            ? MediaTypes.WriterOf(request.Headers.Accept, request: null)
+            : MediaTypes.WriterOf(request.Headers.Accept, reader, request.ContentType);
 
     /// <summary>Writes a message. All that can fail comes before its first byte.</summary>
     /// <returns>The bytes of the message, before they were compressed.</returns>

@@ -52,16 +52,18 @@ internal static class MediaTypes
     /// <summary>The format of the reply and the media type to name it by.</summary>
     /// <param name="accept">The Accept header.</param>
     /// <param name="request">The format of the request's body; null where it had none.</param>
+    /// <param name="contentType">The media type of the request's body. Clients of the Connect protocol reject
+    /// a reply that has another name of the same format.</param>
     /// <returns>Null when the client takes none of those there are.</returns>
     public static (MessageFormat Format, string MediaType)? WriterOf(
-        StringValues accept, MessageFormat? request)
+        StringValues accept, MessageFormat? request, string? contentType = null)
     {
         MessageFormat preferred = request is null or { Row.IsByNameOnly: true }
             ? Offered[0]
             : request;
         if (StringValues.IsNullOrEmpty(accept))
         {
-            return (preferred, preferred.MediaType);
+            return (preferred, MediaTypeOf(preferred, NameOf(preferred, contentType)));
         }
 
         if (accept.Count == 1 && Exact.TryGetValue(accept[0]!, out (MessageFormat, string) exact))
@@ -79,7 +81,8 @@ internal static class MediaTypes
         double bestQuality = 0;
         foreach (MessageFormat format in Offered.OrderBy(format => format == preferred ? 0 : 1))
         {
-            foreach (string name in format.MediaTypes)
+            string first = NameOf(format, contentType);
+            foreach (string name in format.MediaTypes.OrderBy(name => name == first ? 0 : 1))
             {
                 // A form is only for those who ask for it by name.
                 double quality = QualityOf(name, ranges, exactly: format.Row.IsByNameOnly);
@@ -95,7 +98,9 @@ internal static class MediaTypes
     }
 
     /// <summary>How the replies of a method that streams them are put.</summary>
-    /// <inheritdoc cref="WriterOf"/>
+    /// <param name="accept">The Accept header.</param>
+    /// <param name="request">The format of the request's body; null where it had none.</param>
+    /// <returns>Null when the client takes none of those there are.</returns>
     public static HttpStreamFormat? StreamOf(StringValues accept, MessageFormat? request)
     {
         HttpStreamFormat preferred = HttpStreamFormat.Of(request);
@@ -115,6 +120,23 @@ internal static class MediaTypes
                     .OrderByDescending(offer => offer.quality)
                     .ThenBy(offer => offer.format == preferred ? 0 : 1)
                     .FirstOrDefault().format;
+    }
+
+    // The name of a format that the client itself used, else the first one.
+    private static string NameOf(MessageFormat format, string? contentType)
+    {
+        if (contentType is null || contentType == format.MediaType)
+        {
+            return format.MediaTypes[0];
+        }
+
+        // Most programs write the name alone.
+        string? name = format.MediaTypes.Contains(contentType) ? contentType
+            : MediaTypeHeaderValue.TryParse(contentType, out MediaTypeHeaderValue? type)
+                ? format.MediaTypes.FirstOrDefault(
+                    known => type.MediaType.Equals(known, StringComparison.OrdinalIgnoreCase))
+            : null;
+        return name ?? format.MediaTypes[0];
     }
 
     private static string MediaTypeOf(MessageFormat format, string name) =>
