@@ -15,6 +15,14 @@ internal sealed class AnswerReader(MessageMapper mapper)
         ? throw Invalid($"{method.FullName} has no reply. Give one, or remove the method.")
         : new AnswersInOrder([.. replies.Select((reply, index) => ReadOne(method, reply, index))]);
 
+    /// <summary>Whether an array or list is one stream of messages. <c>new[] { a, b }</c> of a message type
+    /// is also a list of objects, by covariance.</summary>
+    public static bool IsStream(IReadOnlyList<object> replies) =>
+        (replies is IReadOnlyList<IMessage>
+            || (replies is Array && replies.GetType().GetElementType() != typeof(object)))
+        && replies.All(reply => reply is IMessage or IDictionary
+            || reply is not (null or string or ValueType or Exception or RpcMethodHandler or IEnumerable));
+
     private MockAnswer ReadOne(RpcMethodInfo method, object reply, int index) => reply switch
     {
         Exception failure => new GivenAnswer([], failure),

@@ -104,13 +104,16 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     /// <param name="method">The method's bare or full name.</param>
     /// <param name="replies">For each call: a message or an object with the reply's fields; for a stream of
     /// replies, a list of them, which may end with an exception; an exception with its details and trailers,
-    /// to fail the call; or an <see cref="RpcMethodHandler"/>.</param>
+    /// to fail the call; or an <see cref="RpcMethodHandler"/>. For a stream of replies, an array or list of
+    /// one message type, such as <c>new[] { a, b }</c>, is the stream of every call.</param>
     /// <exception cref="RpcException">NotFound: the method does not exist. InvalidArgument: a reply does not
     /// fit the method.</exception>
     public RpcMock Reply(string method, params IReadOnlyList<object> replies)
     {
         ArgumentNullException.ThrowIfNull(replies);
-        ReadReplies([(method, replies)], new MessageMapper { TakesRows = false })();
+        IReadOnlyList<object> answers =
+            Find(method).Info.IsServerStreaming && AnswerReader.IsStream(replies) ? [replies] : replies;
+        ReadReplies([(method, answers)], new MessageMapper { TakesRows = false })();
         return this;
     }
 

@@ -106,6 +106,50 @@ public static class RpcMockTests
     }
 
     [Fact]
+    public static async Task An_array_or_list_of_messages_is_the_stream_of_every_call()
+    {
+        DynamicMessage a = Named("a");
+        DynamicMessage b = Named("b");
+        Dictionary<string, object?> c = new() { ["name"] = "c", ["level"] = "LOW" };
+        using RpcMock mock = Store.Mock()
+            .Reply("Watch", new[] { a, b })
+            .Reply("Find", new[] { a, b })
+            .StartListening();
+        using RpcClient client = Store.Connect(mock.Endpoint);
+
+        Assert.Equal(["a", "b"], await Store.WatchAsync(client, "1"));
+        Assert.Equal(["a", "b"], await Store.WatchAsync(client, "2"));
+        Assert.Equal(["a", "b"], [Store.Find(client, "1"), Store.Find(client, "2")]);
+
+        mock.Reply("Watch", new List<DynamicMessage> { b, a });
+        Assert.Equal(["b", "a"], await Store.WatchAsync(client, "3"));
+        mock.Reply("Watch", new[] { c, c });
+        Assert.Equal(["c", "c"], await Store.WatchAsync(client, "4"));
+        mock.Reply("Watch", new[] { new { name = "d", level = 3 }, new { name = "e", level = 3 } });
+        Assert.Equal(["d", "e"], await Store.WatchAsync(client, "5"));
+    }
+
+    [Fact]
+    public static async Task Replies_that_are_given_one_by_one_are_for_one_call_each()
+    {
+        DynamicMessage a = Named("a");
+        DynamicMessage b = Named("b");
+        using RpcMock mock = Store.Mock().Reply("Watch", a, b).StartListening();
+        using RpcClient client = Store.Connect(mock.Endpoint);
+
+        Assert.Equal(["a"], await Store.WatchAsync(client, "1"));
+        Assert.Equal(["b"], await Store.WatchAsync(client, "2"));
+
+        mock.Reply("Watch", new[] { new[] { a, b }, new[] { b } });
+        Assert.Equal(["a", "b"], await Store.WatchAsync(client, "3"));
+        Assert.Equal(["b"], await Store.WatchAsync(client, "4"));
+        mock.Reply("Watch", new[] { new RpcException(RpcStatusCode.Aborted, "cut") });
+        Assert.Equal(
+            RpcStatusCode.Aborted,
+            (await Assert.ThrowsAsync<RpcException>(() => Store.WatchAsync(client, "5"))).Code);
+    }
+
+    [Fact]
     public static async Task A_handler_answers_calls_of_every_kind()
     {
         RpcMethodHandler echo = RpcMethodHandler.OfStreams(async (context, stream) =>
@@ -327,4 +371,8 @@ public static class RpcMockTests
         Assert.Equal("", Store.Find(client, "x"));
         Assert.StartsWith("127.0.0.1:", mock.Calls.Single().Peer, StringComparison.Ordinal);
     }
+
+    private static DynamicMessage Named(string name) =>
+        MessageFormats.Json.Read(
+            Store.Schema.GetMessage("store.Item"), $$"""{"name":"{{name}}","level":"LOW"}""");
 }
