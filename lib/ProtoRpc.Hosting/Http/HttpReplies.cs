@@ -59,7 +59,15 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         FormatOptions formats)
     {
         using PooledMessageBytes body = new(_maxBytes, "reply");
-        writer.Format.WriteChecked(message, body, formats);
+        try
+        {
+            writer.Format.WriteChecked(message, body, formats);
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.InvalidArgument)
+        {
+            throw Unwritable(writer.Format, e);
+        }
+
         http.Response.StatusCode = status;
         http.Response.ContentType = writer.MediaType;
         http.Response.Headers.XContentTypeOptions = "nosniff";
@@ -106,6 +114,19 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         return await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), format)
             .ConfigureAwait(false);
     }
+
+    /// <summary>The error for a reply that a format cannot hold. It is the fault of the handler, so its
+    /// status must not blame the request.</summary>
+    public static RpcException Unwritable(MessageFormat format, RpcException why) => new(
+        RpcStatusCode.Internal,
+        $"The reply cannot be written as {format.Name}: {why.Message}"
+        + (format == MessageFormats.Binary
+            ? ""
+            : $" Request it with Accept: {MessageFormats.Binary.MediaType}."),
+        why)
+    {
+        ErrorId = why.ErrorId,
+    };
 
     private static FormatOptions OptionsOf(RpcLimits limits) => new()
     {

@@ -110,7 +110,15 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
 
             // All that can fail comes before the first byte of the reply.
             _reply.Reset();
-            _format.Write(_reply, reply, _options);
+            try
+            {
+                _format.Write(_reply, reply, _options);
+            }
+            catch (RpcException e) when (e.Code == RpcStatusCode.InvalidArgument)
+            {
+                throw HttpReplies.Unwritable(_format.Format, e);
+            }
+
             BytesSent += _reply.Length;
             if (!_http.Response.HasStarted)
             {

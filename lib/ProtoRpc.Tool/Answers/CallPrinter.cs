@@ -53,7 +53,8 @@ internal sealed class CallPrinter(ToolConsole console, Func<IReadOnlyList<RpcSer
         Write($"{who}{from} calls {context.Method.FullName} on {context.Endpoint}: {text}");
     }
 
-    // JSON has no form for some requests, such as an Any of an unknown type. Handlers get them all the same.
+    // JSON has no form for some requests, such as a Timestamp that is out of range. Handlers get them all the
+    // same.
     private static string TextOf(IMessage request)
     {
         try

@@ -127,8 +127,8 @@ internal sealed class MethodCall(
         }
         catch (RpcException e)
         {
-            // The call is well; the reply has what the format cannot hold, such as an Any of a type that the
-            // schema lacks.
+            // The call is well; the reply has what the format cannot hold, such as a Timestamp that is out of
+            // range.
             RpcException failure = new(
                 e.Code, $"The reply cannot be written: {e.Message} Use --format text or binary.", e)
             {

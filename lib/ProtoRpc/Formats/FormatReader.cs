@@ -185,7 +185,11 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     };
 
     /// <summary>The message type that an Any names.</summary>
-    protected MessageLayout LayoutOfAny(in MessageTarget any, string typeUrl)
+    protected MessageLayout LayoutOfAny(in MessageTarget any, string typeUrl) =>
+        TryFindLayoutOfAny(any, typeUrl) ?? throw UnknownTypeInAny(typeUrl, "");
+
+    /// <summary>The message type that an Any names; null if the schema lacks it.</summary>
+    protected MessageLayout? TryFindLayoutOfAny(in MessageTarget any, string typeUrl)
     {
         int slash = typeUrl.LastIndexOf('/');
         if (slash < 0 || slash == typeUrl.Length - 1)
@@ -196,10 +200,15 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         string fullName = typeUrl[(slash + 1)..];
         RpcMessageInfo? type = Options.Schema?.FindMessage(fullName)
             ?? any.Layout.Type.Schema.FindMessage(fullName);
-        return MessageLayout.For(type ?? throw Invalid(
-            $"the schema has no message '{ValueText.OfName(fullName)}', which the Any names. "
-            + "Import the .proto that declares it."));
+        return type is null ? null : MessageLayout.For(type);
     }
+
+    /// <summary>The error for an Any of a type that the schema lacks.</summary>
+    /// <param name="typeUrl">The URL of the type.</param>
+    /// <param name="otherwise">What else the format takes; empty for nothing.</param>
+    protected RpcException UnknownTypeInAny(string typeUrl, string otherwise) => Invalid(
+        $"the schema has no message '{ValueText.OfName(typeUrl[(typeUrl.LastIndexOf('/') + 1)..])}', which "
+        + $"the Any names. Import the .proto that declares it{otherwise}.");
 
     /// <summary>Puts a message, which is dynamic, into an Any.</summary>
     protected static void Pack(in MessageTarget any, string typeUrl, in MessageTarget inner)

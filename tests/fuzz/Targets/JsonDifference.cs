@@ -61,6 +61,9 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         new(
             "null sets no field of a oneof, so another may follow (OneofFieldNullFirst, in its list).",
             "Multiple values specified for oneof", @":\s*null\s*[,}]"),
+        new(
+            "An Any of an unknown type is its bytes: a reply must not be lost for it.",
+            "no descriptor for type name", "\"value\"\\s*:\\s*\""),
         new("google.protobuf.Empty has no \"value\" in an Any (AnyEmpty).",
             "Expected 'value' property for well-known type", "protobuf.Empty"),
         new(
@@ -104,6 +107,9 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         new(
             "A Value without a kind is null, as in C++, Java and Python.",
             "must contain a value for the oneof"),
+        new(
+            "An Any of an unknown type is its bytes: a reply must not be lost for it.",
+            "no descriptor for type name '"),
         new("A Struct may have an empty key.", "cannot have an empty key"),
     ];
 
@@ -127,6 +133,7 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         ("TestAllTypesProto2", """{"[protobuf_test_messages.proto2.extension_int32]":1}"""),
         ("TestAllTypesProto3", """{"oneofUint32":null,"oneofString":"a"}"""),
         ("TestAllTypesProto3", """{"optionalAny":{}}"""),
+        ("TestAllTypesProto3", """{"optionalAny":{"@type":"a/no.Such","value":"AQ=="}}"""),
         ("TestAllTypesProto3", """{"optionalAny":{"@type":"a/google.protobuf.Empty"}}"""),
         ("TestAllTypesProto3", """{"optionalBytes":"YQ"}"""),
         ("TestAllTypesProto3", """{"optionalTimestamp":"2024-02-29T12:30:00+19:00"}"""),
@@ -153,6 +160,7 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         new TestAllTypesProto3 { OptionalValue = new Value() },
         new TestAllTypesProto3 { OptionalAny = new Any() },
         new TestAllTypesProto3 { OptionalAny = new Any { Value = ByteString.CopyFromUtf8("a") } },
+        new TestAllTypesProto3 { OptionalAny = new Any { TypeUrl = "a/no.Such" } },
         new TestAllTypesProto3 { OptionalFieldMask = new FieldMask { Paths = { "a-b" } } },
         new TestAllTypesProto3 { OptionalStruct = new Struct { Fields = { [""] = Value.ForNull() } } },
         new TestAllTypesProto3 { OptionalNullValue = (NullValue)1 },

@@ -50,7 +50,8 @@ public static class ListenRepliesTests
             service Shop { rpc Put (Item) returns (Item); }
             """);
         RpcSchema schema = RpcSchema.Load([proto]);
-        byte[] unknown = [0x0A, 0x05, 0x0A, 0x03, (byte)'a', (byte)'/', (byte)'b'];
+        // A type without a slash is no URL.
+        byte[] unknown = [0x0A, 0x04, 0x0A, 0x02, (byte)'a', (byte)'b'];
         await using ToolProcess process = await ToolProcess.StartAsync(
             new() { ["PATH"] = Environment.GetEnvironmentVariable("PATH")! },
             ["listen", Grpc, "--schema", proto, "--echo"]);
@@ -61,7 +62,7 @@ public static class ListenRepliesTests
             "Put", DynamicMessage.Parse(schema.GetMessage("Item"), unknown));
 
         Assert.Equal(unknown, reply.ToByteArray());
-        Assert.Contains(": 7 bytes of Item", process.Output, StringComparison.Ordinal);
+        Assert.Contains(": 6 bytes of Item", process.Output, StringComparison.Ordinal);
         Directory.Delete(folder, recursive: true);
     }
 

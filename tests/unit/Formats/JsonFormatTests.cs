@@ -47,6 +47,10 @@ public static class JsonFormatTests
         """{"any":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"3s"}}""")]
     [InlineData("proto3.WellKnown", """{"any":{"@type":"type.googleapis.com/google.protobuf.Empty"}}""")]
     [InlineData("proto3.WellKnown", """{"any":{}}""")]
+    [InlineData("proto3.WellKnown", """{"any":{"@type":"type.googleapis.com/no.Such","value":"AQI="}}""")]
+    [InlineData("proto3.WellKnown", """{"any":{"@type":"x/no.Such","value":""}}""")]
+    [InlineData(
+        "proto3.WellKnown", """{"anys":[{"@type":"a/no.Such","value":"AA=="},{"@type":"a/b","value":""}]}""")]
     [InlineData(
         "proto2.Extendable",
         """{"[everything.proto2.Extendable.nested_packed]":[1],"[everything.proto2.x_string]":"hi"}""")]
@@ -131,6 +135,14 @@ public static class JsonFormatTests
     [InlineData("proto2.Singular", """{"fEnum":99}""", "InvalidFieldValue")]
     [InlineData("proto3.WellKnown", """{"any":{"text":"x"}}""", "InvalidFieldValue")]
     [InlineData("proto3.WellKnown", """{"any":{"@type":"x/no.Such"}}""", "InvalidFieldValue")]
+    [InlineData("proto3.WellKnown", """{"any":{"@type":"x/no.Such","value":"1.5s"}}""", "InvalidFieldValue")]
+    [InlineData("proto3.WellKnown", """{"any":{"@type":"x/no.Such","value":1}}""", "InvalidFieldValue")]
+    [InlineData("proto3.WellKnown", """{"any":{"@type":"x/no.Such","value":null}}""", "InvalidFieldValue")]
+    [InlineData(
+        "proto3.WellKnown", """{"any":{"value":"AQ==","text":"","@type":"a/no.b"}}""", "InvalidFieldValue")]
+    [InlineData(
+        "proto3.WellKnown", """{"any":{"@type":"a/b","value":"","value":""}}""", "InvalidFieldValue")]
+    [InlineData("proto3.WellKnown", """{"any":{"@type":"none","value":"AQ=="}}""", "InvalidFieldValue")]
     [InlineData("proto3.WellKnown", """{"timestamp":"2024-02-30T00:00:00Z"}""", "InvalidFieldValue")]
     [InlineData("proto3.WellKnown", """{"duration":"1"}""", "InvalidFieldValue")]
     [InlineData("proto3.WellKnown", """{"fieldMask":"a_b"}""", "InvalidFieldValue")]
@@ -223,11 +235,11 @@ public static class JsonFormatTests
         MessageFormats.Json.Again("proto3.Leaf", "{\"text\":\"a\"}", new() { Indented = true }));
 
     [Fact]
-    public static void Cannot_write_an_any_whose_type_nobody_knows()
+    public static void Cannot_write_an_any_whose_type_is_no_url()
     {
         DynamicMessage message = new(TestMessages.Type("proto3.WellKnown"));
         DynamicMessage any = new(message.Type.FindField("any")!.MessageType!);
-        any.Set("type_url", "type.googleapis.com/no.Such");
+        any.Set("type_url", "no.Such");
         message.Set("any", any);
 
         RpcException e = Assert.Throws<RpcException>(() => MessageFormats.Json.ToText(message));

@@ -67,7 +67,12 @@ internal sealed partial class JsonMessageReader
             }
             return;
         }
-        MessageTarget inner = NewMessage(LayoutOfAny(any, typeUrl), null);
+        if (TryFindLayoutOfAny(any, typeUrl) is not { } layout)
+        {
+            ReadBytesInAny(ref reader, any, typeUrl);
+            return;
+        }
+        MessageTarget inner = NewMessage(layout, null);
         if (inner.Layout.WellKnown == WellKnownType.None)
         {
             CheckDepth(depth + 1);
@@ -85,6 +90,35 @@ internal sealed partial class JsonMessageReader
             ReadValueInAny(ref reader, inner, depth, isNeeded: true);
         }
         Pack(any, typeUrl, inner);
+    }
+
+    // The form in which an Any is written whose type the schema lacks.
+    private void ReadBytesInAny(ref Utf8JsonReader reader, in MessageTarget any, string typeUrl)
+    {
+        bool typeSeen = false;
+        byte[]? bytes = null;
+        while (NextName(ref reader))
+        {
+            bool isValue = reader.ValueTextEquals("value"u8);
+            if (!isValue && !reader.ValueTextEquals("@type"u8))
+            {
+                bytes = null;
+                break;
+            }
+            bool seen = isValue ? bytes is not null : typeSeen;
+            CheckOnce(ref seen, isValue ? "value" : "@type");
+            typeSeen |= !isValue;
+            Next(ref reader);
+            if (isValue && (reader.TokenType != JsonTokenType.String
+                || !Base64Text.TryDecode(reader.GetString()!, out bytes)))
+            {
+                bytes = null;
+                break;
+            }
+        }
+        any.Store(any.Layout.Fields[0], typeUrl);
+        any.Store(any.Layout.Fields[1], bytes ?? throw UnknownTypeInAny(
+            typeUrl, ", or give its bytes as base64 under the key 'value' and nothing else beside '@type'"));
     }
 
     private void CheckOnce(ref bool seen, string name)

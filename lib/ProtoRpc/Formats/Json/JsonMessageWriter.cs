@@ -316,14 +316,22 @@ internal sealed class JsonMessageWriter(
         _writer.WriteStart((byte)'{');
         if (typeUrl.Length > 0 || any.Has(any.Layout.Fields[1]))
         {
-            DynamicMessage inner = Unpack(any) ?? throw Invalid(
-                $"JSON cannot hold an Any of '{typeUrl}', "
-                + (typeUrl.Contains('/')
-                    ? "whose type the schema does not have. Import the .proto that declares it."
-                    : "which is not the URL of a type: it has no slash before the name."));
+            if (!typeUrl.Contains('/'))
+            {
+                throw Invalid(
+                    $"JSON cannot hold an Any of '{typeUrl}', "
+                    + "which is not the URL of a type: it has no slash before the name.");
+            }
+            DynamicMessage? inner = Unpack(any);
             _writer.WriteName("\"@type\":"u8);
             _writer.WriteString(typeUrl);
-            if (inner.Layout.WellKnown == WellKnownType.None)
+            if (inner is null)
+            {
+                // ProtoJSON has no form for a type that the schema lacks, but a reply must not get lost.
+                _writer.WriteName("\"value\":"u8);
+                _writer.WriteBase64(any.References[any.Layout.Fields[1].Slot] as byte[] ?? []);
+            }
+            else if (inner.Layout.WellKnown == WellKnownType.None)
             {
                 CheckDepth(depth + 1);
                 WriteFields(inner, depth + 1);

@@ -160,7 +160,7 @@ internal sealed class RecordLine(MessageMask mask)
         }
         catch (RpcException e)
         {
-            // Such as an Any whose type the schema lacks.
+            // Such as a Timestamp that is out of range.
             json.WriteStartObject();
             if (mask.Names.Count == 0)
             {

@@ -171,7 +171,8 @@ public static class RpcCallRecorderTests
         Record(plain, request);
 
         Assert.DoesNotContain("s3cret", File.ReadAllText(masked), StringComparison.Ordinal);
-        string base64 = Lines(plain).Single().GetProperty("request").GetProperty("@binary").GetString()!;
+        string base64 = Lines(plain).Single()
+            .GetProperty("request").GetProperty("detail").GetProperty("value").GetString()!;
         Assert.Contains("s3cret", System.Text.Encoding.UTF8.GetString(Convert.FromBase64String(base64)));
     }
 
