@@ -3,6 +3,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 using ProtoRpc.Hosting.Http;
 using ProtoRpc.Security;
 using ProtoRpc.Server;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Hosting;
 
@@ -13,6 +14,7 @@ internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : ISer
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {
+        RequireNoQuery(endpoint);
         ServerTls.Check(endpoint, host.Options, options);
 
         // HTTP/2 without TLS is for gRPC alone: who speaks HTTP to http:// begins with HTTP/1.1.
@@ -26,5 +28,19 @@ internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : ISer
         return endpoint.IsTls
             ? ports.Serve(endpoint, host, options, protocols, service)
             : KestrelEndpoint.Start(endpoint, host.Options.Limits, protocols, tls: null, service);
+    }
+
+    private static void RequireNoQuery(RpcEndpoint endpoint)
+    {
+        if (HttpTransport.QueryOf(endpoint) is { Length: > 0 } query)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"Cannot listen on '{endpoint}': only clients have a query in the address of a server. "
+                + $"Remove '{query}'.")
+            {
+                ErrorId = RpcErrorIds.InvalidEndpoint,
+            };
+        }
     }
 }

@@ -32,8 +32,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>The port. 0 lets the system assign one; also 0 if the transport has no ports.</summary>
     public int Port { get; }
 
-    /// <summary>The name of a pipe or local endpoint without prefix, a socket's path, or the path of an HTTP
-    /// address.</summary>
+    /// <summary>The name of a pipe or local endpoint without prefix, a socket's path, or the path and query
+    /// of an HTTP address.</summary>
     public string Name { get; }
 
     /// <summary>Whether the endpoint can only be reached from this machine.</summary>
@@ -127,7 +127,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         && Transport == other.Transport
         && Port == other.Port
         && string.Equals(Host, other.Host, StringComparison.OrdinalIgnoreCase)
-        && string.Equals(Name, other.Name, Kind.Form == AddressForm.SocketPath
+        && string.Equals(Name, other.Name, Kind.Form == AddressForm.SocketPath || Name.Contains('?')
             ? StringComparison.Ordinal : StringComparison.OrdinalIgnoreCase);
 
     /// <inheritdoc/>

@@ -49,9 +49,10 @@ internal static class UriEndpointSyntax
 
     private static RpcEndpoint? ReadHostAndPort(EndpointKindAttribute kind, string rest, out string? problem)
     {
-        int slash = rest.IndexOf('/');
-        string authority = slash < 0 ? rest : rest[..slash];
-        string path = slash < 0 ? "/" : rest[slash..];
+        int end = rest.AsSpan().IndexOfAny('/', '?', '#');
+        string authority = end < 0 ? rest : rest[..end];
+        string path = end < 0 ? "/" : rest[end] == '/' ? rest[end..] : "/" + rest[end..];
+        int fragment = path.IndexOf('#');
         bool takesPath = kind.Form == AddressForm.HostPortAndPath;
 
         // The last colon outside an IPv6 address's brackets parts host and port.
@@ -61,7 +62,8 @@ internal static class UriEndpointSyntax
         string digits = colon < 0 ? "" : authority[(colon + 1)..];
         int port = kind.DefaultPort;
         string host = "";
-        problem = !takesPath && path != "/" ? $"'{path}' after the port is not understood"
+        problem = !takesPath && path != "/" ? $"'{rest[end..]}' after the port is not understood"
+            : fragment >= 0 ? $"'{path[fragment..]}' is a fragment, which is never sent; remove it"
             : authority.Contains('@') ? "user names are not part of an endpoint; give a credential instead"
             : colon < 0 && !kind.HasDefaultPort ? FindPortProblem(kind, written)
             : colon >= 0 && !RpcEndpoint.TryReadPort(digits, out port) ? $"'{digits}' is not a port number"

@@ -16,9 +16,20 @@ internal static class HttpTransport
     public static bool IsLoopback(string host) => host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
         || (IPAddress.TryParse(host, out IPAddress? address) && IPAddress.IsLoopback(address));
 
-    /// <summary>The address that an endpoint stands for, with a slash at its end.</summary>
-    public static Uri AddressOf(RpcEndpoint endpoint) =>
-        new(endpoint.Uri.EndsWith('/') ? endpoint.Uri : endpoint.Uri + "/");
+    /// <summary>The address that an endpoint stands for, with a slash at its end and without its
+    /// query.</summary>
+    public static Uri AddressOf(RpcEndpoint endpoint)
+    {
+        string address = endpoint.Uri[..^QueryOf(endpoint).Length];
+        return new Uri(address.EndsWith('/') ? address : address + "/");
+    }
+
+    /// <summary>The query of an endpoint's address with its question mark; empty if it has none.</summary>
+    public static string QueryOf(RpcEndpoint endpoint)
+    {
+        int start = endpoint.Name.IndexOf('?');
+        return start < 0 ? "" : endpoint.Name[start..];
+    }
 
     /// <summary>Makes what sends requests to an endpoint.</summary>
     /// <param name="endpoint">The endpoint.</param>

@@ -36,6 +36,8 @@ public static class RpcEndpointTests
     [InlineData("http://host:8081/", RpcTransport.Http, "host", 8081, "/")]
     [InlineData("https://host", RpcTransport.Https, "host", 443, "/")]
     [InlineData("https://host/base/path", RpcTransport.Https, "host", 443, "/base/path")]
+    [InlineData("http://host?x=1", RpcTransport.Http, "host", 80, "/?x=1")]
+    [InlineData("https://host:1/path?x=/a&y=b@c:2", RpcTransport.Https, "host", 1, "/path?x=/a&y=b@c:2")]
     [InlineData("grpc://localhost:50051", RpcTransport.Grpc, "localhost", 50051, "")]
     [InlineData("grpcs://localhost", RpcTransport.Grpcs, "localhost", 443, "")]
     [InlineData("tcp://[fe80::1%25]:80", RpcTransport.Tcp, "fe80::1%25", 80, "")]
@@ -93,8 +95,11 @@ public static class RpcEndpointTests
     [InlineData("tcp://a b:80", "neither a host name")]
     [InlineData("tcp://a..b:80", "neither a host name")]
     [InlineData("tcp://a,b:80", "neither a host name")]
-    [InlineData("http://host?x=1", "neither a host name")]
-    [InlineData("http://host#x", "neither a host name")]
+    [InlineData("grpc://host:1?x=1", "'?x=1' after the port")]
+    [InlineData("tcp://host:1#x", "'#x' after the port")]
+    [InlineData("http://host#x", "'#x' is a fragment, which is never sent")]
+    [InlineData("https://host/path?y=1#x?z", "'#x?z' is a fragment")]
+    [InlineData("http://host:a?x=1", "'a' is not a port number")]
     [InlineData("grpc://$(x):80", "neither a host name")]
     [InlineData("grpc://ho\u202Est:80", "neither a host name")]
     [InlineData("grpcs://a\u001Bb", "neither a host name")]
@@ -183,6 +188,10 @@ public static class RpcEndpointTests
     }
 
     [Fact]
+    public static void Queries_are_equal_only_with_their_case() =>
+        Assert.NotEqual(RpcEndpoint.Parse("http://host/?key=A"), RpcEndpoint.Parse("http://host/?key=a"));
+
+    [Fact]
     public static void A_pipe_of_this_machine_by_its_name_is_a_pipe_here_in_both_syntaxes()
     {
         string name = Environment.MachineName.ToUpperInvariant();
@@ -198,6 +207,7 @@ public static class RpcEndpointTests
     [InlineData(@"ncacn_np:server[\pipe\a]")]
     [InlineData("ncalrpc:[a]")]
     [InlineData("http://host:81/x")]
+    [InlineData("http://host:81/x?y=Z&z=a/b")]
     [InlineData("grpc://[::1]:1")]
     [InlineData("grpc+unix:///a")]
     public static void Its_text_and_its_uri_read_back_as_the_same(string text)

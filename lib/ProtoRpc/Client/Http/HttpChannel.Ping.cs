@@ -12,7 +12,8 @@ internal sealed partial class HttpChannel
 {
     /// <summary>Loads the schema from the file that the endpoint's address names.</summary>
     public RpcSchema FetchSchema(CancellationToken cancellation) => IsFile
-        ? RpcHttpSchema.Fetch(new Uri(_address.AbsoluteUri.TrimEnd('/')), _options, cancellation)
+        ? RpcHttpSchema.Fetch(
+            new Uri(_address.AbsoluteUri.TrimEnd('/') + _query), _options, cancellation)
         : throw new RpcException(
             RpcStatusCode.Unimplemented,
             $"'{_endpoint}' does not publish its schema. "
@@ -22,12 +23,12 @@ internal sealed partial class HttpChannel
     /// the client uses.</summary>
     public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
     {
-        Uri root = IsFile ? new Uri(_address, "../") : _address;
+        string root = IsFile ? "../" : "";
         foreach (string file in services.Select(service => service.File.Name).Distinct())
         {
             try
             {
-                return RpcHttpSchema.Fetch(new Uri(root, file), _options, cancellation);
+                return RpcHttpSchema.Fetch(Below(root + file), _options, cancellation);
             }
             catch (RpcException e) when (e.Code == RpcStatusCode.NotFound)
             {
@@ -77,7 +78,7 @@ internal sealed partial class HttpChannel
     private async ValueTask<string> ReachAsync<THttp>(CallTime time)
         where THttp : struct, IHttpWait
     {
-        using HttpRequestMessage message = new(HttpMethod.Options, _address);
+        using HttpRequestMessage message = new(HttpMethod.Options, Below(""));
         AddHeaders(message, _options.Headers);
         try
         {
@@ -101,7 +102,7 @@ internal sealed partial class HttpChannel
         using ByteArrayContent content = new(ping.Message.ToByteArray());
         content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
         using HttpRequestMessage message = new(
-            HttpMethod.Post, new Uri(_address, $"{(IsFile ? "../" : "")}{PingProtocol.Info.FullName}"))
+            HttpMethod.Post, Below($"{(IsFile ? "../" : "")}{PingProtocol.Info.FullName}"))
         {
             Content = content,
         };

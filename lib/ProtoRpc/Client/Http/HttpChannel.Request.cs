@@ -37,11 +37,13 @@ internal sealed partial class HttpChannel
         : _addresses.GetValue(method, NewAddress);
 
     // If the endpoint is the address of a file, its methods are below it; otherwise below their services.
-    private Uri NewAddress(RpcMethodInfo method) => new(
-        _address,
+    private Uri NewAddress(RpcMethodInfo method) => Below(
         IsFile
             ? method.Name
             : $"{method.Service.FullName}/{method.Name}");
+
+    // Every request has the query of the endpoint, such as '?api-version=2'.
+    private Uri Below(string path) => new(_address, path + _query);
 
     private FormatOptions FormatOf(RpcMethodInfo method) =>
         _formats.TryGetValue(method.Service.Schema, out FormatOptions? known)

@@ -22,6 +22,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     private readonly RpcLimits _limits;
     private readonly RpcClientOptions _options;
     private readonly Uri _address;
+    private readonly string _query;
     private readonly HttpMessageInvoker _http;
     private readonly FormatOptions _format;
     private readonly CancellationTokenSource _closed = new();
@@ -34,6 +35,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         _limits = options.Limits;
         _options = options;
         _address = HttpTransport.AddressOf(endpoint);
+        _query = HttpTransport.QueryOf(endpoint);
         _format = new FormatOptions
         {
             MaxDepth = _limits.MaxDepth,
