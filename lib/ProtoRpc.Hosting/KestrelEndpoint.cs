@@ -12,6 +12,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
+using ProtoRpc.Hosting.Http;
 using ProtoRpc.Hosting.Pings;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Server;
@@ -161,6 +162,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     private static void Configure(KestrelServerOptions options, RpcLimits limits)
     {
         options.AddServerHeader = false;
+        options.RequestHeaderEncodingSelector = HttpFraming.DecoderOf!;
         options.Limits.MaxRequestBodySize = limits.MaxMessageBytes;
         options.Limits.MaxRequestHeadersTotalSize = limits.MaxHeaderBytes;
         options.Limits.MaxRequestHeaderCount = limits.MaxHeaders;

@@ -17,6 +17,20 @@ public static class SmugglingTests
     [InlineData("Content-Length: 0, 5", "")]
     [InlineData("Content-Length: 0x0", "")]
     [InlineData("Content-Length: ", "")]
+    [InlineData("Content-Length: +0", "")]
+    [InlineData("Content-Length: -0", "")]
+    [InlineData("Content-Length: 0 0", "")]
+    [InlineData("Content-Length: 0,0", "")]
+    [InlineData("Content-Length: 0.0", "")]
+    [InlineData("Content-Length: 0;", "")]
+    [InlineData("Content-Length: \u00B2", "")]
+    [InlineData("Transfer-Encoding: chunked, chunked", "0\r\n\r\n")]
+    [InlineData("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n")]
+    [InlineData("Transfer-Encoding: gzip, chunked", "0\r\n\r\n")]
+    [InlineData("Transfer-Encoding: identity, chunked", "0\r\n\r\n")]
+    [InlineData("Transfer-Encoding: ,chunked", "0\r\n\r\n")]
+    [InlineData("Transfer-Encoding: chunked,", "0\r\n\r\n")]
+    [InlineData("Transfer-Encoding: chunked;x=y", "0\r\n\r\n")]
     [InlineData("Content-Length : 0", "")]
     [InlineData("Content-Length: 99999999999999999999", "")]
     [InlineData("Transfer-Encoding: xchunked", "0\r\n\r\n")]
@@ -49,6 +63,22 @@ public static class SmugglingTests
         Assert.Equal(0, answers.LastIndexOf("HTTP/1.1 ", StringComparison.Ordinal));
         Assert.DoesNotContain("hidden", answers, StringComparison.Ordinal);
         Assert.Equal(HttpStatusCode.OK, other);
+    }
+
+    [Fact]
+    public static async Task HTTP_1_0_has_no_transfer_coding()
+    {
+        using SearchServer server = new();
+
+        string answers = await BareClient.ExchangeAsync(
+            server,
+            $"POST {Path} HTTP/1.0\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n"
+            + "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + "d\r\n{\"query\":\"a\"}\r\n0\r\n\r\n" + Hidden);
+
+        Assert.Matches("^HTTP/1.1 400 ", answers);
+        Assert.Equal(0, answers.LastIndexOf("HTTP/1.1 ", StringComparison.Ordinal));
+        Assert.DoesNotContain("hidden", answers, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -66,6 +66,7 @@ internal sealed class HttpService
         {
             _hosts.Check(http.Request);
             HttpRoute route = _routes.Find(path);
+            HttpFraming.Check(http);
             if (route.Method is not null)
             {
                 _browsers.Check(http);
