@@ -24,10 +24,9 @@ public sealed record HttpServerOptions
     /// and other endpoints to every name. Unix sockets answer to every name.</summary>
     public IReadOnlyList<string> AllowedHosts { get; set; } = [];
 
-    /// <summary>Whether GET calls every method also off loopback.
-    /// Without it, GET calls there only methods with
-    /// <c>idempotency_level = NO_SIDE_EFFECTS</c>,
-    /// because any web page can make a browser send a GET.</summary>
+    /// <summary>Whether GET calls every method. Without it, GET calls only methods with
+    /// <c>idempotency_level = NO_SIDE_EFFECTS</c> off loopback and from browsers, because any web page can
+    /// make a browser send a GET.</summary>
     public bool AllowGet { get; set; }
 
     /// <summary>Whether gRPC endpoints serve their schema by grpc.reflection.v1 and v1alpha.</summary>

@@ -9,6 +9,7 @@ public static class BrowserPolicyTests
     private static readonly HttpServerOptions Allowing = new()
     {
         AllowedOrigins = ["https://app.example.com"],
+        AllowGet = true,
     };
 
     [Fact]
@@ -38,7 +39,7 @@ public static class BrowserPolicyTests
     [Fact]
     public static async Task Our_own_page_and_the_user_himself_may_call()
     {
-        using SearchServer server = new();
+        using SearchServer server = new(new() { AllowGet = true });
 
         (HttpStatusCode page, _, _) = await server.GetAsync(
             Search,

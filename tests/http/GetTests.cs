@@ -44,6 +44,42 @@ public static class GetTests
         server.RequireCounts(counts => counts.Calls == (isCalled ? 4 : 0));
     }
 
+    [Theory]
+    [InlineData("Sec-Fetch-Site", "none", false)]
+    [InlineData("Sec-Fetch-Site", "same-origin", false)]
+    [InlineData("sec-fetch-mode", "no-cors", false)]
+    [InlineData("Origin", "OWN", false)]
+    [InlineData("Referer", "http://evil.example/page", false)]
+    [InlineData("Referer", "https://OWN-HOST/", false)]
+    [InlineData("Referer", "page", false)]
+    [InlineData("Referer", "OWN/page?x=y", true)]
+    [InlineData("User-Agent", "curl/8", true)]
+    public static async Task On_loopback_a_browser_calls_by_GET_only_what_changes_nothing(
+        string name, string value, bool isCalled)
+    {
+        using RpcServer server = Start(Loopback, allowGet: false);
+        using HttpClient http = Client(server);
+        string host = $"127.0.0.1:{server.Endpoints[0].Port}";
+        string sent = value.Replace("OWN-HOST", host, StringComparison.Ordinal)
+            .Replace("OWN", $"http://{host}", StringComparison.Ordinal);
+
+        foreach (string query in new[] { "?name=x", Connect })
+        {
+            Assert.Equal(
+                isCalled ? HttpStatusCode.OK : HttpStatusCode.MethodNotAllowed,
+                await GetAsync("Buy" + query));
+            Assert.Equal(HttpStatusCode.OK, await GetAsync("Look" + query));
+        }
+
+        async Task<HttpStatusCode> GetAsync(string path)
+        {
+            using HttpRequestMessage request = new(HttpMethod.Get, $"shop.Shop/{path}");
+            request.Headers.TryAddWithoutValidation(name, sent);
+            using HttpResponseMessage response = await http.SendAsync(request);
+            return response.StatusCode;
+        }
+    }
+
     [Fact]
     public static async Task A_refusal_names_the_method_and_what_to_do_and_POST_still_calls()
     {

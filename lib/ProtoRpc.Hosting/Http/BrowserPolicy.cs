@@ -34,6 +34,23 @@ internal sealed class BrowserPolicy
     /// headers.</summary>
     public static void Allow(HttpContext http) => http.Items[Key] = true;
 
+    /// <summary>Whether a browser sends the request, perhaps for a page of another origin. Older browsers
+    /// send only a Referer.</summary>
+    public static bool IsByPage(HttpRequest request)
+    {
+        IHeaderDictionary headers = request.Headers;
+        return headers.Origin.Count > 0
+            || headers.Keys.Any(name => name.StartsWith("Sec-Fetch-", StringComparison.OrdinalIgnoreCase))
+            || headers.Referer.Any(page => !IsOfOwnOrigin(request, page));
+    }
+
+    private static bool IsOfOwnOrigin(HttpRequest request, string? page) =>
+        Uri.TryCreate(page, UriKind.Absolute, out Uri? from)
+        && Uri.TryCreate($"{request.Scheme}://{request.Headers.Host}", UriKind.Absolute, out Uri? own)
+        && Uri.Compare(
+            from, own, UriComponents.SchemeAndServer, UriFormat.SafeUnescaped,
+            StringComparison.OrdinalIgnoreCase) == 0;
+
     /// <summary>Rejects pages that may not call, and sends CORS headers to allowed pages.</summary>
     /// <exception cref="HttpRefusal">403.</exception>
     public void Check(HttpContext http)

@@ -20,6 +20,7 @@ internal sealed class HttpService
     private readonly HttpAuthentication _authentication;
     private readonly GrpcWebService _grpcWeb;
     private readonly bool _allowsGet;
+    private readonly bool _isLoopback;
 
     public HttpService(
         ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
@@ -43,7 +44,8 @@ internal sealed class HttpService
         _browsers = new BrowserPolicy(options.AllowedOrigins);
         _authentication = authentication;
         _grpcWeb = new GrpcWebService(host, endpoint);
-        _allowsGet = options.AllowGet || HttpTransport.IsLoopback(endpoint.Host);
+        _allowsGet = options.AllowGet;
+        _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
     }
 
     /// <summary>Answers a request to an endpoint that the server opened.</summary>
@@ -64,9 +66,9 @@ internal sealed class HttpService
         ServerMethod? called = null;
         try
         {
+            HttpFraming.Check(http);
             _hosts.Check(http.Request);
             HttpRoute route = _routes.Find(path);
-            HttpFraming.Check(http);
             if (route.Method is not null)
             {
                 _browsers.Check(http);
@@ -76,7 +78,7 @@ internal sealed class HttpService
             {
                 // A browser asks without saying for whom.
                 http.Response.StatusCode = StatusCodes.Status204NoContent;
-                http.Response.Headers.Allow = AllowOf(route);
+                http.Response.Headers.Allow = AllowOf(http.Request, route);
                 return;
             }
 
@@ -143,30 +145,33 @@ internal sealed class HttpService
     {
         string method = http.Request.Method;
         bool isGet = HttpMethods.IsGet(method) || HttpMethods.IsHead(method);
-        if (isGet ? TakesGet(route) : HttpMethods.IsPost(method) && route.Method is not null)
+        if (isGet ? TakesGet(http.Request, route) : HttpMethods.IsPost(method) && route.Method is not null)
         {
             return;
         }
 
-        string allow = AllowOf(route);
+        string allow = AllowOf(http.Request, route);
         http.Response.Headers.Allow = allow;
         throw new HttpRefusal(
             StatusCodes.Status405MethodNotAllowed,
             RpcStatusCode.Unimplemented,
             isGet
-                ? $"{method} calls only methods with idempotency_level = NO_SIDE_EFFECTS here, which "
-                    + $"'{route.Method!.Info.FullName}' does not have. Use POST, or allow GET on the "
+                ? $"{method} calls only methods with idempotency_level = NO_SIDE_EFFECTS "
+                    + (_isLoopback ? "from a browser" : "here")
+                    + $", which '{route.Method!.Info.FullName}' does not have. Use POST, or allow GET on the "
                     + "listener (AllowGet)."
                 : $"{method} is not supported here; use one of {allow}.");
     }
 
-    // A link or image of any page makes a browser send a GET, often without a word on where it comes from.
-    private bool TakesGet(HttpRoute route) =>
-        _allowsGet || route.Method is null || route.Method.Info.HasNoSideEffects;
+    // A link or image of any page makes a browser send a GET, often without a word on where it comes from. On
+    // loopback, curl and scripts may call by GET.
+    private bool TakesGet(HttpRequest request, HttpRoute route) =>
+        _allowsGet || route.Method is null || route.Method.Info.HasNoSideEffects
+        || (_isLoopback && !BrowserPolicy.IsByPage(request));
 
-    private string AllowOf(HttpRoute route) =>
+    private string AllowOf(HttpRequest request, HttpRoute route) =>
         route.Method is null ? "GET, HEAD, OPTIONS"
-        : TakesGet(route) ? "GET, HEAD, POST, OPTIONS"
+        : TakesGet(request, route) ? "GET, HEAD, POST, OPTIONS"
         : "POST, OPTIONS";
 
     private static Task WriteTextAsync(HttpContext http, string mediaType, string text)
