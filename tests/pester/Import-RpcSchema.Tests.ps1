@@ -86,6 +86,38 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
             Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*missing.proto*'
     }
 
+    It 'reports <Path>, which matches no file' -ForEach @(
+        @{ Path = 'none*.proto' }
+        @{ Path = 'none?.proto' }
+        @{ Path = '[x]/none.proto' }
+        @{ Path = 'no[n]e.proto' }
+        @{ Path = '*/none.proto' }
+    ) {
+        $path = Join-Path $TestDrive $Path
+
+        { Import-RpcSchema $path -ErrorAction Stop } | Should -Throw -ErrorId 'SchemaNotFound,*'
+        { Get-RpcMethod -Schema $path -ErrorAction Stop } | Should -Throw -ErrorId 'SchemaNotFound,*'
+        { Import-RpcSchema (Join-Path $TestProtos greeter.proto), $path -ErrorAction Stop } |
+            Should -Throw -ErrorId 'SchemaNotFound,*'
+    }
+
+    It 'reports a missing file in a folder with brackets, by its literal path and from within' {
+        $folder = (New-Item -ItemType Directory (Join-Path $TestDrive '[x]')).FullName
+        Copy-Item -LiteralPath (Join-Path $TestProtos greeter.proto) -Destination $folder
+        Push-Location -LiteralPath $folder
+        try {
+            (Import-RpcSchema ./greeter.proto).Services | Should -HaveCount 2
+            (Import-RpcSchema -LiteralPath ./greeter.proto).Services | Should -HaveCount 2
+            { Import-RpcSchema ./none.proto -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*none.proto*'
+            { Import-RpcSchema -LiteralPath (Join-Path $folder none.proto) -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*`[x`]*none.proto*'
+        }
+        finally {
+            Pop-Location
+        }
+    }
+
     It 'refuses what is not on the file system' {
         { Import-RpcSchema Env:PATH -ErrorAction Stop } | Should -Throw -ErrorId 'FileNotFound,*'
     }

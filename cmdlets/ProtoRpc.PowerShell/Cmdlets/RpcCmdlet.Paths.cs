@@ -9,7 +9,9 @@ public abstract partial class RpcCmdlet
 {
     /// <summary>Resolves paths to files by the rules of the shell: relative to its location, with drives and
     /// wildcards.</summary>
-    /// <exception cref="RpcException">InvalidArgument: a path is not on the file system.</exception>
+    /// <returns>The files; for a path without a match the path itself, which the code that reads the files
+    /// reports as missing.</returns>
+    /// <exception cref="RpcException">NotFound: a path is not on the file system.</exception>
     protected IReadOnlyList<string> ResolveFiles(IEnumerable<string> paths)
     {
         List<string> files = [];
@@ -23,7 +25,8 @@ public abstract partial class RpcCmdlet
                     throw RpcErrors.NotAFile(path, $"it is on the provider {provider.Name}");
                 }
 
-                files.AddRange(found);
+                // The shell does not report wildcards without a match, nor a missing file in '[x]'.
+                files.AddRange(found.Count > 0 ? found : [ResolveLiteral(path)]);
             }
             catch (ItemNotFoundException)
             {

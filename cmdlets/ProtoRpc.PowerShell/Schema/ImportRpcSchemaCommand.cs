@@ -51,9 +51,8 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
             return;
         }
 
-        foreach (string path in ParameterSetName == ByPath
-            ? Path
-            : LiteralPath.Select(WildcardPattern.Escape))
+        bool isLiteral = ParameterSetName == ByLiteralPath;
+        foreach (string path in isLiteral ? LiteralPath : Path)
         {
             if (RpcSchemaLoader.IsAddress(path))
             {
@@ -64,7 +63,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
                 Guard(path, () =>
                 {
                     CheckFile(path);
-                    _files.AddRange(ResolveFiles([path]));
+                    _files.AddRange(isLiteral ? [ResolveLiteral(path)] : ResolveFiles([path]));
                 });
             }
         }
