@@ -274,6 +274,21 @@ Describe 'New-RpcMock' {
             Get-Greeting $mock | Should -Be old
         }
 
+        It 'ends a test when <Name>, without -ErrorAction' -ForEach @(
+            @{ Name = 'a reply does not fit'; With = @{ Reply = @{ SayHello = @{ txt = 'new' } } } }
+            @{ Name = 'a method does not exist'; With = @{ Reply = @{ SayHallo = @{ text = 'new' } } } }
+            @{ Name = 'a method is there twice'; With = @{ Reply = @{ SayHello = @{}; 'demo.Greeter/SayHello' = @{} } } }
+            @{ Name = 'a file is missing'; With = @{ Replay = 'none.jsonl' } }
+        ) {
+            $mock = New-RpcMock $greeter -Service demo.Greeter
+            $ErrorActionPreference = 'Continue'
+            $reached = $false
+
+            { $mock | Set-RpcMock @With; $reached = $true } | Should -Throw -ErrorId '*,ProtoRpc.SetRpcMockCommand'
+
+            $reached | Should -BeFalse
+        }
+
         It 'changes nothing when <Name>' -ForEach @(
             @{ Name = 'the initialization fails'; Id = '*'; With = @{
                     Reply = @{ SayHello = { @{ text = 'new' } } }

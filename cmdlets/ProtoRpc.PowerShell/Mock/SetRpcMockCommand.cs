@@ -25,6 +25,19 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
             return;
         }
 
+        try
+        {
+            Change();
+        }
+        catch (RpcException e)
+        {
+            // A terminating error, because the test must not go on with the old replies.
+            Fail(e, Mock);
+        }
+    }
+
+    private void Change()
+    {
         RequireImpersonation();
         HandlerEnvironment environment = CreateEnvironment();
         // The scripts of earlier replies have their own workers, because they may still be running.
