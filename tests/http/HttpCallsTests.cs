@@ -35,6 +35,21 @@ public static class HttpCallsTests
         Assert.Equal(expected, text);
     }
 
+    [Theory]
+    [InlineData("application/json", "{\"query\":\"x\"}")]
+    [InlineData("application/x-www-form-urlencoded", "query=x")]
+    [InlineData("text/xml", "<root><query>x</query></root>")]
+    public static async Task A_byte_order_mark_is_passed_over(string type, string body)
+    {
+        using SearchServer server = new();
+
+        (HttpStatusCode status, _, string text) = await server.PostAsync(
+            "/ProtoService.SearchService/Search", type, "\uFEFF" + body, ("Accept", "application/json"));
+
+        Assert.Equal(HttpStatusCode.OK, status);
+        Assert.Contains("http://example.com/x", text, StringComparison.Ordinal);
+    }
+
     [Fact]
     public static async Task The_binary_format_needs_no_other()
     {

@@ -30,18 +30,15 @@ internal static class GrpcRequest
     public static string? EncodingOf(HttpRequest request)
     {
         string encoding = request.Headers[GrpcHeaders.Encoding].ToString();
-        return encoding switch
-        {
-            "" or GrpcEncoding.Identity => null,
-            GrpcEncoding.Gzip => encoding,
-            _ => throw new RpcException(
+        return GrpcEncoding.IsNone(encoding) ? null
+            : GrpcEncoding.IsGzip(encoding) ? GrpcEncoding.Gzip
+            : throw new RpcException(
                 RpcStatusCode.Unimplemented,
                 $"The message encoding '{encoding}' is not supported; "
                 + $"use one of {GrpcEncoding.Accepted}.")
             {
                 ErrorId = RpcErrorIds.UnknownGrpcEncoding,
-            },
-        };
+            };
     }
 
     /// <summary>Whether the caller takes messages compressed with gzip.</summary>
@@ -49,7 +46,7 @@ internal static class GrpcRequest
     {
         foreach (string? line in request.Headers[GrpcHeaders.AcceptEncoding])
         {
-            if (line!.Split(',', StringSplitOptions.TrimEntries).Contains(GrpcEncoding.Gzip))
+            if (line!.Split(',', StringSplitOptions.TrimEntries).Any(GrpcEncoding.IsGzip))
             {
                 return true;
             }

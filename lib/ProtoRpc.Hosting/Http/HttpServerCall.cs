@@ -89,9 +89,9 @@ internal sealed class HttpServerCall(
     {
         using RequestBody body = await ReadBodyAsync().ConfigureAwait(false);
         _bytesIn = body.Bytes.Length;
-        RequireNoJson(http.Request, _reader, body.Bytes);
-        return method.ReadRequest(
-            _reader ?? EmptyReader(http.Request, body.Bytes), body.Bytes, _formats, context);
+        ReadOnlySequence<byte> bytes = WithoutMark(_reader, body.Bytes);
+        RequireNoJson(http.Request, _reader, bytes);
+        return method.ReadRequest(_reader ?? EmptyReader(http.Request, bytes), bytes, _formats, context);
     }
 
     /// <inheritdoc/>
@@ -175,6 +175,15 @@ internal sealed class HttpServerCall(
         return HttpReplies.IsQuery(http.Request)
             ? new(RequestBody.Of(Encoding.UTF8.GetBytes(http.Request.QueryString.Value ?? "")))
             : RequestBody.ReadAsync(http.Request, _maxBytes, _memory, http.RequestAborted);
+    }
+
+    // curl -d @FILE sends the byte order mark that Windows PowerShell writes to files.
+    private static ReadOnlySequence<byte> WithoutMark(MessageFormat? reader, in ReadOnlySequence<byte> body)
+    {
+        SequenceReader<byte> bytes = new(body);
+        return reader is { IsText: true } && bytes.IsNext(Encoding.UTF8.Preamble, advancePast: true)
+            ? body.Slice(bytes.Position)
+            : body;
     }
 
     // 'curl -d' always sends the media type of a form. No name in a form begins with '{'.

@@ -249,8 +249,8 @@ internal sealed class GrpcCall : IRpcStream
         HttpResponseMessage response = _response = await _sending.ConfigureAwait(false);
         string? type = response.Content.Headers.ContentType?.MediaType;
         bool isGrpc = type is not null
-            && (type == GrpcHeaders.ContentType
-                || type.StartsWith($"{GrpcHeaders.ContentType}+", StringComparison.Ordinal));
+            && (type.Equals(GrpcHeaders.ContentType, StringComparison.OrdinalIgnoreCase)
+                || type.StartsWith($"{GrpcHeaders.ContentType}+", StringComparison.OrdinalIgnoreCase));
 
         // If there is a grpc-status, it counts more than the HTTP status and the content type.
         if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null

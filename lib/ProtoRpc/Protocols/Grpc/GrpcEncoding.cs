@@ -15,6 +15,13 @@ internal static class GrpcEncoding
 
     private const int FirstBuffer = 4 * 1024;
 
+    /// <summary>Whether a grpc-encoding is gzip. Names of codings have no case (RFC 9110, 8.4.1).</summary>
+    public static bool IsGzip(string? encoding) => Gzip.Equals(encoding, StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Whether a grpc-encoding says that messages are not compressed.</summary>
+    public static bool IsNone(string? encoding) =>
+        string.IsNullOrEmpty(encoding) || Identity.Equals(encoding, StringComparison.OrdinalIgnoreCase);
+
     /// <summary>Compresses a body with gzip.</summary>
     public static byte[] Compress(ReadOnlySpan<byte> body)
     {
@@ -36,9 +43,9 @@ internal static class GrpcEncoding
     public static ReadOnlyMemory<byte> Decompress(
         in ReadOnlySequence<byte> body, string? encoding, int maxBytes)
     {
-        if (encoding != Gzip)
+        if (!IsGzip(encoding))
         {
-            throw GrpcDefects.BadFrame(encoding is null or Identity
+            throw GrpcDefects.BadFrame(IsNone(encoding)
                 ? "a message is marked as compressed, but there is no grpc-encoding"
                 : $"a message is compressed with '{encoding}', which is not one of {Accepted}");
         }
