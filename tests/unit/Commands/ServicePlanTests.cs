@@ -64,7 +64,7 @@ public static class ServicePlanTests
         ServicePlan plan = ServicePlan.Create(CommandSchema.WithMethods(method), [], prefix);
 
         Assert.Equal(name, plan.Commands[0].Name);
-        Assert.DoesNotContain(plan.Commands[0].Name, ShellCommands.Names);
+        Assert.False(ShellCommands.Names.Contains(plan.Commands[0].Name));
         Assert.Equal(shorter is null ? [] : [shorter], plan.Renamed.Select(pair => pair.Shorter));
     }
 

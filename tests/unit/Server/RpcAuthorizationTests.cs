@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Collections.Specialized;
 using Google.Protobuf;
 
 namespace ProtoRpc.Tests.Server;
@@ -42,6 +43,34 @@ public static class RpcAuthorizationTests
         using RpcClient client = EchoServer.Connect(server);
 
         Assert.Equal(RpcStatusCode.PermissionDenied, StatusOf(client));
+    }
+
+    [Theory]
+    [InlineData("calls.Echo/S??", "calls.E??o/Say")]
+    [InlineData("calls.E??o/Say", "calls.Echo/S??")]
+    [InlineData("calls.Echo/Say", "CALLS.echo/say")]
+    [InlineData("CALLS.echo/say", "calls.Echo/Say")]
+    public static void Of_patterns_of_the_same_length_each_must_allow(string one, string other)
+    {
+        // Both orders, because these rules have one.
+        foreach ((string first, string second) in new[] { ("*", "nobody-else"), ("nobody-else", "*") })
+        {
+            OrderedDictionary rules = new() { [one] = first, [other] = second };
+            using RpcServer server = Start(RpcTransport.Local, rules);
+            using RpcClient client = EchoServer.Connect(server);
+
+            Assert.Equal(RpcStatusCode.PermissionDenied, StatusOf(client));
+        }
+    }
+
+    [Fact]
+    public static void Patterns_of_the_same_length_that_all_allow_let_a_caller_through()
+    {
+        Hashtable rules = new() { ["calls.Echo/S??"] = "*", ["calls.E??o/Say"] = Me, ["*"] = "nobody-else" };
+        using RpcServer server = Start(RpcTransport.Local, rules);
+        using RpcClient client = EchoServer.Connect(server);
+
+        Assert.Equal(RpcStatusCode.OK, StatusOf(client));
     }
 
     [Theory]

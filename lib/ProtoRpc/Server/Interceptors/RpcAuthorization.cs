@@ -11,7 +11,8 @@ namespace ProtoRpc;
 /// A rule is a pattern of methods and who may call them. The pattern is <c>package.Service/Method</c>, or the
 /// id of a raw interface, with <c>*</c> and <c>?</c>. The callers are a user's name, <c>@group</c>, <c>*</c>
 /// for every authenticated caller, or <c>anonymous</c> for every caller. Of the matching rules, only the one
-/// with the longest pattern applies. A call without a matching rule is rejected.
+/// with the longest pattern applies. If the longest patterns have the same length, each of their rules must
+/// allow the caller. A call without a matching rule is rejected.
 /// </remarks>
 public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPassesBytes
 {
@@ -89,15 +90,27 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
 
     private bool Allows(RpcPeerContext context, string what)
     {
+        int longest = 0;
         foreach ((string pattern, string[] principals) in _rules)
         {
+            if (pattern.Length < longest)
+            {
+                break;
+            }
+
             if (FileSystemName.MatchesSimpleExpression(pattern, what, ignoreCase: true))
             {
-                return principals.Any(principal => IsCaller(principal, context));
+                // A dictionary has no order that could decide between rules of the same length.
+                if (!principals.Any(principal => IsCaller(principal, context)))
+                {
+                    return false;
+                }
+
+                longest = pattern.Length;
             }
         }
 
-        return false;
+        return longest > 0;
     }
 
     private static bool IsCaller(string principal, RpcPeerContext context)
