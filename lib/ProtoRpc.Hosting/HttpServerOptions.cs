@@ -29,7 +29,9 @@ public sealed record HttpServerOptions
     /// make a browser send a GET.</summary>
     public bool AllowGet { get; set; }
 
-    /// <summary>Whether gRPC endpoints serve their schema by grpc.reflection.v1 and v1alpha.</summary>
+    /// <summary>Whether gRPC endpoints serve their schema by grpc.reflection.v1 and v1alpha, and HTTP
+    /// endpoints the page of their services and their .proto files. Rules of <see cref="RpcAuthorization"/>
+    /// for <c>grpc.reflection.v1.ServerReflection/ServerReflectionInfo</c> apply to all of them.</summary>
     public bool EnableReflection { get; set; } = true;
 
     /// <summary>Whether gRPC endpoints serve the health service grpc.health.v1.</summary>

@@ -30,6 +30,10 @@ internal sealed class ReflectionService
         });
     }
 
+    /// <summary>The method of version v1, whose authorization rules apply to all that shows the
+    /// schema.</summary>
+    public static string MethodName => $"{Version1}.ServerReflection/ServerReflectionInfo";
+
     /// <summary>The path of version v1alpha, whose messages have the same bytes.</summary>
     public static string AlphaPath => $"/{AlphaName}/ServerReflectionInfo";
 

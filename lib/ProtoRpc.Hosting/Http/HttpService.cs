@@ -21,6 +21,7 @@ internal sealed class HttpService
     private readonly GrpcWebService _grpcWeb;
     private readonly bool _allowsGet;
     private readonly bool _isLoopback;
+    private readonly bool _showsSchema;
 
     public HttpService(
         ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
@@ -46,6 +47,7 @@ internal sealed class HttpService
         _grpcWeb = new GrpcWebService(host, endpoint);
         _allowsGet = options.AllowGet;
         _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
+        _showsSchema = options.EnableReflection;
     }
 
     /// <summary>Answers a request to an endpoint that the server opened.</summary>
@@ -83,7 +85,7 @@ internal sealed class HttpService
             }
 
             peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
-            called = await AnswerAsync(http, route, basePath, peer, aborted)
+            called = await AnswerAsync(http, route, path, basePath, peer, aborted)
                 .ConfigureAwait(false);
         }
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
@@ -108,7 +110,8 @@ internal sealed class HttpService
 
     // Answers what is no call; a method that is called is the result.
     private async ValueTask<ServerMethod?> AnswerAsync(
-        HttpContext http, HttpRoute route, string basePath, PeerIdentity peer, CancellationToken aborted)
+        HttpContext http, HttpRoute route, string path, string basePath, PeerIdentity peer,
+        CancellationToken aborted)
     {
         if (HttpMethods.IsPost(http.Request.Method) && GrpcWebService.IsGrpcWeb(http.Request))
         {
@@ -123,12 +126,14 @@ internal sealed class HttpService
         else if (route.FileName is { } file)
         {
             RequireMethod(http, route);
+            RequireSchema(path, peer);
             await WriteTextAsync(http, "text/plain; charset=utf-8", route.Schema!.ToProtoText(file))
                 .ConfigureAwait(false);
         }
         else if (route.IsPage)
         {
             RequireMethod(http, route);
+            RequireSchema(path, peer);
             http.Response.Headers.ContentSecurityPolicy = ServicePage.ContentSecurityPolicy;
             await WriteTextAsync(http, "text/html; charset=utf-8", _page.TextAt(basePath))
                 .ConfigureAwait(false);
@@ -139,6 +144,22 @@ internal sealed class HttpService
         }
 
         return null;
+    }
+
+    // The page and the files show what reflection shows, so the same callers may read them.
+    private void RequireSchema(string path, PeerIdentity peer)
+    {
+        if (!_showsSchema)
+        {
+            throw new HttpRefusal(
+                StatusCodes.Status404NotFound, RpcStatusCode.Unimplemented,
+                HttpRoute.Nothing(path).Missing);
+        }
+
+        foreach (RpcAuthorization rules in _host.Interceptors.OfType<RpcAuthorization>())
+        {
+            rules.Require(peer.User, ReflectionService.MethodName);
+        }
     }
 
     private void RequireMethod(HttpContext http, HttpRoute route)

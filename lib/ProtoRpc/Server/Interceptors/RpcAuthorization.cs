@@ -1,5 +1,6 @@
 using System.Collections;
 using System.IO.Enumeration;
+using System.Security.Principal;
 using Google.Protobuf;
 using ProtoRpc.Security;
 using ProtoRpc.Server.Interceptors;
@@ -44,7 +45,7 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
         ArgumentNullException.ThrowIfNull(context);
         ArgumentNullException.ThrowIfNull(next);
         string method = context.Method.FullName;
-        return Allows(context, method) ? next(context, request) : throw Refusal(context, method);
+        return Allows(context.User, method) ? next(context, request) : throw Refusal(context.User, method);
     }
 
     /// <inheritdoc/>
@@ -54,7 +55,7 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
         ArgumentNullException.ThrowIfNull(context);
         ArgumentNullException.ThrowIfNull(next);
         string method = context.Method.FullName;
-        return Allows(context, method) ? next(context, stream) : throw Refusal(context, method);
+        return Allows(context.User, method) ? next(context, stream) : throw Refusal(context.User, method);
     }
 
     /// <inheritdoc/>
@@ -64,7 +65,18 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
         ArgumentNullException.ThrowIfNull(client);
         ArgumentNullException.ThrowIfNull(next);
         string id = client.InterfaceId.ToString();
-        return Allows(client, id) ? next(client, request) : throw Refusal(client, id);
+        return Allows(client.User, id) ? next(client, request) : throw Refusal(client.User, id);
+    }
+
+    /// <summary>Requires that a caller may call a method, for what shows the same without a call.</summary>
+    /// <exception cref="RpcException">PermissionDenied, or Unauthenticated if the caller is
+    /// anonymous.</exception>
+    internal void Require(IIdentity user, string method)
+    {
+        if (!Allows(user, method))
+        {
+            throw Refusal(user, method);
+        }
     }
 
     private static string[] Names(DictionaryEntry rule) => rule.Value switch
@@ -82,13 +94,13 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
             ErrorId = RpcErrorIds.InvalidAuthorizationRule,
         };
 
-    private static RpcException Refusal(RpcPeerContext context, string what) => context.IsAuthenticated
+    private static RpcException Refusal(IIdentity user, string what) => user.IsAuthenticated
         ? new RpcException(
-            RpcStatusCode.PermissionDenied, $"User '{context.User.Name}' may not call {what}.")
+            RpcStatusCode.PermissionDenied, $"User '{user.Name}' may not call {what}.")
         : new RpcException(
             RpcStatusCode.Unauthenticated, $"{what} requires authentication, and the caller is anonymous.");
 
-    private bool Allows(RpcPeerContext context, string what)
+    private bool Allows(IIdentity user, string what)
     {
         int longest = 0;
         foreach ((string pattern, string[] principals) in _rules)
@@ -101,7 +113,7 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
             if (FileSystemName.MatchesSimpleExpression(pattern, what, ignoreCase: true))
             {
                 // A dictionary has no order that could decide between rules of the same length.
-                if (!principals.Any(principal => IsCaller(principal, context)))
+                if (!principals.Any(principal => IsCaller(principal, user)))
                 {
                     return false;
                 }
@@ -113,21 +125,21 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
         return longest > 0;
     }
 
-    private static bool IsCaller(string principal, RpcPeerContext context)
+    private static bool IsCaller(string principal, IIdentity user)
     {
         if (principal.Equals(Everyone, StringComparison.OrdinalIgnoreCase))
         {
             return true;
         }
 
-        if (!context.IsAuthenticated)
+        if (!user.IsAuthenticated)
         {
             return false;
         }
 
         return principal == Authenticated
             || (principal.StartsWith('@')
-                ? AccountGroups.Contains(context.User, principal[1..])
-                : principal.Equals(context.User.Name, StringComparison.OrdinalIgnoreCase));
+                ? AccountGroups.Contains(user, principal[1..])
+                : principal.Equals(user.Name, StringComparison.OrdinalIgnoreCase));
     }
 }
