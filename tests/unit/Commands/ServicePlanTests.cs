@@ -64,7 +64,6 @@ public static class ServicePlanTests
         ServicePlan plan = ServicePlan.Create(CommandSchema.WithMethods(method), [], prefix);
 
         Assert.Equal(name, plan.Commands[0].Name);
-        Assert.False(ShellCommands.Names.Contains(plan.Commands[0].Name));
         Assert.Equal(shorter is null ? [] : [shorter], plan.Renamed.Select(pair => pair.Shorter));
     }
 
