@@ -28,8 +28,9 @@ const string Usage = """
 
     report                       runs the experiments and writes a page with charts for each
       --only orders              of rpc, orders, bindings, raw, shell, codec; all of them unless said
-      --peers grpc-js,x=PATH     of rpc: grpc-dotnet, and grpc-cpp and grpc-js, which are built, or any program by
-                                 its name and path; none for none; docs/benchmarks/README.md says more
+      --peers grpc-js,x=PATH     of rpc: grpc-dotnet, and grpc-cpp and grpc-js, which are built, or any
+                                 program by its name and path; none for none;
+                                 docs/benchmarks/README.md says more
       --pode PATH                of shell: the module Pode
       --out docs/benchmarks      where the pages are written
 

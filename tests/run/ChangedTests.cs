@@ -12,8 +12,8 @@ internal static partial class ChangedTests
 
     private static readonly TimeSpan GitLimit = TimeSpan.FromMinutes(1);
 
-    /// <summary>The files that differ from the upstream branch; where there is none or they do not differ, those
-    /// of the last commit. Paths begin at the root and have <c>/</c>. Empty outside of git.</summary>
+    /// <summary>The files that differ from the upstream branch; where there is none or they do not differ,
+    /// those of the last commit. Paths begin at the root and have <c>/</c>. Empty outside of git.</summary>
     public static async Task<IReadOnlyList<string>> FindChangedAsync(string root)
     {
         IReadOnlyList<string> upstream = await GitAsync("merge-base", "HEAD", "@{upstream}");
@@ -31,8 +31,8 @@ internal static partial class ChangedTests
         }
     }
 
-    /// <summary>The names of the test files of cmdlets: the file with the cmdlet's name, or all files that name the
-    /// cmdlet where no file has its name.</summary>
+    /// <summary>The names of the test files of cmdlets: the file with the cmdlet's name, or all files that
+    /// name the cmdlet where no file has its name.</summary>
     /// <exception cref="ArgumentException">No file tests one of the cmdlets.</exception>
     public static IReadOnlyList<string> OfCmdlets(string root, IEnumerable<string> cmdlets) =>
         [
@@ -76,7 +76,9 @@ internal static partial class ChangedTests
         return own is not null
             ? [NameOf(own)]
             : [
-                .. files.Where(file => File.ReadAllText(file).Contains(cmdlet, StringComparison.OrdinalIgnoreCase))
+                .. files
+                    .Where(file => File.ReadAllText(file)
+                        .Contains(cmdlet, StringComparison.OrdinalIgnoreCase))
                     .Select(NameOf),
             ];
     }

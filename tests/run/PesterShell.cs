@@ -25,7 +25,8 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
             ChildProcess.Result run = await ChildProcess.RunUntilSilentAsync(
                 shell,
                 [
-                    "-NoProfile", "-NonInteractive", "-File", Path.Combine(AppContext.BaseDirectory, "pester.ps1"),
+                    "-NoProfile", "-NonInteractive",
+                    "-File", Path.Combine(AppContext.BaseDirectory, "pester.ps1"),
                     "-Pester", pester, "-Queue", queue.Waiting, "-Results", queue.Results,
                     .. filter is null ? Array.Empty<string>() : ["-Filter", filter],
                 ],
@@ -36,15 +37,17 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
             // A shell that begins with no file would do so each time.
             if (!run.Lines.Any(line => line.StartsWith(Begin, StringComparison.Ordinal)))
             {
-                return queue.IsEmpty ? sum : sum.WithFailure($"{suite}: a shell", $"{EndOf(run)}\n{TailOf(run.Lines)}");
+                return queue.IsEmpty
+                    ? sum
+                    : sum.WithFailure($"{suite}: a shell", $"{EndOf(run)}\n{TailOf(run.Lines)}");
             }
         }
 
         return sum;
     }
 
-    /// <summary>What the files of a shell came to: their results, and for a file without one the tests that it
-    /// printed, and a failure.</summary>
+    /// <summary>What the files of a shell came to: their results, and for a file without one the tests that
+    /// it printed, and a failure.</summary>
     /// <param name="run">The shell.</param>
     /// <param name="read">Reads the result of a file; null if there is none.</param>
     internal SuiteResult Judge(ChildProcess.Result run, Func<string, SuiteResult?> read)

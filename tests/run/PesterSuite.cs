@@ -56,8 +56,9 @@ internal sealed partial class PesterSuite(string root, IReadOnlyList<string>? on
         try
         {
             PesterQueue queue = new(folder.FullName, files);
-            SuiteResult[] results = await Task.WhenAll(Enumerable.Range(0, Math.Min(Shells, files.Length)).Select(
-                _ => new PesterShell(Name, shell, pester, root).RunAsync(queue, filter)));
+            SuiteResult[] results = await Task.WhenAll(
+                Enumerable.Range(0, Math.Min(Shells, files.Length))
+                    .Select(_ => new PesterShell(Name, shell, pester, root).RunAsync(queue, filter)));
             SuiteResult sum = results.Aggregate((one, other) => one.With(other));
             return sum.Counts.Total == 0 && filter is null
                 ? sum.WithFailure($"{Name}: the whole run", "not one test ran")

@@ -10,7 +10,8 @@ namespace ProtoRpc.TestRun;
 /// <param name="arguments">What it is started with, beside the report.</param>
 /// <param name="hint">What the program leaves if it dies, or null for nothing.</param>
 internal sealed class ProgramSuite(
-    string name, string root, string project, IReadOnlyList<string> arguments, string? hint = null) : ITestSuite
+    string name, string root, string project, IReadOnlyList<string> arguments, string? hint = null)
+    : ITestSuite
 {
     // The programs print a line a minute.
     private static readonly TimeSpan Silence = TimeSpan.FromMinutes(3);

@@ -62,7 +62,7 @@ internal sealed record RunOptions
         dotnet run --project tests/run [-- OPTIONS]
           --all                 runs every suite
           --suite NAME          runs this suite; may be repeated: {string.Join(", ", suites)}
-          --quick [CMDLET ...]  runs style, unit, and the Pester tests of these cmdlets, or of those that changed
+          --quick [CMDLET ...]  runs style, unit, and the Pester tests of these cmdlets, or of what changed
           --filter TEXT         runs only tests whose names contain the text
           --long                fuzz and long-run take minutes instead of seconds
         dotnet run --project tests/run -- pack [OPTIONS]

@@ -11,8 +11,8 @@ internal sealed class RunSummary(IReadOnlyList<SuiteResult> results, IReadOnlyLi
     /// <summary>Nothing failed, and something ran: tests that were all skipped prove nothing.</summary>
     public bool Succeeded => _sum.Failed == 0 && _sum.Passed > 0;
 
-    /// <summary>Writes skips and failures with their reasons, the suites that did not run, and the sums as the
-    /// last line.</summary>
+    /// <summary>Writes skips and failures with their reasons, the suites that did not run, and the sums as
+    /// the last line.</summary>
     public void Write(TextWriter output)
     {
         foreach (TestCase test in results.SelectMany(result => result.Skips))

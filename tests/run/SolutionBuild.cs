@@ -24,6 +24,11 @@ internal static class SolutionBuild
     /// <returns>The errors, or null.</returns>
     public static async Task<string?> RunAsync(string root, IReadOnlyList<string> projects)
     {
+        if (projects.Count == 0)
+        {
+            return null;
+        }
+
         string folder = Path.Combine(root, "artifacts");
         Directory.CreateDirectory(folder);
         string filter = Path.Combine(folder, "test-run.slnf");

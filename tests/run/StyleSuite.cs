@@ -5,7 +5,8 @@ namespace ProtoRpc.TestRun;
 /// <summary>How the C# files look: whitespace, the order of usings, the length of lines and files.</summary>
 /// <remarks>The style rules of .editorconfig are errors of the build, and are not checked again.</remarks>
 /// <param name="root">The repository.</param>
-/// <param name="only">The files to look at, for a quick answer without the order of usings; null for all.</param>
+/// <param name="only">The files to look at, for a quick answer without the order of usings; null for
+/// all.</param>
 internal sealed class StyleSuite(string root, IReadOnlyList<string>? only = null) : ITestSuite
 {
     private const string Solution = "ProtoRpc.slnx";
@@ -74,7 +75,10 @@ internal sealed class StyleSuite(string root, IReadOnlyList<string>? only = null
     private async Task<SuiteResult> FormatFilesAsync(IReadOnlyList<string> files)
     {
         string[] sources =
-            [.. files.Where(file => file.EndsWith(".cs", StringComparison.Ordinal) && File.Exists(Path.Combine(root, file)))];
+        [
+            .. files.Where(file =>
+                file.EndsWith(".cs", StringComparison.Ordinal) && File.Exists(Path.Combine(root, file))),
+        ];
         return sources.Length == 0
             ? SuiteResult.Empty(Name)
             : await FormatAsync("whitespace", ["--folder", ".", "--include", .. sources]);

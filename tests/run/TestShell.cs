@@ -10,9 +10,9 @@ internal static class TestShell
 
     private static Task<(string? Program, string WhyNot)>? _found;
 
-    /// <summary>Finds PowerShell and puts it on the PATH of this process, so that all tests have the same. A dotnet
-    /// tool is a program in the folder of its package: <c>dotnet tool run</c> would run it as a part of
-    /// <c>dotnet</c>, which tests could not start again.</summary>
+    /// <summary>Finds PowerShell and puts it on the PATH of this process, so that all tests have the same. A
+    /// dotnet tool is a program in the folder of its package: <c>dotnet tool run</c> would run it as a part
+    /// of <c>dotnet</c>, which tests could not start again.</summary>
     /// <returns>The program, or null and why.</returns>
     public static Task<(string? Program, string WhyNot)> FindAsync(string root) =>
         _found ??= FindOnceAsync(root);
@@ -29,7 +29,8 @@ internal static class TestShell
         if (Environment.GetEnvironmentVariable("DOTNET_ROOT") is null)
         {
             Environment.SetEnvironmentVariable(
-                "DOTNET_ROOT", Path.GetFullPath(Path.Combine(RuntimeEnvironment.GetRuntimeDirectory(), "../../..")));
+                "DOTNET_ROOT",
+                Path.GetFullPath(Path.Combine(RuntimeEnvironment.GetRuntimeDirectory(), "../../..")));
         }
 
         ChildProcess.Result home = await shell.RunAsync(["-Command", "$PSHOME"], root, StartLimit);
@@ -40,7 +41,8 @@ internal static class TestShell
         }
 
         Environment.SetEnvironmentVariable(
-            "PATH", $"{Path.GetDirectoryName(program)}{Path.PathSeparator}{Environment.GetEnvironmentVariable("PATH")}");
+            "PATH",
+            Path.GetDirectoryName(program) + Path.PathSeparator + Environment.GetEnvironmentVariable("PATH"));
         return (program, "");
     }
 }

@@ -6,7 +6,7 @@ namespace ProtoRpc.TestRun;
 internal sealed class TestSuites
 {
     private const string Peers =
-        "impacket, grpcio, a Kerberos KDC, Chromium and other programs, see tests/README.md; .ci/run installs them";
+        "impacket, grpcio, Chromium and other programs, see tests/README.md; .ci/run installs them";
 
     // Without a --suite, --all or --quick: all that packages bring.
     private static readonly string[] Default = ["style", "unit", "http", "peers", "pester"];
@@ -52,7 +52,8 @@ internal sealed class TestSuites
     }
 
     private static IReadOnlyList<ITestSuite> Create(
-        string root, RunOptions options, IReadOnlyList<string>? changed, IReadOnlyList<string>? pesterFiles) =>
+        string root, RunOptions options, IReadOnlyList<string>? changed,
+        IReadOnlyList<string>? pesterFiles) =>
         [
             new StyleSuite(root, changed),
             new PackSuite(root),

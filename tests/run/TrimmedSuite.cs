@@ -12,7 +12,7 @@ internal sealed partial class TrimmedSuite(string root) : ITestSuite
     // Without a network, restoring tries for minutes.
     private static readonly TimeSpan RestoreLimit = TimeSpan.FromMinutes(3);
 
-    // The linker and the compiler of native code print nothing before their end, so only a hang takes so long.
+    // The linker and the compiler of native code print nothing before their end: only a hang takes so long.
     private static readonly TimeSpan Limit = TimeSpan.FromMinutes(20);
 
     public string Name => "trimmed";

@@ -13,7 +13,8 @@ internal sealed class XunitSuite(string name, string root, string project, strin
 
     public bool StartsPowerShell { get; init; }
 
-    public IReadOnlyList<string> Projects => project.EndsWith("proj", StringComparison.Ordinal) ? [project] : [];
+    public IReadOnlyList<string> Projects =>
+        project.EndsWith("proj", StringComparison.Ordinal) ? [project] : [];
 
     public bool Exists => File.Exists(Path.Combine(root, project));
 

@@ -7,8 +7,8 @@ namespace ProtoRpc.PowerShell.Objects;
 
 /// <summary>Gives the shell's objects the type names of their message types: <c>ProtoRpc.Message#</c> and the
 /// full name, as CIM does.</summary>
-/// <remarks>A peer chooses the full name. By itself it could be that of a .NET class, whose views and type data
-/// the shell would apply: those of System.IO.FileInfo open a path. No .NET type has a name with '#'.
+/// <remarks>A peer chooses the full name. By itself it could be that of a .NET class, whose views and type
+/// data the shell would apply: those of System.IO.FileInfo open a path. No .NET type has a name with '#'.
 /// <see cref="PSObject.TypeNames"/> returns a list that may be changed, so the shell copies it for
 /// each object into a table of weak references. Every garbage collection walks this table, and it never
 /// shrinks: a stream of a million objects gets slower and slower. Objects of .NET classes share names that
@@ -39,8 +39,8 @@ internal static class ObjectTypeNames
     /// <summary>The type name of the objects of a message type.</summary>
     public static string Of(RpcMessageInfo type) => Prefix + type.FullName;
 
-    /// <summary>The full name of the message type in an object's first type name; null if the name is not that
-    /// of a message.</summary>
+    /// <summary>The full name of the message type in an object's first type name; null if the name is not
+    /// that of a message.</summary>
     public static string? FullNameOf(PSObject value) =>
         value.TypeNames.FirstOrDefault() is { } name
             && name.StartsWith(Prefix, StringComparison.OrdinalIgnoreCase)

@@ -41,7 +41,8 @@ internal static class ChildProcess
         string fileName, IEnumerable<string> arguments, string folder, TimeSpan silence,
         Func<string, bool>? isProgress = null) =>
         RunToEndAsync(
-            fileName, arguments, folder, silence, null, isProgress ?? (static _ => true), CancellationToken.None);
+            fileName, arguments, folder, silence, null, isProgress ?? (static _ => true),
+            CancellationToken.None);
 
     private static async Task<Result> RunToEndAsync(
         string fileName, IEnumerable<string> arguments, string folder, TimeSpan limit,
@@ -73,7 +74,8 @@ internal static class ChildProcess
         List<string> lines = [];
         bool hasEnded = false;
         Task reading = Task.WhenAll(
-            ReadAsync(process.StandardOutput, lines, OnLine), ReadAsync(process.StandardError, lines, OnLine));
+            ReadAsync(process.StandardOutput, lines, OnLine),
+            ReadAsync(process.StandardError, lines, OnLine));
         bool timedOut = !await EndsAsync(process, timer.Token);
         await Task.WhenAny(reading, Task.Delay(LastOutput, CancellationToken.None));
         lock (lines)

@@ -17,7 +17,8 @@ public sealed class ChangedTestsTests : IDisposable
         Write("cmdlets/ProtoRpc.PowerShell/Mocks/MockBlock.cs", "class MockBlock;");
         Write(
             "cmdlets/ProtoRpc.PowerShell/Mocks/NewRpcMock.cs",
-            "[Cmdlet(\n    VerbsCommon.New, \"RpcMock\")]\nclass NewRpcMock;\n[Cmdlet(VerbsCommon.Get, \"RpcLost\")]");
+            "[Cmdlet(\n    VerbsCommon.New, \"RpcMock\")]\nclass NewRpcMock;\n"
+                + "[Cmdlet(VerbsCommon.Get, \"RpcLost\")]");
     }
 
     public void Dispose() => Directory.Delete(_root, recursive: true);

@@ -56,7 +56,10 @@ public static class ChildProcessTests
 
         ChildProcess.Result result = await ChildProcess.RunUntilSilentAsync(
             "sh",
-            ["-c", "for i in 1 2 3 4; do sleep 1; echo test; done; for i in 1 2 3 4 5 6 7 8; do sleep 1; echo noise; done"],
+            [
+                "-c",
+                "for i in 1 2 3 4; do sleep 1; echo test; done; while sleep 1; do echo noise; done",
+            ],
             ".", TimeSpan.FromSeconds(3), line => line == "test");
 
         Assert.True(result.TimedOut);

@@ -46,7 +46,8 @@ public static class PesterShellTests
             entry => entry == "0000-A" ? new SuiteResult("pester", new TestCounts(7, 0, 0), [], []) : null);
 
         Assert.Equal(new TestCounts(8, 1, 0), sum.Counts);
-        Assert.StartsWith("pwsh ended with 134", Assert.Single(sum.Failures).Message, StringComparison.Ordinal);
+        TestCase failure = Assert.Single(sum.Failures);
+        Assert.StartsWith("pwsh ended with 134", failure.Message, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -44,7 +44,8 @@ public static class RunSummaryTests
     public static void The_suites_that_did_not_run_stand_before_the_sums_with_their_needs()
     {
         string[] lines = Write(new RunSummary(
-            [new SuiteResult("a", new TestCounts(1, 0, 0), [], [])], [new PesterSuite("."), new StyleSuite(".")]));
+            [new SuiteResult("a", new TestCounts(1, 0, 0), [], [])],
+            [new PesterSuite("."), new StyleSuite(".")]));
 
         Assert.Equal(
             [

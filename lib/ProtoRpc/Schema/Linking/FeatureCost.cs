@@ -104,7 +104,8 @@ internal sealed class FeatureCost
         {
             id = _results.Count + 1;
             Require(
-                id <= MaxResults, $"the schema has more than {MaxResults} different combinations of features");
+                id <= MaxResults,
+                $"the schema has more than {MaxResults} different combinations of features");
             _results.Add(key, id);
         }
 

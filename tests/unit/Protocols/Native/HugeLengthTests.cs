@@ -3,7 +3,8 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Tests.Protocols.Native;
 
-/// <summary>Lengths near to 2 GiB: parsers must not take the sum with a position for a negative one.</summary>
+/// <summary>Lengths near to 2 GiB: parsers must not take the sum with a position for a negative
+/// one.</summary>
 public static class HugeLengthTests
 {
     // A message in the header (field 5 or 8), 2 GiB less one long, and in it the start of a group whose value
