@@ -10,6 +10,9 @@ internal sealed class PackSuite(string root) : ITestSuite
     /// <summary>The variable that names the folder of packages, for the suites that run later.</summary>
     public const string PackagesVariable = "PROTORPC_PACKAGES";
 
+    /// <summary>The folder of packages, or null before the suite ran.</summary>
+    public static string? Packages => Environment.GetEnvironmentVariable(PackagesVariable);
+
     // tests/pester/common.ps1 imports the module that it names.
     private const string ModuleVariable = "PROTORPC_MODULE";
 

@@ -20,13 +20,11 @@ internal sealed class PackedToolSuite(string root) : ITestSuite
         ["tests/unit/ProtoRpc.Tests.csproj", "tests/http/ProtoRpc.Http.Tests.csproj"];
 
     // After a run of the suite that packs.
-    public bool Exists => Packages is not null;
-
-    private static string? Packages => Environment.GetEnvironmentVariable(PackSuite.PackagesVariable);
+    public bool Exists => PackSuite.Packages is not null;
 
     public async Task<SuiteResult> RunAsync(string? filter)
     {
-        if (Packages is not { } packages)
+        if (PackSuite.Packages is not { } packages)
         {
             return SuiteResult.Skipped(
                 Name, filter is null ? 1 : 0, "there is no package of the tool; add '--suite pack' before");

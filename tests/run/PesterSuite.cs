@@ -11,18 +11,15 @@ internal sealed partial class PesterSuite(string root, IReadOnlyList<string>? on
 {
     private const string PesterProject = "tests/pester/Pester.csproj";
 
+    // Without the packages of the suite that packs, its set-up takes longer than all other files.
+    private const string PackageFile = "Package.Tests.ps1";
+
     // One for each core that a small machine has. Files have no names, ports or folders in common.
     private static readonly int Shells = Math.Min(2, Environment.ProcessorCount);
 
     private static readonly TimeSpan RestoreLimit = TimeSpan.FromMinutes(3);
 
     private string Folder => Path.Combine(root, "tests", "pester");
-
-    private string[] Files =>
-        [
-            .. Directory.EnumerateFiles(Folder, "*.Tests.ps1")
-                .Where(file => only?.Contains(Path.GetFileName(file)) ?? true),
-        ];
 
     public string Name => "pester";
 
@@ -34,7 +31,10 @@ internal sealed partial class PesterSuite(string root, IReadOnlyList<string>? on
 
     public async Task<SuiteResult> RunAsync(string? filter)
     {
-        string[] files = Files;
+        string[] all = Directory.GetFiles(Folder, "*.Tests.ps1");
+        string[] files = only is null && filter is null && PackSuite.Packages is null
+            ? [.. all.Where(file => Path.GetFileName(file) != PackageFile)]
+            : [.. all.Where(file => only?.Contains(Path.GetFileName(file)) ?? true)];
         if (files.Length == 0)
         {
             return SuiteResult.Empty(Name);
@@ -60,9 +60,16 @@ internal sealed partial class PesterSuite(string root, IReadOnlyList<string>? on
                 Enumerable.Range(0, Math.Min(Shells, files.Length))
                     .Select(_ => new PesterShell(Name, shell, pester, root).RunAsync(queue, filter)));
             SuiteResult sum = results.Aggregate((one, other) => one.With(other));
-            return sum.Counts.Total == 0 && filter is null
-                ? sum.WithFailure($"{Name}: the whole run", "not one test ran")
-                : sum;
+            if (sum.Counts.Total == 0 && filter is null)
+            {
+                return sum.WithFailure($"{Name}: the whole run", "not one test ran");
+            }
+
+            return files.Length == all.Length || only is not null
+                ? sum
+                : sum.With(Skip(
+                    [Path.Combine(Folder, PackageFile)], filter,
+                    "these tests of packages need a run of pack before; add --suite pack, or --all"));
         }
         finally
         {
