@@ -92,7 +92,8 @@ public static class BrowserTests
         await using Browser browser = await Browser.StartAsync("MAP rebound.example 127.0.0.1");
         string foreign = $"http://rebound.example:{server.Endpoint.Port}";
         string allowed = $"http://rebound.example:{named.Endpoint.Port}";
-        string post = $"{Fetch}('/ProtoService.SearchService/Search', {{'Content-Type': 'application/json'}})";
+        string post =
+            $"{Fetch}('/ProtoService.SearchService/Search', {{'Content-Type': 'application/json'}})";
 
         foreach (string path in new[] { "/", "/ProtoService.proto",
             "/ProtoService.SearchService/Search?query=x" })

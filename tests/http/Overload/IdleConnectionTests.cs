@@ -52,14 +52,14 @@ public static class IdleConnectionTests
 
             await BusyServer.UntilAsync(
                 () => server.Counters.Connections - before >= count, "all connections are open");
-            long bytes = (GC.GetTotalMemory(forceFullCollection: true) - managed) / count;
 
-            // A collection of what was there before may give back more than was taken.
+            // What earlier tests closed may be collected meanwhile, and give back more than was taken.
+            long bytes = Math.Max(0, (GC.GetTotalMemory(forceFullCollection: true) - managed) / count);
             long resident = Math.Max(0, (Environment.WorkingSet - all) / count);
             Assert.NotNull(await BusyServer.CallAsync(client, "beside").WaitAsync(Patience));
             using RpcClient another = server.Connect();
             Assert.NotNull(await BusyServer.CallAsync(another, "another").WaitAsync(Patience));
-            Assert.InRange(bytes, 0, MostBytes);
+            Assert.True(bytes <= MostBytes, $"A connection takes {bytes} bytes.");
             Record(face, count, bytes, resident);
         }
         finally
