@@ -54,7 +54,7 @@ Describe 'Services' -Skip:$IsWindows {
             $endpoint = $process.StandardOutput.ReadLine() -replace '^Listening on '
             (Connect-RpcEndpoint $endpoint | Invoke-RpcMethod Search @{ query = 'x' }).result.title | Should -Be 'x'
 
-            /bin/kill -TERM $process.Id
+            sh -c "kill -TERM $($process.Id)"
 
             while (($state = Read-State $manager) -eq 'WATCHDOG=1') { }
             $state | Should -Be 'STOPPING=1'
@@ -89,7 +89,7 @@ Describe 'Services' -Skip:$IsWindows {
             $job = Invoke-RpcMethod SayHello -Connection $rpc -AsJob
             Wait-Until { Test-Path $begun } | Should -BeTrue
 
-            /bin/kill -TERM $process.Id
+            sh -c "kill -TERM $($process.Id)"
 
             Read-State $manager | Should -Be 'STOPPING=1'
             ($job | Receive-Job -Wait).text | Should -Be 'to the end'

@@ -133,7 +133,7 @@ Describe 'Wait-RpcListener' {
             $job = Invoke-RpcMethod SayHello -Connection $rpc -AsJob
             Wait-Until { Test-Path $begun } | Should -BeTrue
 
-            /bin/kill -TERM $process.Id
+            sh -c "kill -TERM $($process.Id)"
 
             ($job | Receive-Job -Wait).text | Should -Be 'to the end'
             $process.WaitForExit(20000) | Should -BeTrue
@@ -168,7 +168,7 @@ Describe 'Wait-RpcListener' {
             $job = Invoke-RpcMethod SayHello -Connection $rpc -AsJob
             $process.StandardOutput.ReadLine() | Should -Be 'begun'
 
-            /bin/kill -TERM $process.Id
+            sh -c "kill -TERM $($process.Id)"
 
             ($job | Receive-Job -Wait).text | Should -Be 'to the end'
             $process.StandardOutput.ReadToEnd().Trim() | Should -Be 'stopped'
@@ -192,7 +192,7 @@ Describe 'Wait-RpcListener' {
             $rpc = Connect-RpcEndpoint ($process.StandardOutput.ReadLine() -replace '^Listening on ')
             ($rpc | Invoke-RpcMethod Search @{ query = 'words' }).result.title | Should -Be 'words'
 
-            /bin/kill -TERM $process.Id
+            sh -c "kill -TERM $($process.Id)"
 
             $process.StandardOutput.ReadToEnd().Trim() | Should -Be 'searching for words'
             $process.WaitForExit(20000) | Should -BeTrue

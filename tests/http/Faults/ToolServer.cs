@@ -117,11 +117,11 @@ internal sealed class ToolServer : IDisposable
         _process.Dispose();
     }
 
-    /// <summary>Sends a signal to a process.</summary>
+    /// <summary>Sends a signal to a process, by the shell: not every system has a program that does.</summary>
     public static void SignalTo(Process process, string name)
     {
         using Process kill = Process.Start(
-            "kill", [$"-{name}", process.Id.ToString(CultureInfo.InvariantCulture)]);
+            "sh", ["-c", string.Create(CultureInfo.InvariantCulture, $"kill -{name} {process.Id}")]);
         kill.WaitForExit();
         Assert.Equal(0, kill.ExitCode);
     }

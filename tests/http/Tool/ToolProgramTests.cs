@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using ProtoRpc.Http.Tests.Faults;
 
 namespace ProtoRpc.Http.Tests.Tool;
 
@@ -47,7 +48,7 @@ public sealed class ToolProgramTests : IDisposable
         using Process tool = Start();
         await tool.StandardOutput.ReadLineAsync();
         Task reading = isRead ? tool.StandardOutput.ReadToEndAsync() : Task.CompletedTask;
-        using Process kill = Process.Start("kill", ["-INT", $"{tool.Id}"]);
+        ToolServer.SignalTo(tool, "INT");
         await EndAsync(tool);
 
         Assert.Equal(130, tool.ExitCode);
