@@ -1,8 +1,11 @@
 . (Join-Path $PSScriptRoot common.ps1)
 
 BeforeDiscovery {
-    $null = & /usr/bin/python3 -c 'import grpc, google.protobuf' 2>$null
-    $hasGrpc = $? -and $LASTEXITCODE -eq 0 -and (Get-Command protoc -ErrorAction Ignore)
+    $hasGrpc = (Get-Command /usr/bin/python3, protoc -ErrorAction Ignore).Count -eq 2
+    if ($hasGrpc) {
+        $null = & /usr/bin/python3 -c 'import grpc, google.protobuf' 2>$null
+        $hasGrpc = $LASTEXITCODE -eq 0
+    }
 }
 
 Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
