@@ -273,7 +273,7 @@ public static class HttpCallsTests
         RpcServerOptions options = new() { Limits = new RpcLimits { MaxMessageBytes = 64 * 1024 } };
         using SearchServer server = new(options: options);
 
-        // The server replies before it has read the body, so the body must fit into the buffers of the sockets.
+        // The server replies before it reads the body, which must fit into the buffers of the sockets.
         byte[] body = Encoding.UTF8.GetBytes($$"""{"query":"{{new string('x', 100 * 1024)}}"}""");
         using MemoryStream compressed = new();
         using (GZipStream stream = new(compressed, CompressionLevel.Optimal, leaveOpen: true))

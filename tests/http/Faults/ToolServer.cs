@@ -117,7 +117,7 @@ internal sealed class ToolServer : IDisposable
         _process.Dispose();
     }
 
-    /// <summary>Sends a signal to a process, by the shell: not every system has a program that does.</summary>
+    /// <summary>Sends a signal to a process, by the shell: not every system has a program for it.</summary>
     public static void SignalTo(Process process, string name)
     {
         using Process kill = Process.Start(
