@@ -10,7 +10,13 @@ namespace ProtoRpc.Hosting;
 /// <summary>Serves methods over HTTP, in the formats that client and server agree on.</summary>
 internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : IServerFace
 {
+    public bool ChecksCallers => options.Security.IsRequired;
+
     public bool Serves(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Http;
+
+    public bool IsOpenByDefault(RpcEndpoint endpoint, RpcServerSecurity security) =>
+        options.Security is { IsOpen: true, AllowAnonymous: false }
+        && !endpoint.Has(EndpointFeatures.KnowsCaller) && !security.IsAuthenticationSet;
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {

@@ -5,6 +5,10 @@ namespace ProtoRpc;
 
 /// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints.
 /// When nothing is set in either, everybody.</summary>
+/// <remarks>The checks do not run on native endpoints. A server with a check that opens a native endpoint on
+/// TCP also needs <see cref="RpcServerSecurity.Authentication"/>, or rules of
+/// <see cref="RpcAuthorization"/> that allow anonymous callers no method; otherwise it does not
+/// start.</remarks>
 public sealed record HttpServerSecurity
 {
     /// <summary>Checks a user name and password (RFC 7617).
@@ -22,4 +26,6 @@ public sealed record HttpServerSecurity
     public bool AllowAnonymous { get; set; }
 
     internal bool IsOpen => Basic is null && Bearer is null && ClientCertificate is null;
+
+    internal bool IsRequired => !IsOpen && !AllowAnonymous;
 }

@@ -67,6 +67,8 @@ public static class RpcHosting
     /// <param name="http">How HTTP and gRPC behave; null for the defaults.</param>
     /// <returns>For what is to hold for all of it, as <c>RequireAuthorization</c>.</returns>
     /// <exception cref="InvalidOperationException">These routes have a server already.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: <paramref name="http"/> has a check of callers, and
+    /// the server already listens on an endpoint that serves anonymous callers.</exception>
     public static IEndpointConventionBuilder MapProtoRpc(
         this IEndpointRouteBuilder endpoints, RpcServer server, HttpServerOptions? http = null)
     {
@@ -79,6 +81,8 @@ public static class RpcHosting
         {
             TimeSpan drain = ServerLifetime.DrainOf(
                 services.GetRequiredService<IOptions<HostOptions>>().Value);
+            application.ApplicationStarted.Register(
+                () => _ = RequiredAuthorization.StopIfViolatedAsync(services, application));
             application.ApplicationStopping.Register(() => _ = server.StopAsync(drain));
         }
 

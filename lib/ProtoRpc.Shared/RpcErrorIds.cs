@@ -67,6 +67,7 @@ public static class RpcErrorIds
     public const string TlsHandshakeFailed = nameof(TlsHandshakeFailed);
     public const string TlsNotSupported = nameof(TlsNotSupported);
     public const string TokenTooLarge = nameof(TokenTooLarge);
+    public const string UncheckedEndpoint = nameof(UncheckedEndpoint);
     public const string UnencryptedEndpoint = nameof(UnencryptedEndpoint);
 
     // Schemas

@@ -55,8 +55,7 @@ public sealed partial class StartRpcListenerCommand
         EnableReflection = !NoReflection,
         EnableHealth = !NoHealth,
         Checks = new CheckScripts(BasicCheck, BearerCheck, CertificateCheck),
-        AllowAnonymous = MyInvocation.BoundParameters.ContainsKey(nameof(Authentication))
-            && Authentication.HasFlag(RpcAuthentication.None),
+        AllowAnonymous = IsAuthenticationGiven && Authentication.HasFlag(RpcAuthentication.None),
         CheckFailed = pool.Streams.Add,
     };
 }

@@ -140,6 +140,9 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         }
     }
 
+    // None must be given explicitly if the listener has checks.
+    private bool IsAuthenticationGiven => MyInvocation.BoundParameters.ContainsKey(nameof(Authentication));
+
     private void StartServices()
     {
         RpcSchema schema = ResolveSchema();
@@ -344,11 +347,19 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         return server;
     }
 
-    private RpcServerSecurity CreateSecurity() => new()
+    private RpcServerSecurity CreateSecurity()
     {
-        Authentication = Authentication,
-        MinimumLevel = ProtectionLevel,
-        ServicePrincipalName = ServicePrincipalName,
-        NtlmAccounts = [.. NtlmAccount.Select(source => source.Account)],
-    };
+        RpcServerSecurity security = new()
+        {
+            MinimumLevel = ProtectionLevel,
+            ServicePrincipalName = ServicePrincipalName,
+            NtlmAccounts = [.. NtlmAccount.Select(source => source.Account)],
+        };
+        if (IsAuthenticationGiven)
+        {
+            security.Authentication = Authentication;
+        }
+
+        return security;
+    }
 }

@@ -24,14 +24,25 @@ internal sealed class MappedFaces : IDisposable
 
     /// <param name="server">The server, whose stop is also that of the requests.</param>
     /// <param name="options">How HTTP and gRPC behave.</param>
+    /// <exception cref="RpcException">FailedPrecondition: the options have a check of callers, and the server
+    /// already listens on an endpoint that serves anonymous callers.</exception>
     public MappedFaces(RpcServer server, HttpServerOptions options)
     {
+        if (options.Security.IsRequired)
+        {
+            server.AddCheck();
+        }
+
+        Server = server;
         _host = server.Open(StopAsync);
         _options = options;
         _health = GrpcFace.HealthOf(_host, options);
         _http = new HttpRoutes(_host.Services, ServerPing.MethodOf(_host), basePath: "");
         _grpc = GrpcFace.Routes(_host, options, _health);
     }
+
+    /// <summary>The server.</summary>
+    public RpcServer Server { get; }
 
     /// <summary>Whether routes of the application lead here.</summary>
     public bool IsMapped { get; set; }

@@ -25,7 +25,7 @@ internal static class MappedRoutes
 
         endpoints.DataSources.Add(new MapMark());
         faces.IsMapped = true;
-        RouteGroupBuilder group = endpoints.MapGroup("");
+        RouteGroupBuilder group = endpoints.MapGroup("").WithMetadata(faces);
         foreach (string name in faces.Names.Where(IsPath).Distinct(StringComparer.OrdinalIgnoreCase))
         {
             group.Map(PatternOf(name), http => faces.HandleAsync(

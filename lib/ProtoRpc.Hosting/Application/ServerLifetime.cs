@@ -7,7 +7,8 @@ namespace ProtoRpc.Hosting.Application;
 /// <summary>Opens the server's own endpoints when the application starts, and closes them when it
 /// stops.</summary>
 internal sealed partial class ServerLifetime(
-    RpcServer server, MappedFaces mapped, IOptions<HostOptions> host, ILogger<RpcServer> logger)
+    RpcServer server, MappedFaces mapped, IServiceProvider services, IOptions<HostOptions> host,
+    ILogger<RpcServer> logger)
     : IHostedLifecycleService
 {
     // What is left of the application's time when running calls are cancelled: they answer, and connections
@@ -18,8 +19,13 @@ internal sealed partial class ServerLifetime(
 
     public Task StartingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 
-    public Task StartAsync(CancellationToken cancellationToken)
+    public Task StartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    // The routes of the application are complete only now, and may require authorization that the server's
+    // own endpoints do not run.
+    public async Task StartedAsync(CancellationToken cancellationToken)
     {
+        await RequiredAuthorization.ApplyAsync(services).ConfigureAwait(false);
         if (server.Endpoints.Count > 0)
         {
             server.StartListening();
@@ -28,18 +34,10 @@ internal sealed partial class ServerLifetime(
                 LogListening(endpoint);
             }
         }
-
-        return Task.CompletedTask;
-    }
-
-    public Task StartedAsync(CancellationToken cancellationToken)
-    {
-        if (server.Endpoints.Count == 0 && !mapped.IsMapped)
+        else if (!mapped.IsMapped)
         {
             LogNothingServed();
         }
-
-        return Task.CompletedTask;
     }
 
     // Before any part of the application stops, so that all parts drain at the same time.

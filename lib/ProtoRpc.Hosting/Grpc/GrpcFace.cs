@@ -14,7 +14,13 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
     private const string HealthName = "grpc.health.v1.Health";
     private const string ReflectionName = "grpc.reflection.v1.ServerReflection";
 
+    public bool ChecksCallers => options.Security.IsRequired;
+
     public bool Serves(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Grpc;
+
+    public bool IsOpenByDefault(RpcEndpoint endpoint, RpcServerSecurity security) =>
+        options.Security is { IsOpen: true, AllowAnonymous: false }
+        && !endpoint.Has(EndpointFeatures.KnowsCaller) && !security.IsAuthenticationSet;
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {

@@ -23,13 +23,16 @@ internal sealed record ListenAccess(
     public bool IsGiven => Users.Count > 0 || Token is not null || Authorities.Count > 0 || Accepted != 0;
 
     /// <summary>Of native endpoints.</summary>
-    public RpcServerSecurity OfServer() => new()
+    public RpcServerSecurity OfServer()
     {
-        Authentication = Accepted != 0 ? Accepted
-            : Users.Count > 0 ? RpcAuthentication.Ntlm
-            : RpcAuthentication.None,
-        NtlmAccounts = [.. Users.Select(NtlmAccount.From)],
-    };
+        RpcServerSecurity security = new() { NtlmAccounts = [.. Users.Select(NtlmAccount.From)] };
+        if (Accepted != 0 || Users.Count > 0)
+        {
+            security.Authentication = Accepted != 0 ? Accepted : RpcAuthentication.Ntlm;
+        }
+
+        return security;
+    }
 
     /// <summary>Of HTTP and gRPC endpoints.</summary>
     public HttpServerSecurity OfHttp() => new()

@@ -1,5 +1,6 @@
 using System.CommandLine;
 using System.Runtime.CompilerServices;
+using ProtoRpc.Server;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -100,13 +101,13 @@ internal sealed class ListenOptions
             parsed.GetValue(_bearer) is { } token ? SecretText.Read(_bearer.Name, token, console) : null,
             CertificateFiles.ReadAuthorities(_authorities.Name, parsed.GetValue(_authorities) ?? []),
             Authentication(parsed));
-        CheckAccess(access, endpoints);
         RpcServerOptions options = new()
         {
             UseTls = parsed.GetValue(_tls),
             Security = access.OfServer(),
             Interceptors = recorder is null ? [] : [recorder],
         };
+        CheckAccess(access, options, endpoints);
         if (parsed.GetValue(_certificate) is { } path)
         {
             (options.Certificate, options.CertificateChain) =
@@ -151,24 +152,16 @@ internal sealed class ListenOptions
             (all, one) => all | Enum.Parse<RpcAuthentication>(one, ignoreCase: true));
 
     // A native endpoint has no tokens and no client certificates: beside them it would stay open to all.
-    private void CheckAccess(ListenAccess access, IReadOnlyList<RpcEndpoint> endpoints)
+    private void CheckAccess(
+        ListenAccess access, RpcServerOptions options, IReadOnlyList<RpcEndpoint> endpoints)
     {
-        if (!access.IsGiven)
+        if (UncheckedEndpoints.FindFirst(endpoints, options.Faces, options.Security, access.IsGiven)
+            is { } endpoint)
         {
-            return;
-        }
-
-        foreach (RpcEndpoint endpoint in endpoints)
-        {
-            if (!endpoint.Has(EndpointFeatures.AspNetCore) && !endpoint.Has(EndpointFeatures.KnowsCaller)
-                && access.OfServer().Authentication == RpcAuthentication.None
-                && access.Accepted == default)
-            {
-                throw new UsageException(
-                    $"'{endpoint}' would let everybody in: native endpoints have no tokens and no client "
-                    + $"certificates. Give {_users.Name} or {_authentication.Name} as well; "
-                    + $"{_authentication.Name} none lets everybody in.");
-            }
+            throw new UsageException(
+                $"'{endpoint}' would let everybody in: native endpoints have no tokens and no client "
+                + $"certificates. Give {_users.Name} or {_authentication.Name} as well; "
+                + $"{_authentication.Name} none lets everybody in.");
         }
     }
 

@@ -5,12 +5,23 @@ namespace ProtoRpc;
 /// needed.</remarks>
 public sealed record RpcServerSecurity
 {
-    /// <summary>Accepts all callers without authentication.</summary>
-    public static RpcServerSecurity Anonymous => new();
+    private RpcAuthentication? _authentication;
+
+    /// <summary>Accepts all callers without authentication, also on servers that check the callers of other
+    /// endpoints.</summary>
+    public static RpcServerSecurity Anonymous => new() { Authentication = RpcAuthentication.None };
 
     /// <summary>The accepted authentication. Without <see cref="RpcAuthentication.None"/>, an anonymous
-    /// caller is rejected before its request is read.</summary>
-    public RpcAuthentication Authentication { get; set; } = RpcAuthentication.None;
+    /// caller is rejected before its request is read. If it is not set, anonymous callers are accepted,
+    /// except by servers that check the callers of other endpoints: these do not start.</summary>
+    public RpcAuthentication Authentication
+    {
+        get => _authentication ?? RpcAuthentication.None;
+        set => _authentication = value;
+    }
+
+    /// <summary>Whether <see cref="Authentication"/> is set, if only to None.</summary>
+    internal bool IsAuthenticationSet => _authentication is not null;
 
     /// <summary>The minimum protection of authenticated calls.</summary>
     public RpcProtectionLevel MinimumLevel { get; set; } = RpcProtectionLevel.Integrity;

@@ -9,6 +9,14 @@ internal interface IServerFace
     /// <summary>Whether this face serves endpoints of a kind.</summary>
     bool Serves(EndpointKindAttribute kind);
 
+    /// <summary>Whether the face requires a check of callers that other faces do not run.</summary>
+    bool ChecksCallers => false;
+
+    /// <summary>Whether an endpoint serves anonymous callers because no option says whether it
+    /// should.</summary>
+    bool IsOpenByDefault(RpcEndpoint endpoint, RpcServerSecurity security) =>
+        !endpoint.Has(EndpointFeatures.KnowsCaller) && !security.IsAuthenticationSet;
+
     /// <summary>Binds an endpoint and starts to serve it.</summary>
     IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host);
 }

@@ -14,7 +14,8 @@ public sealed partial class RpcServer
     /// <returns>Completes when the removed endpoints are closed.</returns>
     /// <exception cref="RpcException">NotFound: the method of a handler does not exist. InvalidArgument: a
     /// handler does not fit its method, or the certificate cannot be used. FailedPrecondition: the server has
-    /// not started, or has stopped. Also if an endpoint cannot be bound.</exception>
+    /// not started, or has stopped, or an endpoint would serve anonymous callers although the server checks
+    /// callers on others. Also if an endpoint cannot be bound.</exception>
     public Task ChangeAsync(RpcServerChange change)
     {
         ArgumentNullException.ThrowIfNull(change);
@@ -38,6 +39,7 @@ public sealed partial class RpcServer
             Dictionary<ServerService, Dictionary<string, ServerMethod>> methods = _services.ToDictionary(
                 service => service, service => service.Prepare(handlers?[service], interceptors));
             IReadOnlyList<IServerFace> faces = change.Faces ?? _faces;
+            RequireChecks(change.Endpoints ?? Endpoints, faces, interceptors);
             try
             {
                 if (shown is not null)

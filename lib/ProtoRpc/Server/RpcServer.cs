@@ -25,6 +25,9 @@ public sealed partial class RpcServer : IRpcServer
     // Replaced if the listener gets endpoints of another kind.
     private IReadOnlyList<IServerFace> _faces;
 
+    // Whether an application checks the callers of its own endpoints.
+    private bool _isChecked;
+
     internal RpcServer(RpcServerOptions options)
     {
         _options = options;
@@ -214,13 +217,15 @@ public sealed partial class RpcServer : IRpcServer
     }
 
     /// <summary>Binds all endpoints and starts to serve. If one cannot be bound, none is.</summary>
-    /// <exception cref="RpcException">An endpoint cannot be bound, and why.</exception>
+    /// <exception cref="RpcException">An endpoint cannot be bound, and why. FailedPrecondition: an endpoint
+    /// would serve anonymous callers, although the server checks callers on others.</exception>
     public RpcServer StartListening()
     {
         try
         {
             _endpoints.Start(_options.UseTls, _options.Certificate, () =>
             {
+                RequireChecks(Endpoints, _faces, _host?.Interceptors ?? _options.Interceptors);
                 ServerHost host = Open();
                 return endpoint => FaceOf(endpoint, _faces).Bind(endpoint, host);
             });
@@ -285,6 +290,33 @@ public sealed partial class RpcServer : IRpcServer
     {
         _endpoints.StopAlso(stop);
         return Open();
+    }
+
+    /// <summary>Tells the server that an application checks the callers of the server on endpoints of its
+    /// own.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: the server already listens where the check does not
+    /// run.</exception>
+    internal void AddCheck()
+    {
+        lock (_changing)
+        {
+            _isChecked = true;
+            if (IsListening)
+            {
+                RequireChecks(Endpoints, _faces, _host!.Interceptors);
+            }
+        }
+    }
+
+    private void RequireChecks(
+        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerFace> faces,
+        IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        if (UncheckedEndpoints.FindFirst(endpoints, faces, _options.Security, _isChecked) is { } found
+            && !UncheckedEndpoints.AreClosedBy(interceptors, _services.SelectMany(s => s.Info.Methods)))
+        {
+            throw UncheckedEndpoints.ErrorOf(found);
+        }
     }
 
     private ServerHost Open()

@@ -39,7 +39,7 @@ public sealed record RpcServerOptions
     public bool UseTls { get; set; }
 
     /// <summary>The authentication that native endpoints require.</summary>
-    public RpcServerSecurity Security { get; set; } = RpcServerSecurity.Anonymous;
+    public RpcServerSecurity Security { get; set; } = new();
 
     // The protocols to serve: those of this assembly, and those that a host adds.
     internal IReadOnlyList<IServerFace> Faces { get; init; } = ServerFaceAttribute.All;

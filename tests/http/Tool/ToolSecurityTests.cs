@@ -232,6 +232,22 @@ public sealed class ToolSecurityTests : IDisposable
         Assert.Equal("", output);
     }
 
+    [Theory]
+    [InlineData("listen", "--bearer", "x", "grpc://127.0.0.1:0", Tcp)]
+    [InlineData("listen", "--bearer", "x", Tcp)]
+    [InlineData("mock", "--bearer", "x", "http://127.0.0.1:0/", Tcp)]
+    public async Task A_token_leaves_no_TCP_endpoint_open_to_all(
+        string verb, string option, string value, params string[] endpoints)
+    {
+        (int code, string output, string error) = await ToolProcess.RunAsync(
+            null, [verb, .. endpoints, option, value, .. Words]);
+
+        Assert.Contains("would let everybody in", error, StringComparison.Ordinal);
+        Assert.Contains("Give --user or --auth as well; --auth none", error, StringComparison.Ordinal);
+        Assert.Equal(2, code);
+        Assert.Equal("", output);
+    }
+
     [Fact]
     public async Task Calls_through_a_proxy_are_recorded_without_what_is_masked()
     {

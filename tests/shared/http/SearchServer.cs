@@ -10,7 +10,12 @@ internal sealed class SearchServer : IDisposable
         HttpServerOptions? http = null, RpcServerOptions? options = null,
         string endpoint = "http://127.0.0.1:0/")
     {
-        Server = RpcServer.Create(Schema, null, (options ?? new RpcServerOptions()).WithHttp(http))
+        options ??= new RpcServerOptions();
+
+        // Explicit, because TCP is open to all beside the checks of HTTP.
+        RpcServerSecurity security =
+            options.Security with { Authentication = options.Security.Authentication };
+        Server = RpcServer.Create(Schema, null, (options with { Security = security }).WithHttp(http))
             .Handle("Search", (_, request) => ValueTask.FromResult<IMessage>(
                 Found($"http://example.com/{TextOf(request)}")))
             .Handle("Fail", (_, request) => throw new InvalidOperationException(TextOf(request)))

@@ -19,6 +19,7 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
 {
     private const string Everyone = "anonymous";
     private const string Authenticated = "*";
+    private static readonly GenericIdentity Anonymous = new("");
     private readonly (string Pattern, string[] Principals)[] _rules;
 
     private RpcAuthorization(IEnumerable<(string Pattern, string[] Principals)> rules) =>
@@ -78,6 +79,9 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
             throw Refusal(user, method);
         }
     }
+
+    /// <summary>Whether every caller may call a method.</summary>
+    internal bool AllowsAnonymous(string method) => Allows(Anonymous, method);
 
     private static string[] Names(DictionaryEntry rule) => rule.Value switch
     {

@@ -10,7 +10,7 @@ public sealed record RpcRawServerOptions
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     /// <summary>The authentication that the endpoints require.</summary>
-    public RpcServerSecurity Security { get; set; } = RpcServerSecurity.Anonymous;
+    public RpcServerSecurity Security { get; set; } = new();
 
     /// <summary>The interceptors of every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcRawInterceptor> Interceptors { get; set; } = [];
