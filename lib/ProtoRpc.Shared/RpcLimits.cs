@@ -80,8 +80,13 @@ public sealed record RpcLimits
     /// <summary>Presentation contexts of one association: 16.</summary>
     public int MaxContexts { get; set; } = 16;
 
-    /// <summary>Sessions of a server: 1,000.</summary>
+    /// <summary>Sessions of a server: 1,000. A new one ends the longest idle session of the callers with the
+    /// most.</summary>
     public int MaxSessions { get; set; } = 1000;
+
+    /// <summary>Sessions of one caller: 100. A new one ends the caller's longest idle session. Anonymous
+    /// callers count by address, or by IPv6 network.</summary>
+    public int MaxSessionsPerCaller { get; set; } = 100;
 
     /// <summary>Values in one session: 1,000.</summary>
     public int MaxSessionItems { get; set; } = 1000;

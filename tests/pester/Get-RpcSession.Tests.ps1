@@ -38,6 +38,36 @@ Describe 'Get-RpcSession' {
         $raw | Get-RpcSession | Should -BeNullOrEmpty
     }
 
+    It 'keeps to the share of a caller, whose longest idle session gives way' {
+        $small = Start-TestListener { $RpcContext.Session['n'] = $Request.name; @{} } -With @{
+            Limits = @{ MaxSessionsPerCaller = 2 }
+        }
+
+        'a', 'b', 'c' | ForEach-Object {
+            $null = Invoke-RpcMethod SayHello @{ name = $_ } -Connection (Connect-Test $small)
+        }
+
+        $small | Get-RpcSession | Should -HaveCount 2
+    }
+
+    It 'tells the caller that there is no room for a session: <_>' -ForEach @(
+        '$RpcContext.Session', '$RpcContext.Session[''a''] = 1', '$s = $RpcContext; $s.Session.Count'
+    ) {
+        $none = Start-TestListener ([scriptblock]::Create("$_ | Out-Null; @{}")) -With @{ Limits = @{ MaxSessions = 0 } }
+
+        { Invoke-RpcMethod SayHello -Connection (Connect-Test $none) -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*' -ExpectedMessage '*MaxSessions*'
+    }
+
+    It 'tells the caller that a session is full' {
+        $full = Start-TestListener { $RpcContext.Session['a'] = 'x' * 1000; @{} } -With @{
+            Limits = @{ MaxSessionBytes = 100 }
+        }
+
+        { Invoke-RpcMethod SayHello -Connection (Connect-Test $full) -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*' -ExpectedMessage '*MaxSessionBytes*'
+    }
+
     It 'shows a table' {
         Get-RpcSession | Out-String | Should -Match 'Owner'
     }

@@ -1,4 +1,5 @@
 using System.Collections;
+using System.Management.Automation;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Headers;
 
@@ -26,7 +27,22 @@ public sealed class RpcMethodContext : RpcHandlerContext
 
     /// <summary>The values that the listener keeps for the caller between calls. The first access creates the
     /// session.</summary>
-    public RpcSession Session => _context.Session;
+    /// <exception cref="MethodInvocationException">There is no room for another session.</exception>
+    public RpcSession Session
+    {
+        get
+        {
+            try
+            {
+                return _context.Session;
+            }
+            catch (RpcException e)
+            {
+                // The shell takes a property that throws for $null, unless it throws this.
+                throw new MethodInvocationException(e.Message, e);
+            }
+        }
+    }
 
     /// <summary>The side channel: the context that came with the request. It is sent back if the handler
     /// changes it.</summary>

@@ -61,7 +61,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
             lock (_clock)
             {
                 ObjectDisposedException.ThrowIf(_ended, this);
-                return _session ??= _host.RequireSessions().Use(SessionId, Owner);
+                return _session ??= _host.RequireSessions().Use(SessionId, Owner, ShareHolder);
             }
         }
     }

@@ -16,10 +16,11 @@ public sealed class RpcSession
     private long _size;
     private bool _hasEnded;
 
-    internal RpcSession(Guid id, string owner, RpcLimits limits)
+    internal RpcSession(Guid id, string owner, RpcLimits limits, string? holder = null)
     {
         Id = id;
         Owner = owner;
+        Holder = holder ?? owner;
         _limits = limits;
         Created = DateTimeOffset.Now;
         LastUse = Environment.TickCount64;
@@ -44,10 +45,16 @@ public sealed class RpcSession
     /// <summary>How many values it holds.</summary>
     public int Count => _items.Count;
 
+    /// <summary>Whose share of the table it takes: the user, or the network of an anonymous caller.</summary>
+    internal string Holder { get; }
+
     // Milliseconds of the system's uptime, and calls that use it now; both under the table's lock.
     internal long LastUse { get; set; }
 
     internal int Uses { get; set; }
+
+    // The later the last use, the higher. Many calls end within a millisecond.
+    internal long Turn { get; set; }
 
     /// <summary>A value by key; null for none. Set null to remove the value.</summary>
     /// <remarks>The size of a value is measured when it is set; later changes are not counted.</remarks>

@@ -1,14 +1,18 @@
+using System.Runtime.InteropServices;
 using System.Security.Cryptography;
 
 namespace ProtoRpc.Server.Sessions;
 
-/// <summary>The sessions of a server: made here alone, bound to their callers, ended when idle.</summary>
+/// <summary>The sessions of a server: made here alone, bound to their callers, ended when idle. Each caller has
+/// a share of them, so that nobody can take them all.</summary>
 internal sealed class SessionTable(RpcLimits limits) : IDisposable
 {
     private static readonly TimeSpan SweepPeriod = TimeSpan.FromSeconds(1);
 
     private readonly Dictionary<Guid, RpcSession> _sessions = [];
+    private readonly Dictionary<string, List<RpcSession>> _shares = [];
     private readonly Lock _gate = new();
+    private long _turns;
     private Timer? _sweep;
     private bool _disposed;
 
@@ -27,25 +31,32 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
     /// <summary>The caller's session for the length of a call: the one it names, or a new one.</summary>
     /// <param name="id">What the caller sent; an id that is not known, or no longer, is not taken up.</param>
     /// <param name="owner">The caller.</param>
+    /// <param name="holder">Whose share of the table a new one takes; null for the owner's.</param>
     /// <exception cref="RpcException">PermissionDenied for a session of somebody else; ResourceExhausted when
-    /// there are as many as there may be.</exception>
-    public RpcSession Use(Guid? id, string owner)
+    /// there are as many as there may be, and calls use them all.</exception>
+    public RpcSession Use(Guid? id, string owner, string? holder = null)
     {
+        RpcSession? session;
+        RpcSession? replaced = null;
         lock (_gate)
         {
             ObjectDisposedException.ThrowIf(_disposed, this);
-            if (id is { } known && _sessions.TryGetValue(known, out RpcSession? session))
+            if (id is { } known && _sessions.TryGetValue(known, out session))
             {
                 RequireOwner(session, owner);
             }
             else
             {
-                session = Create(owner);
+                replaced = MakeRoom(holder ?? owner);
+                session = Create(owner, holder ?? owner);
             }
 
             session.Uses++;
-            return session;
         }
+
+        // Outside the lock: what is disposed here is the application's, and may take its time.
+        replaced?.End();
+        return session;
     }
 
     /// <summary>The session with an id for the length of a call; null for none.</summary>
@@ -72,6 +83,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         {
             session.Uses--;
             session.LastUse = Environment.TickCount64;
+            session.Turn = ++_turns;
         }
     }
 
@@ -100,13 +112,14 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         RpcSession? session;
         lock (_gate)
         {
-            if (!_sessions.Remove(id, out session))
+            if (!_sessions.TryGetValue(id, out session))
             {
                 return false;
             }
+
+            Forget(session);
         }
 
-        // Outside the lock: what is disposed here is the application's, and may take its time.
         session.End();
         return true;
     }
@@ -121,6 +134,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
             _sweep?.Dispose();
             left = [.. _sessions.Values];
             _sessions.Clear();
+            _shares.Clear();
         }
 
         foreach (RpcSession session in left)
@@ -141,10 +155,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         lock (_gate)
         {
             idle = [.. _sessions.Values.Where(s => s.Uses == 0 && s.Idle > limits.SessionIdleTimeout)];
-            foreach (RpcSession session in idle)
-            {
-                _sessions.Remove(session.Id);
-            }
+            Array.ForEach(idle, Forget);
         }
 
         foreach (RpcSession session in idle)
@@ -166,21 +177,54 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         }
     }
 
-    private RpcSession Create(string owner)
+    // The longest idle session of a caller gives way to a new one of the same caller. If all callers together
+    // have too many, the longest idle session of those with the most gives way.
+    private RpcSession? MakeRoom(string holder)
     {
-        if (_sessions.Count >= limits.MaxSessions)
+        IEnumerable<RpcSession> own = _shares.GetValueOrDefault(holder) ?? [];
+        bool isShareFull = own.Count() >= limits.MaxSessionsPerCaller;
+        if (!isShareFull && _sessions.Count < limits.MaxSessions)
+        {
+            return null;
+        }
+
+        RpcSession? longest = (isShareFull ? own : _shares.Values.SelectMany(static share => share))
+            .Where(static session => session.Uses == 0)
+            .MinBy(session => (-_shares[session.Holder].Count, session.Turn));
+        if (longest is null)
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"The server keeps {limits.MaxSessions} sessions, which is its limit "
-                + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessions)}).");
+                isShareFull
+                    ? $"Running calls of this caller use {limits.MaxSessionsPerCaller} sessions, which is the "
+                        + $"limit ({nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessionsPerCaller)})."
+                    : $"Running calls use {limits.MaxSessions} sessions, which is the limit of the server "
+                        + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessions)}).");
         }
 
+        Forget(longest);
+        return longest;
+    }
+
+    private RpcSession Create(string owner, string holder)
+    {
         // 128 random bits: not a version-4 UUID, whose fixed bits would only help a guesser.
         Guid id = new(RandomNumberGenerator.GetBytes(16));
-        RpcSession session = new(id, owner, limits);
+        RpcSession session = new(id, owner, limits, holder) { Turn = ++_turns };
         _sessions.Add(id, session);
+        (CollectionsMarshal.GetValueRefOrAddDefault(_shares, holder, out _) ??= []).Add(session);
         _sweep ??= new Timer(static table => ((SessionTable)table!).Sweep(), this, SweepPeriod, SweepPeriod);
         return session;
+    }
+
+    private void Forget(RpcSession session)
+    {
+        _sessions.Remove(session.Id);
+        List<RpcSession> share = _shares[session.Holder];
+        share.Remove(session);
+        if (share.Count == 0)
+        {
+            _shares.Remove(session.Holder);
+        }
     }
 }
