@@ -57,7 +57,7 @@ internal static class EndpointFileSafety
 
     [UnsupportedOSPlatform("windows")]
     private static bool IsOurs(string target) =>
-        UnixAccounts.OwnerOf(target) is not { } owner || owner == UnixAccounts.EffectiveUserId
+        UnixFileStatus.Read(target)?.Owner is not { } owner || owner == UnixAccounts.EffectiveUserId
         || owner == Root;
 
     [SupportedOSPlatform("windows")]

@@ -1,7 +1,4 @@
 using System.Collections.Concurrent;
-using System.Runtime.Versioning;
-using System.Security.AccessControl;
-using System.Security.Principal;
 using IOPath = System.IO.Path;
 
 namespace ProtoRpc.Transports;
@@ -64,7 +61,7 @@ internal sealed class AppendedFile(string path) : IDisposable
         }
 
         Close();
-        _stream = OperatingSystem.IsWindows() ? OpenOnWindows() : OpenOnUnix();
+        _stream = OwnFile.OpenToAppend(Path);
         _opened = Environment.TickCount64;
         if (_stream.CanSeek && !EndsWithLine(_stream.Length))
         {
@@ -80,39 +77,6 @@ internal sealed class AppendedFile(string path) : IDisposable
     private bool IsStillThere(FileStream stream) => !stream.CanSeek
         || (Environment.TickCount64 - _opened < LongestOpen.TotalMilliseconds
             && new FileInfo(Path) is { Exists: true } found && found.Length == stream.Length);
-
-    [UnsupportedOSPlatform("windows")]
-    private FileStream OpenOnUnix() => new(Path, new FileStreamOptions
-    {
-        Mode = FileMode.OpenOrCreate,
-        Access = FileAccess.Write,
-        Share = FileShare.ReadWrite | FileShare.Delete,
-        BufferSize = 0,
-        UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite,
-    });
-
-    [SupportedOSPlatform("windows")]
-    private FileStream OpenOnWindows() => new FileInfo(Path).Create(
-        FileMode.OpenOrCreate,
-        FileSystemRights.Write | FileSystemRights.ReadAttributes | FileSystemRights.Synchronize,
-        FileShare.ReadWrite | FileShare.Delete,
-        bufferSize: 1,
-        FileOptions.None,
-        OwnerOnly());
-
-    [SupportedOSPlatform("windows")]
-    private static FileSecurity OwnerOnly()
-    {
-        using WindowsIdentity owner = WindowsIdentity.GetCurrent();
-        FileSecurity security = new();
-        security.SetAccessRuleProtection(isProtected: true, preserveInheritance: false);
-        security.AddAccessRule(new FileSystemAccessRule(
-            owner.User!, FileSystemRights.FullControl, AccessControlType.Allow));
-        security.AddAccessRule(new FileSystemAccessRule(
-            new SecurityIdentifier(WellKnownSidType.BuiltinAdministratorsSid, null),
-            FileSystemRights.FullControl, AccessControlType.Allow));
-        return security;
-    }
 
     private bool EndsWithLine(long length)
     {

@@ -14,28 +14,57 @@ internal static class LocalSocketDirectory
         UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.GroupExecute
         | UnixFileMode.OtherRead | UnixFileMode.OtherWrite | UnixFileMode.OtherExecute;
 
-    /// <summary>Where sockets of a kind are; checked to be ours where it exists.</summary>
-    /// <exception cref="RpcException">PermissionDenied when it is not ours.</exception>
-    public static string Find(RpcEndpoint endpoint, string folder)
+    /// <summary>Where sockets of a kind may be, the likeliest first. Folders of other accounts are left
+    /// out.</summary>
+    /// <exception cref="RpcException">PermissionDenied: a folder of this account is open to others.</exception>
+    public static IReadOnlyList<string> Find(RpcEndpoint endpoint, string folder) =>
+        Find(endpoint, folder, Roots());
+
+    /// <inheritdoc cref="Find(RpcEndpoint, string)"/>
+    /// <param name="endpoint">The endpoint, for errors.</param>
+    /// <param name="folder">The kind of the sockets.</param>
+    /// <param name="roots">The folders of this account, the best first.</param>
+    internal static IReadOnlyList<string> Find(
+        RpcEndpoint endpoint, string folder, IEnumerable<string> roots)
     {
-        string directory = Path.Combine(Root(), folder);
-        foreach (string path in new[] { Root(), directory })
+        List<string> found = [];
+        foreach (string root in roots)
         {
-            if (Path.Exists(path) && FindFault(path) is { } fault)
+            if (IsForeign(root))
             {
-                throw NotOurs(endpoint, path, fault);
+                continue;
             }
+
+            string directory = Path.Combine(root, folder);
+            foreach (string path in new[] { root, directory })
+            {
+                if (Path.Exists(path) && FindFault(path) is { } fault)
+                {
+                    throw NotOurs(endpoint, path, fault);
+                }
+            }
+
+            found.Add(directory);
         }
 
-        return directory;
+        return found;
     }
 
-    /// <summary>The same, and it exists afterwards.</summary>
-    /// <exception cref="RpcException">PermissionDenied when it is not ours, or cannot be made.</exception>
-    public static string Prepare(RpcEndpoint endpoint, string folder)
+    /// <summary>Makes the directory for the sockets of a kind, if it does not exist.</summary>
+    /// <exception cref="RpcException">PermissionDenied: it is open to others, or cannot be made.</exception>
+    public static string Prepare(RpcEndpoint endpoint, string folder) =>
+        Prepare(endpoint, folder, [.. Roots()]);
+
+    /// <inheritdoc cref="Prepare(RpcEndpoint, string)"/>
+    /// <param name="endpoint">The endpoint, for errors.</param>
+    /// <param name="folder">The kind of the sockets.</param>
+    /// <param name="roots">The folders of this account, the best first.</param>
+    internal static string Prepare(RpcEndpoint endpoint, string folder, string[] roots)
     {
-        string directory = Path.Combine(Root(), folder);
-        foreach (string path in new[] { Root(), directory })
+        // Any account can make a folder of this name in the temporary folder first.
+        string root = Array.Find(roots, root => !IsForeign(root)) ?? roots[0];
+        string directory = Path.Combine(root, folder);
+        foreach (string path in new[] { root, directory })
         {
             try
             {
@@ -55,14 +84,28 @@ internal static class LocalSocketDirectory
         return directory;
     }
 
-    private static string Root()
+    // The home folder is second, because its path is often too long for a socket.
+    private static IEnumerable<string> Roots()
     {
         string? runtime = Environment.GetEnvironmentVariable("XDG_RUNTIME_DIR");
-        return !string.IsNullOrEmpty(runtime) && Path.IsPathRooted(runtime) && Directory.Exists(runtime)
-            && FindFault(runtime) is null
-            ? Path.Combine(runtime, "protorpc")
-            : Path.Combine(Path.GetTempPath(), $"protorpc-{UnixAccounts.EffectiveUserId}");
+        if (!string.IsNullOrEmpty(runtime) && Path.IsPathRooted(runtime) && Directory.Exists(runtime)
+            && FindFault(runtime) is null)
+        {
+            yield return Path.Combine(runtime, "protorpc");
+            yield break;
+        }
+
+        yield return Path.Combine(Path.GetTempPath(), $"protorpc-{UnixAccounts.EffectiveUserId}");
+        string home = Environment.GetFolderPath(Environment.SpecialFolder.UserProfile);
+        if (UnixFileStatus.Read(home) is { } status && status.Owner == UnixAccounts.EffectiveUserId
+            && (status.Permissions & (UnixFileMode.GroupWrite | UnixFileMode.OtherWrite)) == 0)
+        {
+            yield return Path.Combine(home, ".protorpc");
+        }
     }
+
+    private static bool IsForeign(string path) =>
+        UnixFileStatus.Read(path) is { } status && status.Owner != UnixAccounts.EffectiveUserId;
 
     /// <summary>What keeps a directory from being ours alone.</summary>
     /// <returns>Null when nothing does.</returns>
@@ -78,7 +121,7 @@ internal static class LocalSocketDirectory
             return "it is not a directory";
         }
 
-        if (UnixAccounts.OwnerOf(path) != UnixAccounts.EffectiveUserId)
+        if (UnixFileStatus.Read(path)?.Owner != UnixAccounts.EffectiveUserId)
         {
             return "it belongs to another user";
         }

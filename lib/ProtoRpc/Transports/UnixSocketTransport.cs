@@ -50,11 +50,9 @@ internal sealed class UnixSocketTransport : INativeTransport
             throw RemotePipe(endpoint);
         }
 
-        string path = PathOf(endpoint, LocalSocketDirectory.Find(endpoint, endpoint.Kind.Scheme));
-        if (!File.Exists(path))
-        {
-            throw EndpointErrors.NoSuchName(endpoint, $"user '{Environment.UserName}'");
-        }
+        string path = LocalSocketDirectory.Find(endpoint, endpoint.Kind.Scheme)
+            .Select(directory => PathOf(endpoint, directory)).FirstOrDefault(File.Exists)
+            ?? throw EndpointErrors.NoSuchName(endpoint, $"user '{Environment.UserName}'");
 
         try
         {

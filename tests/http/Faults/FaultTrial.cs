@@ -119,7 +119,7 @@ internal sealed class FaultTrial : IDisposable
         return OperatingSystem.IsWindows()
             ? throw new PlatformNotSupportedException("Pipes of Windows have no relay here.")
             : UnixSocketTransport.PathOf(
-                endpoint, LocalSocketDirectory.Find(endpoint, endpoint.Uri.Split(':')[0]));
+                endpoint, LocalSocketDirectory.Prepare(endpoint, endpoint.Uri.Split(':')[0]));
     }
 
     // Null for a call that failed.

@@ -73,10 +73,10 @@ public static class PeerIdentityTests
         }
 
         string file = Path.GetTempFileName();
-        Assert.Equal(UnixAccounts.EffectiveUserId, UnixAccounts.OwnerOf(file));
+        Assert.Equal(UnixAccounts.EffectiveUserId, UnixFileStatus.Read(file)?.Owner);
         File.Delete(file);
-        Assert.Null(UnixAccounts.OwnerOf(file));
-        Assert.Equal(0u, UnixAccounts.OwnerOf("/"));
+        Assert.Null(UnixFileStatus.Read(file)?.Owner);
+        Assert.Equal(0u, UnixFileStatus.Read("/")?.Owner);
     }
 
     [SupportedOSPlatform("windows")]

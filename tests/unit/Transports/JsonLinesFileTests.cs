@@ -33,7 +33,7 @@ public sealed class JsonLinesFileTests : IDisposable
     [Fact]
     public void Appends_to_what_is_there_and_ends_a_line_that_was_cut()
     {
-        System.IO.File.WriteAllText(File, "1\n{\"cut\":");
+        MakeOwn("1\n{\"cut\":");
 
         using (JsonLinesFile file = new(File))
         {
@@ -97,7 +97,7 @@ public sealed class JsonLinesFileTests : IDisposable
             System.IO.File.Move(File, File + ".1");
             if (isMadeAgain)
             {
-                System.IO.File.WriteAllText(File, "");
+                MakeOwn("");
             }
 
             Write(file, "after");
@@ -218,6 +218,15 @@ public sealed class JsonLinesFileTests : IDisposable
 
         Assert.False(Write(file, "late"));
         Assert.Equal("", System.IO.File.ReadAllText(File));
+    }
+
+    private void MakeOwn(string text)
+    {
+        System.IO.File.WriteAllText(File, text);
+        if (!OperatingSystem.IsWindows())
+        {
+            System.IO.File.SetUnixFileMode(File, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+        }
     }
 
     private static bool Write(JsonLinesFile file, string text) =>

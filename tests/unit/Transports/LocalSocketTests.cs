@@ -117,6 +117,50 @@ public static class LocalSocketTests
         }
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public static void A_folder_that_another_account_made_first_is_left_for_the_next(bool isLink)
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        Assert.SkipWhen(OtherAccount.Missing is not null, OtherAccount.Missing ?? "");
+        RpcEndpoint endpoint = RpcEndpoint.Local("x");
+        DirectoryInfo temp = Directory.CreateTempSubdirectory("protorpc-test-");
+        try
+        {
+            string foreign = Path.Combine(temp.FullName, "foreign");
+            string home = Path.Combine(temp.FullName, "home");
+            if (isLink)
+            {
+                File.CreateSymbolicLink(foreign, temp.FullName);
+            }
+            else
+            {
+                Directory.CreateDirectory(foreign);
+            }
+
+            OtherAccount.Own(foreign);
+
+            string made = LocalSocketDirectory.Prepare(endpoint, "local", [foreign, home]);
+
+            Assert.Equal(Path.Combine(home, "local"), made);
+            Assert.Null(LocalSocketDirectory.FindFault(made));
+            Assert.Equal([made], LocalSocketDirectory.Find(endpoint, "local", [foreign, home]));
+            Assert.False(Directory.Exists(Path.Combine(foreign, "local")));
+            RpcException error = Assert.Throws<RpcException>(
+                () => LocalSocketDirectory.Prepare(endpoint, "local", [foreign]));
+            Assert.Equal("SocketDirectoryNotSafe", error.ErrorId);
+        }
+        finally
+        {
+            temp.Delete(recursive: true);
+        }
+    }
+
     [Fact]
     [UnsupportedOSPlatform("windows")]
     public static void A_path_that_the_system_does_not_take_is_an_error_that_says_what_to_do()

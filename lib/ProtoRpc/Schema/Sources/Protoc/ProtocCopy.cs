@@ -69,7 +69,7 @@ internal static class ProtocCopy
             throw new IOException($"'{folder}' is a link or a file, not a folder");
         }
 
-        if (UnixAccounts.OwnerOf(folder) != UnixAccounts.EffectiveUserId)
+        if (UnixFileStatus.Read(folder)?.Owner != UnixAccounts.EffectiveUserId)
         {
             throw new IOException($"'{folder}' belongs to another user");
         }
@@ -84,7 +84,7 @@ internal static class ProtocCopy
     {
         foreach (string folder in new[] { cache, Path.GetDirectoryName(cache) ?? "/" }.Where(f => f != "/"))
         {
-            if (UnixAccounts.OwnerOf(folder) is not { } owner
+            if (UnixFileStatus.Read(folder)?.Owner is not { } owner
                 || (owner != 0 && owner != UnixAccounts.EffectiveUserId))
             {
                 throw new IOException($"'{folder}' belongs to another user, who can replace what is in it");
@@ -105,7 +105,7 @@ internal static class ProtocCopy
         FileInfo file = new(path);
         return file.Exists
             && file.LinkTarget is null
-            && UnixAccounts.OwnerOf(path) == UnixAccounts.EffectiveUserId
+            && UnixFileStatus.Read(path)?.Owner == UnixAccounts.EffectiveUserId
             && file.UnixFileMode == OwnerOnly
             && HashOf(path).AsSpan().SequenceEqual(hash);
     }

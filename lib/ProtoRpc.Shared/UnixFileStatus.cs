@@ -1,0 +1,110 @@
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using System.Text;
+using Microsoft.Win32.SafeHandles;
+
+namespace ProtoRpc;
+
+/// <summary>What a Unix system reports about a file.</summary>
+/// <param name="Owner">The user id of the owner.</param>
+/// <param name="Mode">Type and permissions, as in <c>st_mode</c>.</param>
+/// <param name="Links">The number of its names.</param>
+/// <param name="Inode">Identifies the file on its device.</param>
+/// <param name="Device">The device.</param>
+[UnsupportedOSPlatform("windows")]
+internal readonly unsafe partial record struct UnixFileStatus(
+    uint Owner, int Mode, uint Links, ulong Inode, ulong Device)
+{
+    private const int TypeMask = 0xF000;
+    private const int RegularType = 0x8000;
+    private const int LinkType = 0xA000;
+    private const int FifoType = 0x1000;
+    private const int PermissionMask = 0xFFF;
+
+    // statx(2), whose result looks the same on every Linux architecture, unlike that of stat.
+    private const int CurrentDirectory = -100;
+    private const int NoFollow = 0x100;
+    private const int EmptyPath = 0x1000;
+    private const uint BasicStatus = 0x7FF;
+    private const int StatusSize = 256;
+
+    /// <summary>Whether it is a file with content, and not a pipe, a device or a folder.</summary>
+    public bool IsRegular => (Mode & TypeMask) == RegularType;
+
+    /// <summary>Whether it is a symbolic link.</summary>
+    public bool IsLink => (Mode & TypeMask) == LinkType;
+
+    /// <summary>Whether it is a pipe.</summary>
+    public bool IsFifo => (Mode & TypeMask) == FifoType;
+
+    /// <summary>What the owner, the group and others may do.</summary>
+    public UnixFileMode Permissions => (UnixFileMode)(Mode & PermissionMask);
+
+    /// <summary>Reads the status of a file or folder, of a link itself.</summary>
+    /// <returns>Null if the path has none, or the system does not report it.</returns>
+    public static UnixFileStatus? Read(string path)
+    {
+        byte* result = stackalloc byte[StatusSize];
+        fixed (byte* name = Encoding.UTF8.GetBytes(path + "\0"))
+        {
+            int error =
+                OperatingSystem.IsLinux() ? statx(CurrentDirectory, name, NoFollow, BasicStatus, result)
+                : RuntimeInformation.ProcessArchitecture == Architecture.X64 ? lstat_inode64(name, result)
+                : lstat(name, result);
+            return error == 0 ? Parse(result) : null;
+        }
+    }
+
+    /// <summary>Reads the status of an open file.</summary>
+    /// <returns>Null if the system does not report it.</returns>
+    public static UnixFileStatus? Read(SafeFileHandle file)
+    {
+        byte* result = stackalloc byte[StatusSize];
+        byte none = 0;
+        bool isHeld = false;
+        try
+        {
+            file.DangerousAddRef(ref isHeld);
+            int descriptor = (int)file.DangerousGetHandle();
+            int error =
+                OperatingSystem.IsLinux() ? statx(descriptor, &none, EmptyPath, BasicStatus, result)
+                : RuntimeInformation.ProcessArchitecture == Architecture.X64
+                    ? fstat_inode64(descriptor, result)
+                : fstat(descriptor, result);
+            return error == 0 ? Parse(result) : null;
+        }
+        finally
+        {
+            if (isHeld)
+            {
+                file.DangerousRelease();
+            }
+        }
+    }
+
+    // struct statx, and struct stat of macOS with 64-bit inodes.
+    private static UnixFileStatus Parse(byte* status) => OperatingSystem.IsLinux()
+        ? new(
+            Owner: *(uint*)(status + 20), Mode: *(ushort*)(status + 28), Links: *(uint*)(status + 16),
+            Inode: *(ulong*)(status + 32), Device: *(ulong*)(status + 136))
+        : new(
+            Owner: *(uint*)(status + 16), Mode: *(ushort*)(status + 4), Links: *(ushort*)(status + 6),
+            Inode: *(ulong*)(status + 8), Device: *(uint*)status);
+
+#pragma warning disable SYSLIB1054, IDE1006 // Named as in the C library.
+    [LibraryImport("libc")]
+    private static partial int statx(int directory, byte* path, int flags, uint mask, byte* result);
+
+    [LibraryImport("libc")]
+    private static partial int lstat(byte* path, byte* result);
+
+    [LibraryImport("libc", EntryPoint = "lstat$INODE64")]
+    private static partial int lstat_inode64(byte* path, byte* result);
+
+    [LibraryImport("libc")]
+    private static partial int fstat(int file, byte* result);
+
+    [LibraryImport("libc", EntryPoint = "fstat$INODE64")]
+    private static partial int fstat_inode64(int file, byte* result);
+#pragma warning restore SYSLIB1054, IDE1006
+}
