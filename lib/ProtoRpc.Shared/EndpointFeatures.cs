@@ -77,6 +77,9 @@ internal enum EndpointFeatures
     /// stream.</summary>
     WholeMessages = 1 << 22,
 
+    /// <summary>The operating system reports to clients which account runs the server.</summary>
+    KnowsServer = 1 << 23,
+
     /// <summary>What the native protocol brings.</summary>
     OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts | HeaderExtensions,
 

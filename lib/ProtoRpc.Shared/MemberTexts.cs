@@ -14,7 +14,7 @@ internal static partial class MemberTexts
         Members().Replace(text, match => nameOf(match.Value) ?? match.Value);
 
     [GeneratedRegex(
-        @"\bRpc(Limits|(Client|Server|Tls|Load|RandomMessage)Options|ServerSecurity|NamedEndpoint)"
+        @"\bRpc(Limits|(Client|Server|Tls|Load|RandomMessage)Options|(Client|Server)Security|NamedEndpoint)"
         + @"\.[A-Za-z]+\b"
         + @"|\b(Give a schema|Choose fewer services|as an import path|allow unencrypted traffic)\b",
         RegexOptions.CultureInvariant | RegexOptions.ExplicitCapture)]

@@ -64,6 +64,7 @@ public static class RpcErrorIds
     public const string OtherCertificate = nameof(OtherCertificate);
     public const string PlainSecret = nameof(PlainSecret);
     public const string SecretNotFound = nameof(SecretNotFound);
+    public const string ServerAccountNotTrusted = nameof(ServerAccountNotTrusted);
     public const string TlsHandshakeFailed = nameof(TlsHandshakeFailed);
     public const string TlsNotSupported = nameof(TlsNotSupported);
     public const string TokenTooLarge = nameof(TokenTooLarge);

@@ -17,12 +17,12 @@ public enum RpcTransport
 
     /// <summary>DCE/RPC over a named pipe (<c>ncacn_np</c>, <c>pipe://</c>).</summary>
     [EndpointKind(
-        "pipe", Native, HostAndName, OfNative | KnowsCaller, Sequence = "ncacn_np", Hint = "Named pipe")]
+        "pipe", Native, HostAndName, OfNative | KnowsCaller | KnowsServer, Sequence = "ncacn_np", Hint = "Named pipe")]
     NamedPipe,
 
     /// <summary>DCE/RPC on this machine only (<c>ncalrpc</c>, <c>local://</c>).</summary>
     [EndpointKind(
-        "local", Native, NameAlone, OfNative | KnowsCaller | LocalOnly, Sequence = "ncalrpc",
+        "local", Native, NameAlone, OfNative | KnowsCaller | KnowsServer | LocalOnly, Sequence = "ncalrpc",
         Hint = "Local: a Unix socket, or a local pipe on Windows")]
     Local,
 
@@ -51,7 +51,7 @@ public enum RpcTransport
 
     /// <summary>gRPC over a Unix domain socket (<c>grpc+unix://</c>).</summary>
     [EndpointKind(
-        "grpc+unix", EndpointProtocol.Grpc, SocketPath, OfGrpc | KnowsCaller | LocalOnly,
+        "grpc+unix", EndpointProtocol.Grpc, SocketPath, OfGrpc | KnowsCaller | KnowsServer | LocalOnly,
         Hint = "gRPC over a Unix socket")]
     GrpcUnix,
 

@@ -14,6 +14,7 @@ internal static class FlagNames
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] = "--insecure",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] = "--user",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] = "--spn",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] = "--server-user",
         [$"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)}"] = "--max-msg-sz",
         [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Duration)}"] = "--duration",
         [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.WarmUp)}"] = "--warmup",

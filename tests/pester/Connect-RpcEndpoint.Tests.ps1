@@ -176,6 +176,28 @@ Describe 'Connect-RpcEndpoint' {
                 Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name*-Credential*"
         }
 
+        It 'refuses -ServerUser where the system does not report who runs the server: <_>' -ForEach @(
+            'tcp://127.0.0.1:1', 'grpc://127.0.0.1:1', 'https://127.0.0.1:1', 'inproc://x'
+        ) {
+            { Connect-RpcEndpoint $_ -Schema $listener.Schema -Service demo.Greeter -ServerUser root -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-ServerUser*grpc+unix*'
+        }
+
+        It 'refuses a -ServerUser that there is not' {
+            { Connect-RpcEndpoint grpc+unix:///tmp/none -ServerUser 'no such account' -ErrorAction Stop } |
+                Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage "*ServerUser is 'no such account'*"
+        }
+
+        It 'calls a local listener of the own account, whoever is the -ServerUser' {
+            $user = $IsWindows ? 'S-1-5-19' : '54321'
+
+            $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
+                -ServerUser $user -ErrorAction Stop
+
+            $rpc | Should -Not -BeNullOrEmpty
+            $rpc | Disconnect-RpcEndpoint
+        }
+
         It 'refuses a mechanism where the kernel says who calls' {
             { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
                 -Authentication Self -Mechanism Kerberos -ErrorAction Stop } |

@@ -267,7 +267,7 @@ Describe 'Connecting' {
     }
 
     It 'has the same parameters for connecting in every cmdlet that contacts a server' {
-        $names = 'Authentication', 'Credential', 'Token', 'Mechanism', 'ProtectionLevel', 'ServicePrincipalName', 'Tls',
+        $names = 'Authentication', 'Credential', 'Token', 'Mechanism', 'ProtectionLevel', 'ServicePrincipalName', 'ServerUser', 'Tls',
             'CACertificate', 'ClientCertificate', 'ServerName', 'SkipCertificateCheck', 'Header'
 
         foreach ($command in 'Connect-RpcEndpoint', 'Test-RpcEndpoint', 'Wait-RpcEndpoint', 'Import-RpcSchema') {

@@ -176,6 +176,7 @@ Describe 'Named endpoints' {
             Mechanism = 'Ntlm'
             ProtectionLevel = 'Integrity'
             ServicePrincipalName = 'host/server.example.com'
+            ServerUser = 'shop'
             Tls = $true
             CACertificate = $greeter, ('ab' * 20)
             ClientCertificate = 'cd' * 20

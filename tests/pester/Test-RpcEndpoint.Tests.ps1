@@ -26,7 +26,7 @@ Describe 'Test-RpcEndpoint' {
 
     It 'has no parameters of connecting for a connection: <_>' -ForEach 'Test-RpcEndpoint', 'Wait-RpcEndpoint' {
         $names = 'Authentication', 'Credential', 'Token', 'Mechanism', 'ProtectionLevel',
-            'ServicePrincipalName', 'Tls', 'CACertificate', 'ClientCertificate', 'ServerName',
+            'ServicePrincipalName', 'ServerUser', 'Tls', 'CACertificate', 'ClientCertificate', 'ServerName',
             'SkipCertificateCheck', 'Header'
         $command = Get-Command $_
         $help = @((Get-Help $_).syntax.syntaxItem)

@@ -20,6 +20,7 @@ internal static class ParameterWording
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] = "-NtlmAccount",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] =
             "-ServicePrincipalName",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] = "-ServerUser",
         [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)}"] = "-UserName",
         ["Give a schema"] = "Use -Schema to give a schema",
         ["as an import path"] = "with Import-RpcSchema -ImportPath",

@@ -86,6 +86,14 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
     }
 
     [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    public override string? ServerUser
+    {
+        get => base.ServerUser;
+        set => base.ServerUser = value;
+    }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
     public override SwitchParameter Tls
     {
         get => base.Tls;

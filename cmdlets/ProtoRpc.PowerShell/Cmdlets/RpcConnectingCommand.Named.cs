@@ -68,6 +68,7 @@ public abstract partial class RpcConnectingCommand
         Mechanism = MechanismOf(Named),
         ProtectionLevel = ProtectionLevelOf(Named),
         ServicePrincipalName = ServicePrincipalNameOf(Named),
+        ServerUser = ServerUserOf(Named),
     };
 
     private RpcClientSecurity NamedSecurity(RpcNamedEndpoint named) => new()
@@ -81,6 +82,7 @@ public abstract partial class RpcConnectingCommand
         Mechanism = MechanismOf(named),
         ProtectionLevel = ProtectionLevelOf(named),
         ServicePrincipalName = ServicePrincipalNameOf(named),
+        ServerUser = ServerUserOf(named),
     };
 
     private RpcMechanism MechanismOf(RpcNamedEndpoint? named) => IsGiven(nameof(Mechanism))
@@ -93,6 +95,10 @@ public abstract partial class RpcConnectingCommand
     private string? ServicePrincipalNameOf(RpcNamedEndpoint? named) => IsGiven(nameof(ServicePrincipalName))
         ? Takes(nameof(ServicePrincipalName)) ? ServicePrincipalName : null
         : named?.ServicePrincipalName;
+
+    private string? ServerUserOf(RpcNamedEndpoint? named) => IsGiven(nameof(ServerUser))
+        ? Takes(nameof(ServerUser)) ? ServerUser : null
+        : named?.ServerUser;
 
     private RpcTlsOptions CreateTls() => new()
     {

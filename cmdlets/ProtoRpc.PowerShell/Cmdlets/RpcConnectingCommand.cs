@@ -50,6 +50,10 @@ public abstract partial class RpcConnectingCommand : RpcCmdlet
     public virtual string? ServicePrincipalName { get; set; }
 
     [Parameter]
+    [ValidateNotNullOrEmpty]
+    public virtual string? ServerUser { get; set; }
+
+    [Parameter]
     public virtual SwitchParameter Tls { get; set; }
 
     [Parameter]

@@ -10,7 +10,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 {
     private static readonly string[] NotEmpty =
     [
-        nameof(ServicePrincipalName), nameof(CACertificate), nameof(ClientCertificate), nameof(ServerName),
+        nameof(ServicePrincipalName), nameof(ServerUser), nameof(CACertificate), nameof(ClientCertificate), nameof(ServerName),
         nameof(Format),
     ];
 
@@ -72,6 +72,9 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [ArgumentCompleter(typeof(PrincipalCompleter))]
     public string? ServicePrincipalName { get; set; }
+
+    [Parameter(ValueFromPipelineByPropertyName = true)]
+    public string? ServerUser { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [SwitchCell]
@@ -156,6 +159,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
         Mechanism = Mechanism,
         ProtectionLevel = ProtectionLevel,
         ServicePrincipalName = OrNull(ServicePrincipalName),
+        ServerUser = OrNull(ServerUser),
         Tls = Tls,
         CACertificate = [.. Texts(CACertificate).Select(CertificatePath)],
         ClientCertificate = OrNull(ClientCertificate) is { } path ? CertificatePath(path) : null,

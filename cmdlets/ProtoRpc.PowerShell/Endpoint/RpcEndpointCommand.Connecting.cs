@@ -64,6 +64,15 @@ public abstract partial class RpcEndpointCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [Parameter(ParameterSetName = ByListener)]
+    [ValidateNotNullOrEmpty]
+    public override string? ServerUser
+    {
+        get => base.ServerUser;
+        set => base.ServerUser = value;
+    }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter(ParameterSetName = ByListener)]
     public override SwitchParameter Tls
     {
         get => base.Tls;

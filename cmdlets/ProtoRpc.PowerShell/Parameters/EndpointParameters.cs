@@ -20,6 +20,7 @@ internal static class EndpointParameters
         ["Mechanism"] = EndpointGroup.With(EndpointFeatures.Mechanisms),
         ["ProtectionLevel"] = EndpointGroup.With(EndpointFeatures.Interfaces),
         ["ServicePrincipalName"] = EndpointGroup.With(EndpointFeatures.Interfaces),
+        ["ServerUser"] = EndpointGroup.With(EndpointFeatures.KnowsServer),
         ["CACertificate"] = WithTls,
         ["ClientCertificate"] = WithTls,
         ["SkipCertificateCheck"] = WithTls,

@@ -70,6 +70,13 @@ internal sealed partial class ConnectOptions
         HelpName = "NAME",
     };
 
+    private readonly Option<string?> _serverUser = new("--server-user")
+    {
+        Description = "The account that must run the server of a local socket or pipe: a name, user id or SID. "
+            + "Without it, only the own account and administrators get tokens and passwords.",
+        HelpName = "NAME",
+    };
+
     private readonly Option<bool> _plaintext = new("--plaintext")
     {
         Description = "Calls HOST:PORT without TLS: grpc:// instead of grpcs://.",
@@ -92,7 +99,7 @@ internal sealed partial class ConnectOptions
         Option[] all =
         [
             _plaintext, _tls, _authorities, _certificate, _key, _insecure, _serverName, _user, _bearer,
-            _authentication, _principal, _proxy,
+            _authentication, _principal, _serverUser, _proxy,
         ];
         Array.ForEach(all, command.Add);
         _headers = new HeaderOptions(command, reflects);
@@ -137,7 +144,10 @@ internal sealed partial class ConnectOptions
         {
             Service = options.Service ?? target.Named?.Service,
             InterfaceId = options.InterfaceId ?? target.Named?.InterfaceId,
-            Security = SecurityOf(parsed, target, console),
+            Security = SecurityOf(parsed, target, console) with
+            {
+                ServerUser = parsed.GetValue(_serverUser) ?? target.Named?.ServerUser,
+            },
             UseTls = useTls,
             Proxy = ProxyOf(parsed, target.Endpoint),
             Tls = TlsOf(parsed, target.Named),

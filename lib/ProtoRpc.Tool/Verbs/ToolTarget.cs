@@ -60,6 +60,7 @@ internal sealed record ToolTarget(RpcEndpoint Endpoint, RpcNamedEndpoint? Named)
             Mechanism = named.Mechanism ?? RpcMechanism.Default,
             ProtectionLevel = named.ProtectionLevel ?? RpcProtectionLevel.Privacy,
             ServicePrincipalName = named.ServicePrincipalName,
+            ServerUser = named.ServerUser,
         };
     }
 

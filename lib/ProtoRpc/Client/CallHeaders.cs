@@ -44,6 +44,10 @@ internal static class CallHeaders
         return header;
     }
 
+    /// <summary>Whether a call has a header that proves who the caller is, as far as its name says so.</summary>
+    public static bool HaveSecret(RpcClientOptions options, RpcCallOptions? call) =>
+        options.Headers.HaveSecret || call?.Headers is { HaveSecret: true };
+
     /// <summary>The timeout as it is sent, in milliseconds; null for no limit.</summary>
     public static uint? Timeout(TimeSpan timeout) =>
         timeout == System.Threading.Timeout.InfiniteTimeSpan

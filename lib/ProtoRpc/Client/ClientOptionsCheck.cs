@@ -24,6 +24,7 @@ internal static class ClientOptionsCheck
         }
 
         ClientLogin.Check(options.Security);
+        ServerAccount.Check(endpoint, options.Security);
         if (options.Compression == RpcCompression.Brotli && endpoint.Has(EndpointFeatures.Gzip)
             && !endpoint.Has(EndpointFeatures.Brotli))
         {

@@ -8,8 +8,9 @@ internal static class EndpointEntry
     private static readonly string[] Known =
     [
         "endpoint", "schema", "service", "interfaceId", "tags", "authentication", "userName", "credential",
-        "token", "mechanism", "protectionLevel", "servicePrincipalName", "tls", "caCertificate",
-        "clientCertificate", "serverName", "format", "compression", "retryCount",
+        "token", "mechanism", "protectionLevel", "servicePrincipalName", "serverUser",
+        "tls", "caCertificate", "clientCertificate",
+        "serverName", "format", "compression", "retryCount",
     ];
 
     /// <summary>Checks what is about to be written.</summary>
@@ -66,6 +67,7 @@ internal static class EndpointEntry
                 Mechanism = reader.Name<RpcMechanism>("mechanism"),
                 ProtectionLevel = reader.Name<RpcProtectionLevel>("protectionLevel"),
                 ServicePrincipalName = reader.Text("servicePrincipalName"),
+                ServerUser = reader.Text("serverUser"),
                 Tls = reader.Value<bool>("tls") ?? false,
                 CACertificate = reader.Texts("caCertificate"),
                 ClientCertificate = reader.Text("clientCertificate"),
@@ -100,7 +102,7 @@ internal static class EndpointEntry
             endpoint.Endpoint.ToString(), List(endpoint.Schema), endpoint.Service,
             endpoint.InterfaceId?.ToString(), List(endpoint.Tag), endpoint.Authentication?.ToString(),
             endpoint.UserName, endpoint.Credential, endpoint.Token, endpoint.Mechanism?.ToString(),
-            endpoint.ProtectionLevel?.ToString(), endpoint.ServicePrincipalName,
+            endpoint.ProtectionLevel?.ToString(), endpoint.ServicePrincipalName, endpoint.ServerUser,
             endpoint.Tls ? JsonValue.Create(true) : null, List(endpoint.CACertificate),
             endpoint.ClientCertificate, endpoint.ServerName, endpoint.Format,
             endpoint.Compression?.ToString(), endpoint.RetryCount,

@@ -63,6 +63,9 @@ public sealed record RpcNamedEndpoint
     /// <summary>The Kerberos service principal name of the service.</summary>
     public string? ServicePrincipalName { get; init; }
 
+    /// <summary>The account that must run the server of a local endpoint.</summary>
+    public string? ServerUser { get; init; }
+
     /// <summary>Whether to use TLS on an endpoint on TCP.</summary>
     public bool Tls { get; init; }
 

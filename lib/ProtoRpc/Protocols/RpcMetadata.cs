@@ -1,5 +1,6 @@
 using System.Collections;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc;
 
@@ -114,6 +115,9 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         Entries().GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+
+    /// <summary>Whether a name says that its value proves who the caller is.</summary>
+    internal bool HaveSecret => Entries().Exists(static entry => HeaderTrace.IsSecret(entry.Key));
 
     /// <summary>The same headers, to be changed apart from these.</summary>
     internal RpcMetadata Copy()

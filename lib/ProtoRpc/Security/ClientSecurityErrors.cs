@@ -80,6 +80,15 @@ internal static class ClientSecurityErrors
         Endpoint = endpoint,
     };
 
+    public static RpcException NoServerUser(RpcEndpoint endpoint) => new(
+        RpcStatusCode.InvalidArgument,
+        $"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)} is for local sockets and pipes, "
+        + $"where the operating system reports who runs the server, and not for '{endpoint}'. Leave it out.")
+    {
+        ErrorId = RpcErrorIds.AuthenticationNotSupported,
+        Endpoint = endpoint,
+    };
+
     public static RpcException NotOverHttp(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented,
         $"'{endpoint}' does not support Kerberos alone, because HTTP has no scheme for it. "

@@ -28,6 +28,12 @@ public sealed record RpcClientSecurity
     /// host.</summary>
     public string? ServicePrincipalName { get; set; }
 
+    /// <summary>The account that runs the server of a <c>grpc+unix</c>, <c>ncalrpc</c> or <c>ncacn_np</c>
+    /// endpoint on this machine: a name, or a user id or SID. Connecting fails if another account runs it.
+    /// Null allows every account, but the client then sends tokens, passwords and headers with secrets only
+    /// to its own account and to administrators, and calls <c>ncalrpc</c> endpoints only of these.</summary>
+    public string? ServerUser { get; set; }
+
     /// <summary>The authentication, without the token, which must not be logged.</summary>
     public override string ToString() =>
         $"{nameof(RpcClientSecurity)} {{ {Authentication}, {Mechanism}, {ProtectionLevel} }}";

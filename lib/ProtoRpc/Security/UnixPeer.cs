@@ -1,6 +1,6 @@
-using System.Buffers.Binary;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
 using System.Security.Principal;
 
 namespace ProtoRpc.Security;
@@ -28,34 +28,44 @@ internal static class UnixPeer
     /// the anonymous identity where the system has no way.</summary>
     public static PeerIdentity Read(Socket socket)
     {
-        if (OperatingSystem.IsLinux())
+        if (OperatingSystem.IsWindows() || ReadUserId(socket) is not { } userId)
         {
-            Span<byte> credentials = stackalloc byte[12];
-            int length = socket.GetRawSocketOption(LinuxSocketLevel, LinuxPeerCredentials, credentials);
-            return length == credentials.Length
-                ? Known(MemoryMarshal.Read<uint>(credentials[4..]), MemoryMarshal.Read<int>(credentials))
-                : Unknown();
+            return Unknown();
         }
 
+        Span<byte> process = stackalloc byte[4];
         if (OperatingSystem.IsMacOS())
         {
-            Span<byte> credentials = stackalloc byte[MacCredentialsSize];
-            int length = socket.GetRawSocketOption(MacLocalLevel, MacPeerCredentials, credentials);
-            Span<byte> process = stackalloc byte[4];
             socket.GetRawSocketOption(MacLocalLevel, MacPeerProcess, process);
-            return length >= 8
-                ? Known(
-                    MemoryMarshal.Read<uint>(credentials[4..]),
-                    BinaryPrimitives.ReadInt32LittleEndian(process))
-                : Unknown();
+        }
+        else
+        {
+            socket.GetRawSocketOption(LinuxSocketLevel, LinuxPeerCredentials, process);
         }
 
-        return Unknown();
+        return Known(userId, MemoryMarshal.Read<int>(process));
     }
 
-    private static PeerIdentity Known(uint userId, int processId) => OperatingSystem.IsWindows()
-        ? Unknown()
-        : new PeerIdentity(
+    /// <summary>Reads the user of the other side: for a server who connected, for a client who called listen.
+    /// </summary>
+    /// <returns>Null where the system has no way.</returns>
+    public static uint? ReadUserId(Socket socket)
+    {
+        Span<byte> credentials = stackalloc byte[MacCredentialsSize];
+        int length =
+            OperatingSystem.IsLinux()
+                ? socket.GetRawSocketOption(LinuxSocketLevel, LinuxPeerCredentials, credentials)
+            : OperatingSystem.IsMacOS()
+                ? socket.GetRawSocketOption(MacLocalLevel, MacPeerCredentials, credentials)
+            : 0;
+
+        // The user is the second member on both.
+        return length >= 8 ? MemoryMarshal.Read<uint>(credentials[4..]) : null;
+    }
+
+    [UnsupportedOSPlatform("windows")]
+    private static PeerIdentity Known(uint userId, int processId) =>
+        new(
             new GenericIdentity(UnixAccounts.NameOf(userId), AuthenticationType),
             "", processId, IsLocal: true)
         {

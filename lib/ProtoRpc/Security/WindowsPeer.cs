@@ -1,4 +1,5 @@
 using System.IO.Pipes;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using System.Security;
@@ -13,6 +14,11 @@ internal static partial class WindowsPeer
 {
     private const int MaxComputerName = 256;
     private const int PipeIsLocal = 229;
+
+    // SIO_AF_UNIX_GETPEERPID of afunix.h.
+    private const int GetPeerProcess = 0x58000100;
+    private const uint QueryLimitedInformation = 0x1000;
+    private const uint TokenQuery = 0x8;
 
     // Wine does not have the function, so the machine of a client is unknown there.
     private static readonly bool TellsComputers = NativeLibrary.TryLoad("kernel32", out nint kernel)
@@ -57,6 +63,49 @@ internal static partial class WindowsPeer
         };
     }
 
+    /// <summary>Reads the account that created the pipe that a client is connected to.</summary>
+    /// <returns>Null if the system does not report it.</returns>
+    public static SecurityIdentifier? ReadServer(PipeStream pipe)
+    {
+        try
+        {
+            return (SecurityIdentifier?)pipe.GetAccessControl().GetOwner(typeof(SecurityIdentifier));
+        }
+        catch (Exception e) when (e is IOException or SystemException)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>Reads the account of the process that listens at the other end of a Unix socket.</summary>
+    /// <returns>Null if the system does not report it: other accounts' processes are closed to most.</returns>
+    public static SecurityIdentifier? ReadServer(Socket socket)
+    {
+        byte[] process = new byte[sizeof(uint)];
+        try
+        {
+            if (socket.IOControl(GetPeerProcess, null, process) != process.Length)
+            {
+                return null;
+            }
+
+            using SafeProcessHandle opened = OpenProcess(
+                QueryLimitedInformation, 0, BitConverter.ToUInt32(process));
+            if (opened.IsInvalid || OpenProcessToken(opened, TokenQuery, out nint token) == 0)
+            {
+                return null;
+            }
+
+            using SafeAccessTokenHandle owned = new(token);
+            using WindowsIdentity server = new(token);
+            return server.User;
+        }
+        catch (Exception e) when (e is SocketException or SystemException)
+        {
+            return null;
+        }
+    }
+
     private static unsafe bool IsLocal(SafePipeHandle pipe)
     {
         if (!TellsComputers)
@@ -69,6 +118,12 @@ internal static partial class WindowsPeer
         return GetNamedPipeClientComputerName(pipe, computer, MaxComputerName * sizeof(char)) == 0
             && Marshal.GetLastPInvokeError() == PipeIsLocal;
     }
+
+    [LibraryImport("kernel32")]
+    private static partial SafeProcessHandle OpenProcess(uint access, int inherits, uint processId);
+
+    [LibraryImport("advapi32")]
+    private static partial int OpenProcessToken(SafeProcessHandle process, uint access, out nint token);
 
     [LibraryImport("kernel32", SetLastError = true)]
     private static partial int GetNamedPipeClientProcessId(SafePipeHandle pipe, out uint processId);

@@ -134,6 +134,15 @@ internal sealed class SocketConnection : TransportConnection
         : PeerIdentity.Anonymous(_socket.RemoteEndPoint?.ToString() ?? "");
 
     /// <inheritdoc/>
+    public override void RequireServer(RpcEndpoint endpoint, string? user)
+    {
+        if (_isUnix)
+        {
+            LocalServer.Require(endpoint, _socket, user);
+        }
+    }
+
+    /// <inheritdoc/>
     public override void Dispose() => _socket.Dispose();
 
     // Windows reports a receive that was stopped as an error; other systems return 0.

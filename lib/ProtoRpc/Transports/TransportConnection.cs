@@ -50,6 +50,14 @@ internal abstract class TransportConnection : IDisposable
     /// <summary>Asks the system who the peer is.</summary>
     public abstract PeerIdentity ReadPeer();
 
+    /// <summary>Requires that the account that runs the server may get tokens and passwords.</summary>
+    /// <param name="endpoint">The server's endpoint.</param>
+    /// <param name="user">The account that the client names; null for none.</param>
+    /// <exception cref="RpcException">PermissionDenied: another account runs the server.</exception>
+    public virtual void RequireServer(RpcEndpoint endpoint, string? user)
+    {
+    }
+
     /// <inheritdoc/>
     public abstract void Dispose();
 

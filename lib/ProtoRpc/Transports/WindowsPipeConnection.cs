@@ -136,6 +136,10 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
         : PeerIdentity.Anonymous("");
 
     /// <inheritdoc/>
+    public override void RequireServer(RpcEndpoint endpoint, string? user) =>
+        ServerAccount.Require(endpoint, WindowsPeer.ReadServer(_pipe), user);
+
+    /// <inheritdoc/>
     public override void Dispose()
     {
         _pipe.Dispose();

@@ -265,6 +265,7 @@ public sealed class RpcEndpointRegistryTests : IDisposable
         Mechanism = RpcMechanism.Kerberos,
         ProtectionLevel = RpcProtectionLevel.Integrity,
         ServicePrincipalName = "host/shop",
+        ServerUser = "shop",
         Tls = true,
         CACertificate = ["/etc/ca.pem"],
         ClientCertificate = "/home/ann/me.pem",

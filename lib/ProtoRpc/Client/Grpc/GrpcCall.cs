@@ -57,7 +57,7 @@ internal sealed class GrpcCall : IRpcStream
         _options = options;
         _info = options?.Response;
         _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
-        _request = channel.NewRequest(path);
+        _request = channel.NewRequest(path, options?.Headers);
         _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller, channel.Closed);
         try
         {

@@ -27,7 +27,13 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     // The server can send a reply of this size without waiting for the client's flow control.
     private const int StreamWindowSize = 1024 * 1024;
 
+    // Calls with secrets of their own use connections of their own, whose server was checked. The port makes
+    // the HTTP client keep them apart; a Unix socket has none.
+    private const int CheckedPort = 81;
+
     private readonly Uri _address;
+    private readonly Uri? _checkedAddress;
+    private readonly bool _checksServer;
 
     // The addresses of the schema's methods. Creating a Uri parses it, which takes longer than adding the
     // headers.
@@ -47,6 +53,12 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             endpoint.IsTls ? "https" : "http",
             endpoint.Kind.HasPort ? endpoint.Host : "localhost",
             endpoint.Kind.HasPort ? endpoint.Port : 80).Uri;
+        _checksServer = options.Security.ServerUser is not null || options.Headers.HaveSecret;
+        if (endpoint.Has(EndpointFeatures.KnowsServer) && !_checksServer)
+        {
+            _checkedAddress = new UriBuilder(_address) { Port = CheckedPort }.Uri;
+        }
+
         if (options.HttpHandler is { } make)
         {
             Http = new HttpMessageInvoker(
@@ -67,7 +79,9 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             ConnectTimeout = Timeout.InfiniteTimeSpan,
             PooledConnectionIdleTimeout = options.Limits.IdleTimeout,
             ConnectCallback = (context, cancellation) => ConnectAsync(
-                context.InitialRequestMessage, cancellation),
+                context.InitialRequestMessage,
+                _checksServer || context.DnsEndPoint.Port == _checkedAddress?.Port,
+                cancellation),
         };
         if (options.KeepAlive is { } interval)
         {
@@ -137,21 +151,26 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             return;
         }
 
-        DialedConnection fresh = await DialAsync(cancellation).ConfigureAwait(false);
+        DialedConnection fresh = await DialAsync(_checksServer, cancellation).ConfigureAwait(false);
         _freshUntil = Environment.TickCount64 + (long)FreshFor.TotalMilliseconds;
         Interlocked.Exchange(ref _fresh, fresh)?.Dispose();
     }
 
     /// <summary>Creates a request to a method, without a body.</summary>
-    public HttpRequestMessage NewRequest(string path)
+    /// <param name="path">The method: <c>package.Service/Method</c>.</param>
+    /// <param name="headers">The headers of this call, which the caller adds; null for none.</param>
+    public HttpRequestMessage NewRequest(string path, RpcMetadata? headers)
     {
-        Uri address = _addresses.GetOrAdd(path, static (path, root) => new(root, $"/{path}"), _address);
+        bool isChecked = _checkedAddress is not null && headers is { HaveSecret: true };
+        Uri address = isChecked
+            ? new Uri(_checkedAddress!, $"/{path}")
+            : _addresses.GetOrAdd(path, static (path, root) => new(root, $"/{path}"), _address);
         HttpRequestMessage request = new(HttpMethod.Post, address)
         {
             Version = HttpVersion.Version20,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
         };
-        if (Options.Tls.ServerName is { } name)
+        if ((Options.Tls.ServerName ?? (isChecked ? _address.Host : null)) is { } name)
         {
             request.Headers.Host = name;
         }
@@ -247,9 +266,11 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         MayHaveExecuted = true,
     };
 
-    private async ValueTask<Stream> ConnectAsync(HttpRequestMessage request, CancellationToken cancellation)
+    private async ValueTask<Stream> ConnectAsync(
+        HttpRequestMessage request, bool checksServer, CancellationToken cancellation)
     {
-        DialedConnection? fresh = Interlocked.Exchange(ref _fresh, null);
+        DialedConnection? fresh =
+            checksServer == _checksServer ? Interlocked.Exchange(ref _fresh, null) : null;
         if (fresh is not null && Environment.TickCount64 < _freshUntil && !fresh.HasEnded)
         {
             return fresh.Stream;
@@ -261,7 +282,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         {
             try
             {
-                return (await DialAsync(cancellation).ConfigureAwait(false)).Stream;
+                return (await DialAsync(checksServer, cancellation).ConfigureAwait(false)).Stream;
             }
             catch (RpcException e) when (CallErrors.IsAbsent(e)
                 && request.Options.TryGetValue(WaitsUntil, out CancellationToken patience)
@@ -273,12 +294,14 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         }
     }
 
-    private async Task<DialedConnection> DialAsync(CancellationToken cancellation)
+    private async Task<DialedConnection> DialAsync(bool checksServer, CancellationToken cancellation)
     {
         _refusal = null;
         return await GrpcDialer.DialAsync(
             Endpoint, Options.Tls, Options.Proxy, CallClock.ForTimer(Options.Limits.ConnectTimeout),
-            why => _refusal = why, cancellation, NoteLookUp).ConfigureAwait(false);
+            why => _refusal = why, cancellation, NoteLookUp,
+            checksServer ? socket => LocalServer.Require(Endpoint, socket, Options.Security.ServerUser) : null)
+            .ConfigureAwait(false);
     }
 
     private IPAddress[] NoteLookUp(string host)

@@ -98,6 +98,7 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         parts.Add(security.Mechanism);
         parts.Add(security.ProtectionLevel);
         parts.Add(security.ServicePrincipalName);
+        parts.Add(security.ServerUser);
         parts.Add(security.Token);
         NetworkCredential? credential = security.Credential;
         parts.Add(credential?.Domain);

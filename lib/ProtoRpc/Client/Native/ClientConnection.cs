@@ -18,6 +18,7 @@ internal sealed class ClientConnection : NativeConnection
     private uint _sentCall;
     private bool _inCall;
     private bool _mustClose;
+    private bool _isServerChecked;
     private RpcStatusCode _ended;
     private CallClock _clock;
 
@@ -51,6 +52,7 @@ internal sealed class ClientConnection : NativeConnection
         using BindProbe probe = connection.NewProbe();
         try
         {
+            connection.CheckServer();
             using (connection.Watch(clock))
             {
                 byte[] bind = connection._association.Bind(client.AssociationGroup);
@@ -110,6 +112,7 @@ internal sealed class ClientConnection : NativeConnection
     {
         try
         {
+            CheckServer();
             using (Watch(clock))
             {
                 if (_client.IsDisposed)
@@ -138,6 +141,16 @@ internal sealed class ClientConnection : NativeConnection
             EndCall();
             _mustClose = true;
             throw;
+        }
+    }
+
+    // The account that listens on a name may have changed, so each connection is checked.
+    private void CheckServer()
+    {
+        if (_client.ChecksServer && !_isServerChecked)
+        {
+            _transport.RequireServer(_client.Endpoint, _client.ServerUser);
+            _isServerChecked = true;
         }
     }
 

@@ -19,7 +19,7 @@ internal sealed partial class NativeChannel
 
     // Afterwards the body's memory can be reused, while the call waits for its reply.
     private UInt128 WriteRequest(
-        NativeExchange exchange, string method, EncodedMessage body, TimeSpan timeout, CallSpec? call)
+        NativeClient client, NativeExchange exchange, string method, EncodedMessage body, TimeSpan timeout, CallSpec? call)
     {
         MessageChecks.RequireSize(body.Length, _limits.MaxMessageBytes, "request");
         UInt128 id = NextId();
@@ -34,6 +34,12 @@ internal sealed partial class NativeChannel
         }
         else
         {
+            if (OperatingSystem.IsWindows() && endpoint.Has(EndpointFeatures.KnowsServer)
+                && endpoint.Host.Length == 0 && CallHeaders.HaveSecret(options, call?.Options))
+            {
+                client.ChecksServer = true;
+            }
+
             RpcRequestHeader header = CallHeaders.Request(
                 method, context, timeout, IsFirstHop(call) ? WithHop(call!.Value) : call, options);
             header.MessageId = ByteString.CopyFrom(octets);

@@ -305,7 +305,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         where TWait : struct, IWaitMode
     {
         using NativeExchange exchange = await client.BeginAsync<TWait>(clock).ConfigureAwait(false);
-        UInt128 id = WriteRequest(exchange, name, body, clock.Left, call);
+        UInt128 id = WriteRequest(client, exchange, name, body, clock.Left, call);
         if (call?.Options?.Response is { } info)
         {
             info.BytesSent += exchange.RequestLength;

@@ -16,6 +16,7 @@ internal sealed class NativeClient : IDisposable
     private int _connections;
     private int _givenUp;
     private volatile bool _isDisposed;
+    private volatile bool _checksServer;
 
     private NativeClient(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits, ClientLogin? login)
     {
@@ -39,6 +40,17 @@ internal sealed class NativeClient : IDisposable
     internal ClientLogin? Login { get; }
 
     internal RpcTlsOptions? Tls { get; init; }
+
+    /// <summary>Whether the server's account is checked before anything is sent. Once a call has a header with
+    /// a secret, true for all connections.</summary>
+    internal bool ChecksServer
+    {
+        get => _checksServer;
+        set => _checksServer = value;
+    }
+
+    /// <summary>The account that must run the server; null for the own account and administrators.</summary>
+    internal string? ServerUser { get; init; }
 
     /// <summary>Carries the calls; null for byte streams.</summary>
     internal IMessageTransport? Messages { get; init; }
@@ -105,9 +117,16 @@ internal sealed class NativeClient : IDisposable
             throw EndpointErrors.NoTls(endpoint);
         }
 
+        ServerAccount.Check(endpoint, security);
         return new NativeClient(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
         {
             Messages = MessageTransports.Find(endpoint),
+            // On Unix, the folder of the socket belongs to the own account. On Windows every account can create
+            // a pipe, but only pipes of the own account are local endpoints.
+            ChecksServer = security.ServerUser is not null
+                || (OperatingSystem.IsWindows() && endpoint.IsLocalOnly
+                    && endpoint.Has(EndpointFeatures.KnowsServer)),
+            ServerUser = security.ServerUser,
             Tls = tls,
             Log = log,
             Trace = trace,

@@ -17,6 +17,7 @@ internal static class GrpcDialer
     /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
     /// <param name="cancellation">Ends the try.</param>
     /// <param name="lookUp">Finds the addresses of a host name; null to ask the system.</param>
+    /// <param name="checkServer">Checks who listens on a Unix socket; null for no check.</param>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded,
     /// Cancelled; says what is wrong.</exception>
     public static async Task<DialedConnection> DialAsync(
@@ -26,7 +27,8 @@ internal static class GrpcDialer
         TimeSpan timeout,
         Action<RpcException> refused,
         CancellationToken cancellation,
-        Func<string, IPAddress[]>? lookUp = null)
+        Func<string, IPAddress[]>? lookUp = null,
+        Action<Socket>? checkServer = null)
     {
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         end.CancelAfter(timeout);
@@ -36,6 +38,11 @@ internal static class GrpcDialer
         {
             socket = await ConnectAsync(endpoint, proxy, lookUp ?? HostLookup.Find, end.Token)
                 .ConfigureAwait(false);
+            if (endpoint.Has(EndpointFeatures.KnowsServer))
+            {
+                checkServer?.Invoke(socket);
+            }
+
             Stream stream = new NetworkStream(socket, ownsSocket: true);
             if (proxy is not null)
             {

@@ -104,6 +104,7 @@ public sealed class ClientKeyTests
         yield return ("Token", Secured(new() { Token = "t" }));
         yield return ("Mechanism", Secured(new() { Mechanism = RpcMechanism.Ntlm }));
         yield return ("ProtectionLevel", Secured(new() { ProtectionLevel = RpcProtectionLevel.Packet }));
+        yield return ("ServerUser", Secured(new() { ServerUser = "root" }));
         yield return ("ServicePrincipalName", Secured(new() { ServicePrincipalName = "host/x" }));
         yield return ("CaCertificates", OnTls(new() { CaCertificates = [Certificate()] }));
         yield return ("CaCertificates empty", OnTls(new() { CaCertificates = [] }));
