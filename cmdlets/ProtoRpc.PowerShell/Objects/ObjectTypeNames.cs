@@ -42,10 +42,16 @@ internal static class ObjectTypeNames
     /// <summary>The full name of the message type in an object's first type name; null if the name is not
     /// that of a message.</summary>
     public static string? FullNameOf(PSObject value) =>
-        value.TypeNames.FirstOrDefault() is { } name
+        FirstOf(value) is { } first && DeserializedValue.OriginalName(first) is var name
             && name.StartsWith(Prefix, StringComparison.OrdinalIgnoreCase)
             ? name[Prefix.Length..]
-            : null;
+            : DeserializedValue.EncodedOf(value)?.FullName;
+
+    /// <summary>The first type name of an object; null for an object without.</summary>
+    public static string? FirstOf(PSObject value) => NamesOf(value) is [var first, ..] ? first : null;
+
+    /// <summary>Whether an object has a type name.</summary>
+    public static bool Contains(PSObject value, string name) => NamesOf(value).Contains(name);
 
     /// <summary>Makes the name of a message type the first of an object's type names.</summary>
     /// <param name="value">The object.</param>
@@ -98,6 +104,10 @@ internal static class ObjectTypeNames
 
     /// <summary>Whether an object was made as one of several.</summary>
     public static bool IsRow(PSObject value) => CanShare && RowTypes.TryGetValue(GetNames(value), out _);
+
+    // The list that is not copied, as in the remarks.
+    private static IList<string> NamesOf(PSObject value) =>
+        CanShare ? (IList<string>)GetNames(value) : value.TypeNames;
 
     private static object NamesOf(RpcMessageInfo type)
     {

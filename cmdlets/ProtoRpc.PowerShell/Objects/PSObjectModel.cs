@@ -26,7 +26,7 @@ internal class PSObjectModel : IObjectModel
     string IObjectModel.NameOf(object key) => NameOf(key);
 
     public object? Unwrap(object? value) =>
-        value is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : value;
+        value is PSObject wrapped ? DeserializedValue.Unwrap(wrapped) : value;
 
     public bool TryGetMembers(
         object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)
@@ -50,6 +50,9 @@ internal class PSObjectModel : IObjectModel
         };
         return members is not null;
     }
+
+    (string FullName, byte[] Bytes)? IObjectModel.EncodedOf(object value) =>
+        value is PSObject custom ? DeserializedValue.EncodedOf(custom) : null;
 
     bool IObjectModel.IsMessage(object value) => value is PSObject { BaseObject: PSCustomObject };
 
@@ -133,7 +136,13 @@ internal class PSObjectModel : IObjectModel
     {
         foreach (PSPropertyInfo property in value.Properties)
         {
-            if (property.IsInstance && property.GetType() == typeof(PSNoteProperty))
+            if (IsOfRemoting(value, property.Name))
+            {
+                continue;
+            }
+
+            if (property.IsInstance && property.GetType() == typeof(PSNoteProperty)
+                && !IsEndpoint(property))
             {
                 // Mostly a column of a row from a data source, which can always be read.
                 yield return new(property.Name, property.Value);
@@ -145,9 +154,19 @@ internal class PSObjectModel : IObjectModel
         }
     }
 
+    // The shell adds these properties to each object that it receives from a job or a remote session.
+    private static bool IsOfRemoting(PSObject value, string name) =>
+        name is "PSComputerName" or "RunspaceId" or "PSShowComputerName" or "PSSourceJobInstanceId"
+        && value.Properties["PSShowComputerName"] is not null && value.Properties["RunspaceId"] is not null;
+
     /// <summary>Whether a property is part of the message; the tag with the endpoint is not.</summary>
     protected virtual bool IsMember(PSPropertyInfo property) =>
-        property is not EndpointTag && !IsOfTypeData(property);
+        !IsEndpoint(property) && !IsOfTypeData(property);
+
+    /// <summary>Whether a property is the tag with the endpoint, which is a plain property after a
+    /// job.</summary>
+    protected static bool IsEndpoint(PSPropertyInfo property) =>
+        property is EndpointTag || property.Name == EndpointTag.PropertyName;
 
     // Update-TypeData adds members to a type to change how the shell shows it. Add-Member adds members to one
     // object, which belong to the object.

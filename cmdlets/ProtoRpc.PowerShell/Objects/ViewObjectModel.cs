@@ -17,7 +17,7 @@ internal sealed class ViewObjectModel : PSObjectModel
     public static ViewObjectModel OfMessage { get; } = new(showsEndpoint: false);
 
     protected override bool IsMember(PSPropertyInfo property) =>
-        property is EndpointTag ? _showsEndpoint : !IsOfTypeData(property);
+        IsEndpoint(property) ? _showsEndpoint : !IsOfTypeData(property);
 
     protected internal override bool TryGetValue(PSPropertyInfo property, out object? value)
     {

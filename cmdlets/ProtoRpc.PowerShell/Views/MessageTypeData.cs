@@ -15,28 +15,62 @@ internal static class MessageTypeData
     // property, their text. No field can have this name.
     private const string Key = "@text";
 
+    // Values of .NET in a message, such as a DateTimeOffset, are cut to a text at depth 0, without
+    // fractions of seconds.
+    private const uint Depth = 2;
+
     private const BindingFlags Hidden = BindingFlags.Instance | BindingFlags.NonPublic;
 
     /// <summary>Adds the type data to a runspace.</summary>
     public static void Add(EngineIntrinsics shell)
     {
+        Add(shell, OfMessages(ObjectTypeNames.Common));
+        Add(shell, OfMessages(DeserializedValue.Prefix + ObjectTypeNames.Common));
+        Add(shell, OfRaw());
+        Add(shell, OfCollections(ObjectTypeNames.Collection));
+        Add(shell, OfCollections(DeserializedValue.Prefix + ObjectTypeNames.Collection));
+    }
+
+    private static TypeData OfMessages(string name)
+    {
         MethodInfo text = MethodOf(nameof(RpcView.ToText));
-        TypeData message = new(ObjectTypeNames.Common)
+        TypeData message = new(name)
         {
             IsOverride = true,
             DefaultKeyPropertySet = new PropertySetData([Key]),
+            // Serializes the object's own properties, its fields, and not the hidden ones of this type data.
+            SerializationMethod = "SpecificProperties",
+            SerializationDepth = Depth,
         };
         message.Members.Add(nameof(ToString), new CodeMethodData(nameof(ToString), text));
         AddHidden(message, Key, text);
         AddHidden(message, "@table", MethodOf(nameof(RpcView.Group)));
         AddHidden(message, "@header", MethodOf(nameof(RpcView.StartTable)));
         AddHidden(message, "@view", MethodOf(nameof(RpcView.Show)));
-        Add(shell, message);
+        return message;
+    }
 
-        TypeData collection = new(ObjectTypeNames.Collection) { IsOverride = true };
+    private static TypeData OfRaw()
+    {
+        TypeData raw = new(typeof(DynamicMessage))
+        {
+            IsOverride = true,
+            SerializationMethod = "SpecificProperties",
+            SerializationDepth = Depth,
+            PropertySerializationSet =
+                new PropertySetData([DeserializedValue.RawType, DeserializedValue.RawBytes]),
+        };
+        AddHidden(raw, DeserializedValue.RawType, MethodOf(nameof(RpcView.TypeOf)));
+        AddHidden(raw, DeserializedValue.RawBytes, MethodOf(nameof(RpcView.Encode)));
+        return raw;
+    }
+
+    private static TypeData OfCollections(string name)
+    {
+        TypeData collection = new(name) { IsOverride = true };
         collection.Members.Add(
             nameof(ToString), new CodeMethodData(nameof(ToString), MethodOf(nameof(RpcView.ToCell))));
-        Add(shell, collection);
+        return collection;
     }
 
     private static MethodInfo MethodOf(string name) =>

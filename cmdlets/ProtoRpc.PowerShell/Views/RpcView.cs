@@ -26,6 +26,12 @@ public static class RpcView
             : ViewJson.Of(ViewObjectModel.OfMessage, collection.BaseObject);
     }
 
+    /// <summary>The full name of a raw message, to serialize it.</summary>
+    public static string TypeOf(PSObject message) => RawOf(message).Type.FullName;
+
+    /// <summary>The bytes of a raw message, to serialize it.</summary>
+    public static byte[] Encode(PSObject message) => RawOf(message).ToByteArray();
+
     /// <summary>The table that contains a message as a row; nothing for a message that is shown as a
     /// list.</summary>
     public static object Group(PSObject message)
@@ -91,6 +97,12 @@ public static class RpcView
             RpcEnumInfo type => ProtoView.Of(type, colors),
             _ => TerminalText.Neutralize(part?.ToString()),
         };
+    }
+
+    private static DynamicMessage RawOf(PSObject message)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        return (DynamicMessage)message.BaseObject;
     }
 
     private static object ScopeOf(string fullName, RpcSchema schema) =>

@@ -30,6 +30,10 @@ public interface IObjectModel
         DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
         CreateObject(source, fields, values);
 
+    /// <summary>The full name and the bytes of an object that was made of a <see cref="DynamicMessage"/>
+    /// which the host serialized; null for others.</summary>
+    internal (string FullName, byte[] Bytes)? EncodedOf(object value) => null;
+
     /// <summary>The value without the host's wrapper, if it has one.</summary>
     object? Unwrap(object? value);
 

@@ -37,7 +37,8 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// <summary>Reads and creates the host's objects.</summary>
     public IObjectModel Objects { get; } = objects ?? PlainObjectModel.Instance;
 
-    /// <summary>Whether to ignore keys that are not fields, instead of rejecting them.</summary>
+    /// <summary>Whether to ignore keys that are not fields, instead of rejecting them. Well-known types, such
+    /// as a Timestamp, always reject them.</summary>
     public bool AllowUnknownFields { get; init; }
 
     /// <summary>The maximum nesting. Deeper or cyclic objects are rejected.</summary>

@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Numerics;
 using Google.Protobuf;
+using ProtoRpc.Messages.Mapping;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
 namespace ProtoRpc.Tests.Messages;
@@ -31,6 +32,8 @@ public static class ScalarMappingTests
         { "f_int32", "3.0", 3 },
         { "f_int32", "1e3", 1000 },
         { "f_int32", DayOfWeek.Friday, 5 },
+        { "f_int32", new NamedNumber("Friday", 5), 5 },
+        { "f_string", new NamedNumber("Friday", 5), "Friday" },
         { "f_int32", int.MinValue, int.MinValue },
         { "f_sint32", "2147483647", int.MaxValue },
         { "f_sfixed32", -1.0, -1 },

@@ -55,6 +55,30 @@ public static class WellKnownTypeMappingTests
         Assert.Equal((seconds, nanos), ((long)span.Get("seconds")!, (int)span.Get("nanos")!));
     }
 
+    public static TheoryData<string, object> Others() => new()
+    {
+        { "timestamp", new { Year = 2024 } },
+        { "timestamp", new Hashtable { ["DateTime"] = "2024-02-29" } },
+        { "timestamp", new { Seconds = 5, Minutes = 3 } },
+        { "duration", new { Hours = 3 } },
+        { "int64_value", new { Number = 3 } },
+        { "field_mask", new { Names = "a" } },
+        { "any", new Hashtable { ["type"] = "everything.proto3.WellKnown" } },
+    };
+
+    [Theory]
+    [MemberData(nameof(Others))]
+    public static void An_object_of_another_kind_is_never_zero(string field, object value)
+    {
+        MessageMapper lenient = new() { AllowUnknownFields = true };
+
+        RpcException refused = Assert.Throws<RpcException>(
+            () => lenient.ToMessage(WellKnown, new Hashtable { [field] = value, ["unknown"] = 1 }));
+
+        Assert.Equal(RpcErrorIds.UnknownField, refused.ErrorId);
+        Assert.StartsWith($"WellKnown.{field}.", refused.FieldPath);
+    }
+
     [Fact]
     public static void A_time_without_kind_is_local()
     {

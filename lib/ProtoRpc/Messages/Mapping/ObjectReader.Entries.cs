@@ -93,8 +93,9 @@ internal sealed partial class ObjectReader
                     RpcErrorIds.InvalidFieldValue, "two keys name this field. Remove one of them.");
             }
         }
-        else if (!_mapper.AllowUnknownFields)
+        else if (!_mapper.AllowUnknownFields || layout.WellKnown != WellKnownType.None)
         {
+            // An object of another kind in the place of a Timestamp would become 1970.
             throw UnknownField(layout, name);
         }
     }

@@ -57,6 +57,10 @@ internal sealed partial class ObjectReader
         {
             return taken;
         }
+        if (value is not null && _objects.EncodedOf(value) is var (fullName, bytes))
+        {
+            return ReadEncoded(layout, fullName, bytes);
+        }
         return _wellKnown.TryRead(layout, value, depth)
             ?? ReadMembers(layout, value!, MembersOf(layout, value!), depth);
     }
@@ -210,10 +214,17 @@ internal sealed partial class ObjectReader
         }
         return layout.WellKnown is WellKnownType.Any or WellKnownType.Value
             ? false
-            : throw Invalid(
-                message,
-                $"is a message {message.Descriptor.FullName}, where a {layout.Type.FullName} is needed.");
+            : throw WrongMessage(layout, message, message.Descriptor.FullName);
     }
+
+    private DynamicMessage ReadEncoded(MessageLayout layout, string fullName, byte[] bytes) =>
+        fullName == layout.Type.FullName ? DynamicMessage.Parse(layout.Type, bytes)
+            : layout.WellKnown == WellKnownType.Any
+                ? WellKnownReader.Pack(layout, WellKnownReader.TypePrefix + fullName, bytes)
+                : throw WrongMessage(layout, bytes, fullName);
+
+    private RpcException WrongMessage(MessageLayout layout, object message, string fullName) =>
+        Invalid(message, $"is a message {fullName}, where a {layout.Type.FullName} is needed.");
 
     private void CheckOneof(DynamicMessage message, FieldLayout field)
     {

@@ -78,7 +78,7 @@ internal static class ScalarReader
     {
         bits = 0;
         RpcEnumInfo type = field.Enum!;
-        string? name = value is string or Enum ? value.ToString()!.Trim() : null;
+        string? name = value is string or Enum or NamedNumber ? value.ToString()!.Trim() : null;
         if (name is not null && type.TryGetNumber(name, out int number))
         {
             bits = ScalarValue.Of(number);
@@ -185,6 +185,8 @@ internal static class ScalarReader
             case Enum n:
                 return TryGetInteger(
                     Convert.ChangeType(n, n.GetTypeCode(), CultureInfo.InvariantCulture), out number);
+            case NamedNumber n:
+                return TryGetInteger(n.Number, out number);
             case double n:
                 return TryGetWhole(n, out number);
             case float n:
@@ -265,7 +267,7 @@ internal static class ScalarReader
                 number = double.IsNaN(number) ? ScalarValue.NaN : number;
                 return isNumber;
             default:
-                bool whole = TryGetInteger(value, out Int128 integer) && value is not Enum;
+                bool whole = TryGetInteger(value, out Int128 integer) && value is not (Enum or NamedNumber);
                 number = whole ? (double)integer : 0;
                 return whole;
         }

@@ -9,7 +9,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
 {
     private const string TypeKey = "@type";
     private const string ValueKey = "value";
-    private const string TypePrefix = "type.googleapis.com/";
+    public const string TypePrefix = "type.googleapis.com/";
 
     /// <summary>Reads a value in the special shape of a well-known type. Null if the type has no special
     /// shape, or if the value has the shape of its fields.</summary>
@@ -323,7 +323,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
         return Pack(layout, url, message.ToByteArray());
     }
 
-    private static DynamicMessage Pack(MessageLayout layout, string typeUrl, byte[] bytes)
+    /// <summary>An Any with a message.</summary>
+    public static DynamicMessage Pack(MessageLayout layout, string typeUrl, byte[] bytes)
     {
         DynamicMessage any = new(layout);
         any.StoreReference(layout.Fields[0], typeUrl);
