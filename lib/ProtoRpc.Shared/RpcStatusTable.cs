@@ -48,11 +48,11 @@ public static class RpcStatusTable
         [0x1C010003] = (RpcStatusCode.Unimplemented, "the interface is not served"),
         [0x1C01000B] = (RpcStatusCode.Internal, "protocol error"),
         [0x1C010013] = (RpcStatusCode.ResourceExhausted, "the reply is larger than the server's limit"),
-        [0x1C010014] =
-            (RpcStatusCode.ResourceExhausted, "the server is too busy, or the request is over its limit"),
+        [0x1C010014] = (RpcStatusCode.ResourceExhausted, "the server is too busy"),
         [0x1C00000D] = (RpcStatusCode.Cancelled, "the call was cancelled"),
         [0x1C000012] = (RpcStatusCode.Unknown, "unspecified fault"),
-        [0x1C00001B] = (RpcStatusCode.ResourceExhausted, "the server is out of memory"),
+        [0x1C00001B] = (
+            RpcStatusCode.ResourceExhausted, "the server is out of memory, or the request is over its limit"),
         [0x1C00001C] = (RpcStatusCode.Internal, "invalid presentation context"),
         [0x1C00001D] = (RpcStatusCode.Unauthenticated, "the protection level is too low, or not supported"),
         [0x1C00001F] = (RpcStatusCode.DataLoss, "a signature is wrong"),

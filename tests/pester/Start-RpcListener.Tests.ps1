@@ -437,6 +437,7 @@ Import-Module '$ModuleManifest'
                 Invoke-RpcMethod SayHello -Connection $rpc[2] -ErrorAction SilentlyContinue -ErrorVariable errors
 
                 $errors[0].Exception.Code | Should -Be 'ResourceExhausted'
+                $errors[0].Exception.MayHaveExecuted | Should -BeFalse
                 $listener.Refused | Should -Be 1
                 $gate.Set()
                 $jobs | Complete-Job | Should -HaveCount 2
@@ -465,6 +466,7 @@ Import-Module '$ModuleManifest'
                 $null = Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
 
                 $errors[0].Exception.Code | Should -Be 'ResourceExhausted'
+                $errors[0].Exception.MayHaveExecuted | Should -BeFalse
                 $listener.Refused | Should -Be 1
                 $listener.Workers | Should -Be 1
                 $gate.Set()

@@ -3,6 +3,7 @@ using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Http;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;
@@ -92,6 +93,7 @@ internal class GrpcResponse(HttpContext http)
             Append(GrpcHeaders.CorrelationId, id);
         }
 
+        AddBusy(failure.RetryAfter, context);
         if (context is not null)
         {
             Try(() => AddContext(context));
@@ -149,6 +151,22 @@ internal class GrpcResponse(HttpContext http)
         else
         {
             AppendTrailer(name, value);
+        }
+    }
+
+    private void AddBusy(TimeSpan? retryAfter, RpcServerCallContext? context)
+    {
+        if (retryAfter is not { } pause)
+        {
+            return;
+        }
+
+        Append(HttpNames.Busy, "1");
+        if (context?.SetTrailers?.GetText(GrpcHeaders.RetryPushback) is null)
+        {
+            Append(
+                GrpcHeaders.RetryPushback,
+                ((long)pause.TotalMilliseconds).ToString(CultureInfo.InvariantCulture));
         }
     }
 

@@ -12,7 +12,7 @@ internal static class HandlerHeaders
     private static readonly FrozenSet<string> Reserved = new[]
     {
         "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "trailer",
-        "transfer-encoding", "upgrade",
+        "transfer-encoding", "upgrade", HttpNames.Busy,
     }.ToFrozenSet(StringComparer.OrdinalIgnoreCase);
 
     /// <summary>The headers of a request.</summary>

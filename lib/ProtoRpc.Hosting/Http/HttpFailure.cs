@@ -28,7 +28,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         {
             HttpRefusal refusal => refusal.HttpStatus,
             BadHttpRequestException bad => bad.StatusCode,
-            RpcException { ErrorId: RpcErrorIds.ServerBusy } => StatusCodes.Status503ServiceUnavailable,
+            _ when failure.RetryAfter is not null => StatusCodes.Status503ServiceUnavailable,
             _ => RpcStatusTable.HttpStatusOf(failure.Code),
         },
         failure);

@@ -15,7 +15,8 @@ namespace ProtoRpc.Hosting.Http;
 /// between.</param>
 internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, bool isMapped)
 {
-    private const int BusyRetrySeconds = 1;
+    // For a server that is stopping, or whose handler is not available.
+    private static readonly TimeSpan UnavailableRetry = TimeSpan.FromSeconds(1);
 
     private readonly int _maxBytes = limits.MaxMessageBytes;
     private readonly ReplyCompression _compression =
@@ -97,9 +98,16 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
             HandlerHeaders.WriteOfFailure(http.Response, context);
         }
 
+        TimeSpan? retryAfter = failure.Failure.RetryAfter;
+        if (retryAfter is not null)
+        {
+            http.Response.Headers[HttpNames.Busy] = "1";
+        }
+
         if (failure.HttpStatus == StatusCodes.Status503ServiceUnavailable)
         {
-            http.Response.Headers.RetryAfter = BusyRetrySeconds.ToString(CultureInfo.InvariantCulture);
+            double seconds = Math.Ceiling((retryAfter ?? UnavailableRetry).TotalSeconds);
+            http.Response.Headers.RetryAfter = seconds.ToString(CultureInfo.InvariantCulture);
         }
 
         if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion) || ConnectQuery.IsIn(http.Request))

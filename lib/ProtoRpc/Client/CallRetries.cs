@@ -4,8 +4,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Retries calls that the server cannot have received or has rejected before they ran, on every
-/// transport.</summary>
+/// <summary>Retries calls that the server cannot have received or has rejected before they ran, because it
+/// does not serve now or is too busy, on every transport.</summary>
 /// <param name="endpoint">The endpoint, for errors.</param>
 /// <param name="retries">The number of retries; 0 for none.</param>
 /// <param name="waits">Whether to retry an unreachable server until the time is over.</param>
@@ -19,6 +19,9 @@ internal sealed class CallRetries(
 
     // Shorter pauses, because the caller waits for the server to start.
     private static readonly TimeSpan LongestPauseOfWaiting = TimeSpan.FromSeconds(1);
+
+    // The longest pause that a busy server can ask for. If it asks for more, the call fails.
+    private static readonly TimeSpan LongestPauseOfBusy = TimeSpan.FromMinutes(1);
 
     // A retry is only made if at least this much time is left.
     private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(10);
@@ -86,7 +89,8 @@ internal sealed class CallRetries(
     {
         bool isAwaited = waits && CallErrors.IsAbsent(failure);
         TimeSpan left = clock.Left;
-        if (!CallErrors.IsUnreached(failure)
+        if (!(CallErrors.IsUnreached(failure) || CallErrors.IsBusy(failure))
+            || IsTooLate(failure.RetryAfter, left)
             || (!isAwaited && _made >= retries)
             || (!clock.IsEndless && left < LeastTime))
         {
@@ -112,9 +116,13 @@ internal sealed class CallRetries(
         TimeSpan longest = waits ? LongestPauseOfWaiting : LongestPause;
         _pause = _pause * 2 < longest ? _pause * 2 : longest;
         pause = clock.IsEndless || pause <= left / 2 ? pause : left / 2;
+        pause = failure.RetryAfter is { } least && pause < least ? least + (pause / 2) : pause;
         Log?.Retry(Method, endpoint, ++_failed, failure, pause);
         return pause;
     }
+
+    private bool IsTooLate(TimeSpan? retryAfter, TimeSpan left) =>
+        retryAfter > LongestPauseOfBusy || (!clock.IsEndless && retryAfter > left - LeastTime);
 
     // The last attempt had only a part of the time, so its timeout says less than the earlier failures.
     [DoesNotReturn]

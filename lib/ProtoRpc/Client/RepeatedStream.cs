@@ -77,7 +77,7 @@ internal sealed class RepeatedStream(
                 Began?.Invoke();
                 return any;
             }
-            catch (RpcException e) when (CallErrors.IsUnreached(e))
+            catch (RpcException e) when (CallErrors.IsUnreached(e) || CallErrors.IsBusy(e))
             {
                 if (_disposed || await next(e).ConfigureAwait(false) is not { } again)
                 {

@@ -16,6 +16,7 @@ internal static class ForwardedFailure
             CorrelationId = answer.CorrelationId,
             FieldPath = answer.FieldPath,
             MayHaveExecuted = answer.MayHaveExecuted,
+            RetryAfter = answer.RetryAfter,
             Details = answer.Details,
             Extensions = answer.Extensions,
         },
@@ -39,5 +40,6 @@ internal static class ForwardedFailure
             Endpoint = client.Endpoint,
             MethodName = method.FullName,
             MayHaveExecuted = mayHaveExecuted,
+            RetryAfter = mayHaveExecuted ? null : (error as RpcException)?.RetryAfter,
         };
 }

@@ -9,6 +9,9 @@ internal sealed class RequestMemory(long maxBytes)
     // Smaller requests do not count: the numbers of connections and streams bound them.
     private const int Uncounted = 64 * 1024;
 
+    /// <summary>How long a caller should wait before it calls a busy server again.</summary>
+    public static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
+
     private long _held;
 
     /// <summary>The bytes that are held now.</summary>
@@ -21,6 +24,7 @@ internal sealed class RequestMemory(long maxBytes)
         + $"Call later, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMemoryBytes)} of the server.")
     {
         ErrorId = RpcErrorIds.ServerBusy,
+        RetryAfter = RetryAfter,
     };
 
     /// <summary>What one request, or the requests of a connection one after the other, take of it.</summary>

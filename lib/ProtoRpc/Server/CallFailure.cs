@@ -3,6 +3,7 @@ using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server.Admission;
 
 namespace ProtoRpc.Server;
 
@@ -35,6 +36,7 @@ internal sealed class CallFailure
         CorrelationId = _forwarded is null
             ? isForCaller ? null : CorrelationIds.New()
             : _forwarded.CorrelationId;
+        RetryAfter = ServerBusy.RetryAfterOf(error);
         Text = IsForCaller || detail >= RpcErrorDetail.Message ? error.Message : Withheld();
     }
 
@@ -52,6 +54,10 @@ internal sealed class CallFailure
     /// <summary>The id of the error in the server's log; null if its text was written for the
     /// caller.</summary>
     public string? CorrelationId { get; }
+
+    /// <summary>How long the caller should wait before it calls again, if this server was too busy to run the
+    /// call; otherwise null.</summary>
+    public TimeSpan? RetryAfter { get; private init; }
 
     /// <summary>The details that the author added to the status.</summary>
     public IReadOnlyList<object> Details =>
@@ -90,7 +96,10 @@ internal sealed class CallFailure
     /// <param name="context">The context of the call.</param>
     public static CallFailure OfHandler(
         Exception error, RpcErrorDetail detail, RpcServerCallContext context) =>
-        new(error, ExceptionInfoCodec.StatusOf(error), detail, IsWrittenForCaller(error, context));
+        // The handler runs already when it reads a request for which the server has no memory.
+        ReferenceEquals(error, context.Refusal)
+            ? new(error, ExceptionInfoCodec.StatusOf(error), detail, isForCaller: true) { RetryAfter = null }
+            : new(error, ExceptionInfoCodec.StatusOf(error), detail, IsWrittenForCaller(error, context));
 
     /// <summary>The failure in the form of Google.ProtocolBuffers.Rpc.</summary>
     public RpcExceptionInfo ToExceptionInfo()
@@ -117,7 +126,6 @@ internal sealed class CallFailure
         error is RpcException rpc
             && (rpc.IsForwarded
                 || !rpc.IsByProtoRpc
-                || ReferenceEquals(rpc, context.Refusal)
                 || IsAboutTheCall(rpc, context));
 
     // Other calls, schemas and messages that a handler uses raise errors with their own endpoint, field or

@@ -81,6 +81,11 @@ internal abstract class HeaderCall(ServerHost host, RpcEndpoint endpoint, PeerId
             response.SetExtension(ProtorpcTransportExtensions.CorrelationId, id);
         }
 
+        if (failure.RetryAfter is { } pause)
+        {
+            response.SetExtension(ProtorpcTransportExtensions.RetryAfterMs, (uint)pause.TotalMilliseconds);
+        }
+
         AddWhatGoesBeside(response, failure, Context);
         return response;
     }

@@ -241,7 +241,7 @@ public static class HostilePeerTests
                 break;
             case "oversize":
                 SendOversize(peer);
-                AssertFault(peer, FaultStatus.TooBusy);
+                AssertFault(peer, FaultStatus.RequestTooLarge);
                 break;
             case "reset in a request":
                 peer.Send(Conversation.Fragment(new byte[16], PduFlags.First));

@@ -290,7 +290,7 @@ public static class NativeClientTests
         RpcException error = Assert.Throws<RpcException>(() => client.Call(new byte[3 << 20]));
 
         Assert.Equal(
-            (RpcStatusCode.ResourceExhausted, FaultStatus.TooBusy), (error.Code, error.NativeStatus));
+            (RpcStatusCode.ResourceExhausted, FaultStatus.RequestTooLarge), (error.Code, error.NativeStatus));
         Assert.False(error.MayHaveExecuted);
         Assert.Equal("next"u8.ToArray(), client.Call("next"u8));
     }

@@ -143,6 +143,11 @@ internal sealed class BalancedChannel : IRpcChannel
             OpenNext(),
             failure =>
             {
+                if (CallErrors.IsBusy(failure))
+                {
+                    return ValueTask.FromResult<IRpcStream?>(null);
+                }
+
                 GiveUp(backend!, failure, failures);
 
                 // A stream of requests cannot be retried, because the messages that were sent are not kept.

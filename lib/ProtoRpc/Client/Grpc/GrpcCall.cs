@@ -31,6 +31,7 @@ internal sealed class GrpcCall : IRpcStream
     private HttpResponseMessage? _response;
     private GrpcFrameReader? _reader;
     private string? _encoding;
+    private bool _hasReplies;
     private bool _over;
 
     /// <summary>Begins a call.</summary>
@@ -170,6 +171,7 @@ internal sealed class GrpcCall : IRpcStream
                 return Finish(left);
             }
 
+            _hasReplies = true;
             GrpcFrame frame = reader.Current;
             Note(isSent: false, frame.Body.Length);
             if (_info is not null)
@@ -257,7 +259,7 @@ internal sealed class GrpcCall : IRpcStream
             && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
         {
             throw GrpcStatus.OfHttp(
-                response.StatusCode, type, await QuoteAsync(response).ConfigureAwait(false));
+                response, type, await QuoteAsync(response).ConfigureAwait(false));
         }
 
         _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
@@ -328,7 +330,7 @@ internal sealed class GrpcCall : IRpcStream
             CallSideChannel.Keep(_channel, _options, changed);
         }
 
-        if (GrpcStatus.Read(trailing, trailers) is { } failure)
+        if (GrpcStatus.Read(trailing, trailers, _hasReplies) is { } failure)
         {
             throw failure;
         }

@@ -3,6 +3,7 @@ using System.Net;
 using System.Net.Http.Headers;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Client.Grpc;
 
@@ -11,8 +12,11 @@ internal static class GrpcStatus
 {
     /// <summary>Reads the status from the trailers, or from the headers if the response has only
     /// headers.</summary>
+    /// <param name="headers">The trailers, or the headers.</param>
+    /// <param name="trailers">The same without what belongs to the protocol.</param>
+    /// <param name="hasReplies">Whether a message of the reply was received, so that the call has run.</param>
     /// <returns>Null when the call succeeded.</returns>
-    public static RpcException? Read(HttpHeaders headers, RpcMetadata trailers)
+    public static RpcException? Read(HttpHeaders headers, RpcMetadata trailers, bool hasReplies)
     {
         string? text = GrpcHeaders.Find(headers, GrpcHeaders.Status);
         if (text is null)
@@ -46,12 +50,14 @@ internal static class GrpcStatus
         RpcStatusCode code = Enum.IsDefined((RpcStatusCode)number)
             ? (RpcStatusCode)number
             : RpcStatusCode.Unknown;
+        TimeSpan? retryAfter = hasReplies ? null : BusyPauseIn(headers);
         string message = GrpcMessageText.Decode(GrpcHeaders.Find(headers, GrpcMessageText.HeaderName) ?? "");
         return new RpcException(
             code, message.Length > 0 ? message : $"The server returned {code} without a message.")
         {
             IsAnswer = true,
-            MayHaveExecuted = code != RpcStatusCode.Unimplemented,
+            MayHaveExecuted = code != RpcStatusCode.Unimplemented && retryAfter is null,
+            RetryAfter = retryAfter,
             Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
             CorrelationId = CorrelationIds.Accept(GrpcHeaders.Find(headers, GrpcHeaders.CorrelationId)),
             Trailers = trailers.ToText(),
@@ -59,8 +65,9 @@ internal static class GrpcStatus
     }
 
     /// <summary>Converts the HTTP status of a server or proxy that did not answer with gRPC.</summary>
-    public static RpcException OfHttp(HttpStatusCode status, string? contentType, string body)
+    public static RpcException OfHttp(HttpResponseMessage response, string? contentType, string body)
     {
+        HttpStatusCode status = response.StatusCode;
         RpcStatusCode code = (int)status switch
         {
             400 => RpcStatusCode.Internal,
@@ -78,7 +85,20 @@ internal static class GrpcStatus
             + "and any proxy before it.")
         {
             ErrorId = RpcErrorIds.NotGrpc,
-            MayHaveExecuted = true,
+
+            // A proxy that limits the rate of requests has not passed this one on.
+            MayHaveExecuted = status != HttpStatusCode.TooManyRequests,
+            RetryAfter = status == HttpStatusCode.TooManyRequests
+                ? HttpRetryAfter.Of(response.Headers)
+                : null,
         };
     }
+
+    private static TimeSpan? BusyPauseIn(HttpHeaders headers) =>
+        !headers.NonValidated.Contains(HttpNames.Busy) ? null
+        : int.TryParse(
+            GrpcHeaders.Find(headers, GrpcHeaders.RetryPushback), NumberStyles.None,
+            CultureInfo.InvariantCulture, out int milliseconds)
+            ? TimeSpan.FromMilliseconds(milliseconds)
+            : TimeSpan.Zero;
 }

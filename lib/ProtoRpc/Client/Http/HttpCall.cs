@@ -156,11 +156,10 @@ internal sealed class HttpCall : IRpcStream
 
     private void ReadEnd(byte[] end)
     {
-        const int AfterReplies = 200;
         string mediaType = _format.Format.MediaTypes[0];
         RpcMetadata trailers = HttpErrorReader.ReadEnd(mediaType, end)
-            ?? throw HttpErrorReader.Read(
-                _call.Method.FullName, AfterReplies, mediaType, end, ReadTrailers());
+            ?? throw HttpErrorReader.ReadAfterReplies(
+                _call.Method.FullName, mediaType, end, ReadTrailers());
         if (_call.Options?.Response is { } info)
         {
             info.Trailers = trailers;

@@ -165,9 +165,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         {
             using PooledMessageBytes body = new(_limits.MaxMessageBytes, "reply");
             await ReadBodyAsync<AsyncHttp>(response, body, cancellation).ConfigureAwait(false);
-            throw HttpErrorReader.Read(
-                call.Method.FullName, (int)response.StatusCode, mediaType, body.Message,
-                HttpResponseMetadata.TrailersOf(response));
+            throw HttpErrorReader.Read(call.Method.FullName, response, mediaType, body.Message);
         }
 
         HttpStreamFormat format =
@@ -256,9 +254,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         string mediaType = ReadHead(call, response);
         if (!response.IsSuccessStatusCode)
         {
-            throw HttpErrorReader.Read(
-                method.FullName, (int)response.StatusCode, mediaType, bytes,
-                HttpResponseMetadata.TrailersOf(response));
+            throw HttpErrorReader.Read(method.FullName, response, mediaType, bytes);
         }
 
         if (!TryFindFormat(mediaType, out MessageFormat? format) && bytes.Length > 0)

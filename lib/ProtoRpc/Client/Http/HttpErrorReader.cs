@@ -14,11 +14,38 @@ internal static class HttpErrorReader
 {
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
 
+    private const int TooManyRequests = 429;
+
+    /// <summary>Converts the response of a call that failed.</summary>
+    /// <param name="method">The called method.</param>
+    /// <param name="response">The response.</param>
+    /// <param name="mediaType">The type of its body.</param>
+    /// <param name="body">Its body.</param>
     public static RpcException Read(
-        string method, int httpStatus, string mediaType, ReadOnlyMemory<byte> body,
-        RpcMetadata? trailers = null)
+        string method, HttpResponseMessage response, string mediaType, ReadOnlyMemory<byte> body)
     {
-        ErrorResult error = Parse(mediaType, body) ?? new ErrorResult
+        int httpStatus = (int)response.StatusCode;
+        ErrorResult? error = Parse(mediaType, body);
+
+        // 429 with an error of RPC is a handler's ResourceExhausted. Without one, it comes from a proxy that
+        // limits the rate of requests.
+        bool isBusy = response.Headers.NonValidated.Contains(HttpNames.Busy)
+            || (httpStatus == TooManyRequests && error is null);
+        return Read(
+            method, httpStatus, mediaType, error, HttpResponseMetadata.TrailersOf(response),
+            isBusy ? HttpRetryAfter.Of(response.Headers) : null);
+    }
+
+    /// <summary>Converts an error at the end of a stream of replies.</summary>
+    public static RpcException ReadAfterReplies(
+        string method, string mediaType, ReadOnlyMemory<byte> body, RpcMetadata trailers) =>
+        Read(method, httpStatus: 200, mediaType, Parse(mediaType, body), trailers, retryAfter: null);
+
+    private static RpcException Read(
+        string method, int httpStatus, string mediaType, ErrorResult? error, RpcMetadata trailers,
+        TimeSpan? retryAfter)
+    {
+        error ??= new ErrorResult
         {
             ErrorText = $"{method} was answered with HTTP status {httpStatus}"
                 + (mediaType.Length > 0 ? $" and '{mediaType}' instead of an error." : "."),
@@ -36,8 +63,9 @@ internal static class HttpErrorReader
 
             // A 4xx status rejects the call before it runs, except for the statuses that handlers return. A
             // 503 may come from a proxy, or be a handler's Unavailable.
-            MayHaveExecuted = httpStatus
-                is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 429 or 431),
+            MayHaveExecuted = retryAfter is null
+                && httpStatus is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 431),
+            RetryAfter = retryAfter,
         };
     }
 

@@ -158,7 +158,7 @@ internal sealed partial class HttpSchemaReader(
             return response.IsSuccessStatusCode
                 ? body
                 : throw HttpErrorReader.Read(
-                    address.ToString(), (int)response.StatusCode,
+                    address.ToString(), response,
                     response.Content.Headers.ContentType?.MediaType ?? "", BytesOf(body));
         }
         catch

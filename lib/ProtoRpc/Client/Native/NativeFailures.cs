@@ -28,6 +28,7 @@ internal static class NativeFailures
             : $"{method} failed on the server"
                 + (remote.TypeName.Length > 0 ? $" with {remote.TypeName}" : "")
                 + "; the server sent no message.";
+        bool isBusy = header.HasExtension(ProtorpcTransportExtensions.RetryAfterMs);
         ByteString details = header.GetExtension(ProtorpcTransportExtensions.StatusDetails);
         return new RpcException(code, message, RemoteExceptionFactory.Create(remote, types))
         {
@@ -35,7 +36,10 @@ internal static class NativeFailures
             Remote = remote,
             CorrelationId =
                 CorrelationIds.Accept(header.GetExtension(ProtorpcTransportExtensions.CorrelationId)),
-            MayHaveExecuted = true,
+            MayHaveExecuted = !isBusy,
+            RetryAfter = isBusy
+                ? TimeSpan.FromMilliseconds(header.GetExtension(ProtorpcTransportExtensions.RetryAfterMs))
+                : null,
             Details = GrpcStatusDetails.Read(details.Span),
             Trailers = trailers.ToText(),
             Extensions = extensions,

@@ -27,8 +27,11 @@ internal static class FaultStatus
     /// <summary>The reply is over the limit.</summary>
     public const uint ReplyTooLarge = 0x1C010013;
 
-    /// <summary>The request is over the limit.</summary>
+    /// <summary>The server has too many calls, or no memory for the request now.</summary>
     public const uint TooBusy = 0x1C010014;
+
+    /// <summary>The request is over the limit.</summary>
+    public const uint RequestTooLarge = 0x1C00001B;
 
     /// <summary>The call was cancelled.</summary>
     public const uint Cancelled = 0x1C00000D;

@@ -12,6 +12,7 @@ internal static class NativeFault
             Endpoint = endpoint,
             NativeStatus = status,
             MayHaveExecuted = mayHaveExecuted,
+            RetryAfter = status == FaultStatus.TooBusy && !mayHaveExecuted ? TimeSpan.Zero : null,
         };
     }
 

@@ -311,24 +311,24 @@ internal sealed partial class ServerAssociation : IDisposable
             : FaultStatus.InvalidContext;
         if (refusal != 0)
         {
-            Refused?.Invoke([called], refusal, pdu.Length);
-            return CloseWithFault(header.CallId, refusal);
+            return RefuseRequest(header, called, refusal, pdu);
         }
 
         AssemblyState state = _assembler.Add(header, call, pdu);
-        if (state is AssemblyState.TooLarge or AssemblyState.NoMemory)
-        {
-            Refused?.Invoke([called], FaultStatus.TooBusy, pdu.Length);
-        }
-
         return state switch
         {
             AssemblyState.Incomplete => ServerStep.Receive,
             AssemblyState.Complete => BeginCall(),
-            AssemblyState.TooLarge or AssemblyState.NoMemory =>
-                CloseWithFault(header.CallId, FaultStatus.TooBusy),
+            AssemblyState.TooLarge => RefuseRequest(header, called, FaultStatus.RequestTooLarge, pdu),
+            AssemblyState.NoMemory => RefuseRequest(header, called, FaultStatus.TooBusy, pdu),
             _ => CloseWithFault(header.CallId, FaultStatus.ProtocolError),
         };
+    }
+
+    private ServerStep RefuseRequest(in PduHeader header, Guid called, uint status, Memory<byte> pdu)
+    {
+        Refused?.Invoke([called], status, pdu.Length);
+        return CloseWithFault(header.CallId, status);
     }
 
     private ServerStep BeginCall()

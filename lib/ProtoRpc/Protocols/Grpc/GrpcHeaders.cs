@@ -1,4 +1,5 @@
 using System.Net.Http.Headers;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Protocols.Grpc;
 
@@ -15,6 +16,9 @@ internal static class GrpcHeaders
     /// that it does not send.</summary>
     public const string CorrelationId = "protorpc-correlation-id";
 
+    /// <summary>Milliseconds until the client calls again (gRFC A6).</summary>
+    public const string RetryPushback = "grpc-retry-pushback-ms";
+
     private const string ReservedPrefix = "grpc-";
     private static readonly string UserAgent =
         $"protorpc/{typeof(GrpcHeaders).Assembly.GetName().Version?.ToString(3)}";
@@ -22,12 +26,12 @@ internal static class GrpcHeaders
     private static readonly HashSet<string> Reserved =
     [
         "te", "content-type", "content-length", "host", "connection", "keep-alive", "proxy-connection",
-        "transfer-encoding", "upgrade", CorrelationId,
+        "transfer-encoding", "upgrade", CorrelationId, HttpNames.Busy,
     ];
 
     // gRFC A6: a server's program reads which attempt a call is, and says when to try again.
     private static readonly HashSet<string> OfRetries = new(
-        ["grpc-previous-rpc-attempts", "grpc-retry-pushback-ms"], StringComparer.OrdinalIgnoreCase);
+        ["grpc-previous-rpc-attempts", RetryPushback], StringComparer.OrdinalIgnoreCase);
 
     /// <summary>The type of a body. Never changed: all calls share it.</summary>
     public static MediaTypeHeaderValue MediaType { get; } = new(ContentType);

@@ -19,6 +19,10 @@ internal static class HttpNames
     /// <summary>Sent by clients of the Connect protocol, who want its errors.</summary>
     public const string ConnectVersion = "Connect-Protocol-Version";
 
+    /// <summary>Says that the server was too busy and rejected the call before it ran, so that it can be sent
+    /// again; a header of HTTP and a trailer of gRPC. Its value does not matter.</summary>
+    public const string Busy = "protorpc-busy";
+
     // They say where the body ends and what the connection does; a wrong one breaks it.
     private static readonly HashSet<string> Framing = new(StringComparer.OrdinalIgnoreCase)
     {

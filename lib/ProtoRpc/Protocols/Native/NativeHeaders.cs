@@ -21,6 +21,7 @@ internal static class NativeHeaders
         ProtorpcTransportExtensions.ResponseHeaders,
         ProtorpcTransportExtensions.ResponseTrailers,
         ProtorpcTransportExtensions.StatusDetails,
+        ProtorpcTransportExtensions.RetryAfterMs,
         ProtorpcTransportExtensions.DisplayMessage,
         ProtorpcTransportExtensions.ServerFacts,
     ];

@@ -18,6 +18,10 @@ internal abstract class ExecCall
     /// <summary>The interface's return code: 0 for success. Another code sends no reply bytes.</summary>
     public int ReturnCode { get; set; }
 
+    /// <summary>Whether the server was too busy to run the call, so that the caller receives this instead of a
+    /// return code.</summary>
+    public bool IsTooBusy { get; set; }
+
     /// <summary>Who calls.</summary>
     public abstract PeerIdentity Peer { get; }
 

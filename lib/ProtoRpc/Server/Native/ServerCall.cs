@@ -56,6 +56,7 @@ internal sealed class ServerCall : ExecCall, IDisposable
     public void Begin(CancelNotice notice)
     {
         ReturnCode = 0;
+        IsTooBusy = false;
         _notice = notice;
         if (_source is { } used && !used.TryReset())
         {

@@ -204,7 +204,7 @@ internal sealed partial class ServerConnection
     {
         if (_association.Request.Length > service.MaxRequestBytes)
         {
-            return FaultStatus.TooBusy;
+            return FaultStatus.RequestTooLarge;
         }
 
         if (service.MaxCalls is { } max)
@@ -244,6 +244,10 @@ internal sealed partial class ServerConnection
         else if (failure is OperationCanceledException && notice == CancelNotice.Cancel)
         {
             _association.FaultCall(FaultStatus.Cancelled, didNotExecute: false);
+        }
+        else if (_call.IsTooBusy)
+        {
+            _association.FaultCall(FaultStatus.TooBusy, didNotExecute: true);
         }
         else
         {

@@ -161,7 +161,9 @@ internal sealed class WholeCall : ExecCall, IDisposable
         try
         {
             BlockingWait.End(BlockingWait.WaitAsync(Served.Service.Handler(this)));
-            return _reply.Overflowed ? WindowsStatus.ReplyTooLarge : (uint)ReturnCode;
+            return _reply.Overflowed ? WindowsStatus.ReplyTooLarge
+                : IsTooBusy ? WindowsStatus.ServerTooBusy
+                : (uint)ReturnCode;
         }
         catch (Exception e)
         {

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Runtime.ExceptionServices;
+using ProtoRpc.Server.Admission;
 using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Server.Raw;
@@ -52,6 +53,13 @@ internal sealed class RawCall(CallMonitor monitor, Guid interfaceId, RpcRawHandl
         {
             // The connection answers it: with a fault where the caller cancelled.
             ExceptionDispatchInfo.Throw(error);
+        }
+
+        if (ServerBusy.RetryAfterOf(error) is not null)
+        {
+            Monitor.CountRefusal();
+            call.IsTooBusy = true;
+            return new(RpcStatusCode.ResourceExhausted);
         }
 
         bool isRefusal = error is RpcException

@@ -274,7 +274,7 @@ public static class ServerAssociationTests
         Assert.Equal(PduType.Response, TypeOf(server.Feed(Conversation.Request(new byte[1000]))));
         Assert.Empty(server.Feed(Conversation.Fragment(stub.AsSpan(0, 1000), PduFlags.First)));
         AssertFault(
-            server.Feed(Conversation.Fragment(stub.AsSpan(1000), PduFlags.Last)), FaultStatus.TooBusy);
+            server.Feed(Conversation.Fragment(stub.AsSpan(1000), PduFlags.Last)), FaultStatus.RequestTooLarge);
         Assert.True(server.IsClosed());
     }
 
@@ -288,7 +288,7 @@ public static class ServerAssociationTests
             Assert.Empty(server.Feed(Conversation.Fragment([], PduFlags.None)));
         }
 
-        AssertFault(server.Feed(Conversation.Fragment([], PduFlags.None)), FaultStatus.TooBusy);
+        AssertFault(server.Feed(Conversation.Fragment([], PduFlags.None)), FaultStatus.RequestTooLarge);
     }
 
     [Fact]

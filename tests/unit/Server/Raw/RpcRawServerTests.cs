@@ -179,6 +179,61 @@ public static class RpcRawServerTests
         Assert.Equal([3], second.Execute([3]));
     }
 
+    [Theory]
+    [InlineData(RpcTransport.Local)]
+    [InlineData(RpcTransport.Tcp)]
+    public static async Task A_client_with_retries_repeats_calls_that_were_refused_as_too_busy(
+        RpcTransport transport)
+    {
+        using ManualResetEventSlim entered = new();
+        using ManualResetEventSlim leave = new();
+        await using RpcRawServer server = RpcRawServer
+            .Create(Interface, new RpcRawServerOptions { MaxCalls = 1 })
+            .OnExecute((_, bytes) =>
+            {
+                entered.Set();
+                leave.Wait();
+                return bytes;
+            })
+            .AddEndpoint(EchoServer.NewEndpoint(transport))
+            .StartListening();
+        using RpcRawClient first = Connect(server);
+        using RpcRawClient second = RpcRawClient.Connect(
+            server.Endpoints[0], Interface, new RpcClientOptions { RetryCount = 20 });
+        Task<byte[]> running = Task.Run(() => first.Execute([1]));
+        entered.Wait();
+        RpcResponseInfo info = new();
+        Task<byte[]> repeated = second.ExecuteAsync(new byte[] { 2 }, new RpcCallOptions { Response = info });
+
+        for (long end = Environment.TickCount64 + 20_000; info.Retries == 0; await Task.Delay(5))
+        {
+            Assert.True(Environment.TickCount64 < end, "It was not repeated in time.");
+        }
+
+        leave.Set();
+
+        Assert.Equal([1], await running);
+        Assert.Equal([2], await repeated);
+    }
+
+    [Fact]
+    public static void A_request_over_the_limit_is_not_repeated()
+    {
+        using RpcRawServer server = RpcRawServer
+            .Create(Interface, new RpcRawServerOptions { MaxRequestBytes = 100 })
+            .OnExecute((_, bytes) => bytes)
+            .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Tcp))
+            .StartListening();
+        using RpcRawClient client = RpcRawClient.Connect(
+            server.Endpoints[0], Interface, new RpcClientOptions { RetryCount = 3 });
+        RpcResponseInfo info = new();
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Execute(new byte[101], new RpcCallOptions { Response = info }));
+
+        Assert.Equal((RpcStatusCode.ResourceExhausted, 0), (error.Code, info.Retries));
+    }
+
     [Fact]
     public static void Two_interfaces_share_an_endpoint()
     {
