@@ -20,6 +20,9 @@ internal static class ForwardedFailure
             Details = answer.Details,
             Extensions = answer.Extensions,
         },
+        // Headers that the client cannot send, although the gateway's own protocol can.
+        RpcException { ErrorId: RpcErrorIds.InvalidHeader } failure => OnTheWay(
+            RpcStatusCode.Internal, failure.Message, failure, client, method, failure.MayHaveExecuted),
         RpcException { ErrorId: not RpcErrorIds.ClientClosed } failure => OnTheWay(
             failure.Code, failure.Message, failure, client, method, failure.MayHaveExecuted),
         _ => OnTheWay(
