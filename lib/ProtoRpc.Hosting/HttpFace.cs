@@ -33,7 +33,7 @@ internal sealed class HttpFace(HttpServerOptions options, TlsPorts ports) : ISer
             new HttpService(host, options, policy, bound).HandleAsync;
         return endpoint.IsTls
             ? ports.Serve(endpoint, host, options, protocols, service)
-            : KestrelEndpoint.Start(endpoint, host.Options.Limits, protocols, tls: null, service);
+            : KestrelEndpoint.Start(endpoint, host, protocols, tls: null, service);
     }
 
     private static void RequireNoQuery(RpcEndpoint endpoint)

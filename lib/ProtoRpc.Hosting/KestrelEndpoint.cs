@@ -46,18 +46,21 @@ internal sealed class KestrelEndpoint : IServedEndpoint
 
     private KestrelEndpoint(
         RpcEndpoint endpoint,
-        RpcLimits limits,
+        ServerHost host,
         HttpProtocols protocols,
         HttpsConnectionAdapterOptions? tls,
         Func<RpcEndpoint, RequestDelegate> service)
     {
         Endpoint = endpoint;
         _service = service;
+        RpcLimits limits = host.Options.Limits;
         _connections = new HttpConnections(limits);
         _isInline = tls is null && protocols == HttpProtocols.Http1;
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
-        builder.Services.AddSingleton<IConnectionListenerFactory, SparingSockets>();
+        builder.Services.AddSingleton<IConnectionListenerFactory>(services =>
+            ActivatorUtilities.CreateInstance<SparingSockets>(
+                services, new Action(() => host.Monitor.ReportHandleShortage(endpoint))));
         builder.Services.Configure<SocketTransportOptions>(sockets =>
         {
             sockets.CreateBoundListenSocket = place => place is UnixDomainSocketEndPoint path
@@ -104,23 +107,23 @@ internal sealed class KestrelEndpoint : IServedEndpoint
 
     /// <summary>Binds an endpoint.</summary>
     /// <param name="endpoint">Where.</param>
-    /// <param name="limits">The bounds.</param>
+    /// <param name="host">The server.</param>
     /// <param name="protocols">The versions of HTTP.</param>
     /// <param name="tls">Null for none.</param>
     /// <param name="service">Makes what handles the requests, when the endpoint as bound is known.</param>
     /// <exception cref="RpcException">It cannot be bound, and why.</exception>
     public static KestrelEndpoint Start(
         RpcEndpoint endpoint,
-        RpcLimits limits,
+        ServerHost host,
         HttpProtocols protocols,
         HttpsConnectionAdapterOptions? tls,
         Func<RpcEndpoint, RequestDelegate> service)
     {
-        NativeLimits.Check(limits);
+        NativeLimits.Check(host.Options.Limits);
         KestrelEndpoint? kestrel = null;
         try
         {
-            kestrel = new KestrelEndpoint(endpoint, limits, protocols, tls, service);
+            kestrel = new KestrelEndpoint(endpoint, host, protocols, tls, service);
             kestrel.Start();
             return kestrel;
         }

@@ -12,7 +12,11 @@ namespace ProtoRpc.Hosting;
 /// without any, .NET ends the process, and Kestrel's accept loop tries again without a pause.</summary>
 /// <remarks>The loop of the listener closes it before the next accept. A middleware would be too late: it
 /// runs on other threads, and Kestrel accepts hundreds of connections meanwhile.</remarks>
-internal sealed class SparingSockets(IOptions<SocketTransportOptions> options, ILoggerFactory log)
+/// <param name="options">Kestrel's options of sockets.</param>
+/// <param name="log">Kestrel's log.</param>
+/// <param name="closed">Called for each connection that is closed.</param>
+internal sealed class SparingSockets(
+    IOptions<SocketTransportOptions> options, ILoggerFactory log, Action closed)
     : IConnectionListenerFactory, IConnectionListenerFactorySelector
 {
     private readonly SocketTransportFactory _sockets = new(options, log);
@@ -21,9 +25,9 @@ internal sealed class SparingSockets(IOptions<SocketTransportOptions> options, I
 
     public async ValueTask<IConnectionListener> BindAsync(
         EndPoint endpoint, CancellationToken cancellationToken = default) =>
-        new Listener(await _sockets.BindAsync(endpoint, cancellationToken).ConfigureAwait(false));
+        new Listener(await _sockets.BindAsync(endpoint, cancellationToken).ConfigureAwait(false), closed);
 
-    private sealed class Listener(IConnectionListener sockets) : IConnectionListener
+    private sealed class Listener(IConnectionListener sockets, Action closed) : IConnectionListener
     {
         public EndPoint EndPoint => sockets.EndPoint;
 
@@ -41,6 +45,7 @@ internal sealed class SparingSockets(IOptions<SocketTransportOptions> options, I
 
                 accepted.Abort(new ConnectionAbortedException("The process has no file handle to spare."));
                 await accepted.DisposeAsync().ConfigureAwait(false);
+                closed();
             }
         }
 

@@ -29,7 +29,7 @@ internal sealed class TlsPorts
         }
 
         Port port = new(endpoint, protocols);
-        Place first = port.Bind(host.Options, options, service);
+        Place first = port.Bind(host, options, service);
         ports[(endpoint.Host, first.Endpoint.Port)] = port;
         return first;
     }
@@ -47,13 +47,13 @@ internal sealed class TlsPorts
         private Task? _stopped;
 
         public Place Bind(
-            RpcServerOptions server, HttpServerOptions options, Func<RpcEndpoint, RequestDelegate> service)
+            ServerHost host, HttpServerOptions options, Func<RpcEndpoint, RequestDelegate> service)
         {
             _kestrel = KestrelEndpoint.Start(
                 wanted,
-                server.Limits,
+                host,
                 protocols,
-                ServerTls.Of(wanted, server, options, () => _shown),
+                ServerTls.Of(wanted, host.Options, options, () => _shown),
                 bound =>
                 {
                     Handle(bound, service(bound));

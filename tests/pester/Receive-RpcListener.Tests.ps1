@@ -110,4 +110,26 @@ Import-Module '$ModuleManifest'
 
         $result.Output.Trim() | Should -Be 'seen'
     }
+
+    It 'warns once when the process has too few file handles, and the listener counts them' -Skip:(-not $IsLinux) {
+        $script = Join-Path $TestDrive 'handles.ps1'
+        Set-Content -LiteralPath $script @'
+param($Module, $Proto)
+Import-Module $Module
+$listener = Start-RpcListener tcp://127.0.0.1:0 -Schema $Proto -Service demo.Greeter -Handler @{ SayHello = { @{ text = 'hi' } } }
+$taken = for ($i = 0; $i -lt 2000 -and $listener.HandleShortages -lt 3; $i++) {
+    try { [Net.Sockets.TcpClient]::new('127.0.0.1', $listener.Endpoint[0].Port) } catch { }
+}
+$taken | ForEach-Object Dispose
+$records = @($listener | Receive-RpcListener 3>&1)
+"$($listener.HandleShortages -ge 3) $($records.Count) $($records[0].GetType().Name): $($records[0])"
+$listener | Stop-RpcListener
+'@
+        $shell = [Environment]::ProcessPath
+
+        $said = sh -c 'ulimit -n 512; exec "$@"' sh $shell -NoProfile -File $script `
+            $ModuleManifest (Join-Path $TestProtos greeter.proto) 2>&1
+
+        $said | Should -BeLike "True 1 WarningRecord: 'ncacn_ip_tcp:*' could not accept a connection*"
+    }
 }

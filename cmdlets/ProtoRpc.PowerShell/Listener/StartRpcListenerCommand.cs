@@ -251,6 +251,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
             MaxCalls = MaxCalls,
             MaxRequestBytes = MaxRequestBytes,
             AccessLog = CreateAccessLog(environment, pool),
+            Warned = text => pool.Streams.Add(new WarningRecord(text)),
             Trace = CreateTrace(pool),
         };
         RpcRawServer server = RpcRawServer.Create(InterfaceId!.Value, options)
@@ -304,6 +305,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
         UseTls = Tls,
         Security = CreateSecurity(),
         AccessLog = CreateAccessLog(environment, pool),
+        Warned = text => pool.Streams.Add(new WarningRecord(text)),
         Trace = CreateTrace(pool),
     };
 

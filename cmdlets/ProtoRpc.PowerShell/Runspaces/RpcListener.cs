@@ -83,6 +83,10 @@ public class RpcListener
     /// busy.</summary>
     public long Refused => _server.Counters.Refused;
 
+    /// <summary>How often the listener could not accept a connection, because its process had too few free
+    /// file handles.</summary>
+    public long HandleShortages => _server.Counters.HandleShortages;
+
     /// <summary>The number of workers, which run handlers. They are created on demand.</summary>
     public int Workers => Pools.Sum(pool => pool.WorkerCount);
 

@@ -34,8 +34,7 @@ internal sealed class GrpcFace(HttpServerOptions options, TlsPorts ports) : ISer
         return new GrpcEndpoint(
             endpoint.IsTls
                 ? ports.Serve(endpoint, host, options, HttpProtocols.Http1AndHttp2, service)
-                : KestrelEndpoint.Start(
-                    endpoint, host.Options.Limits, HttpProtocols.Http2, tls: null, service),
+                : KestrelEndpoint.Start(endpoint, host, HttpProtocols.Http2, tls: null, service),
             health);
     }
 

@@ -40,6 +40,7 @@ internal sealed class ServingOptions
         ParseResult parsed, RpcServerOptions options, Func<IReadOnlyList<RpcServiceInfo>> served,
         ToolConsole console)
     {
+        options.Warned = console.WriteError;
         if (parsed.GetValue(_accessLog) is { } path)
         {
             options.AccessLog = RpcAccessLog.ToFile(path, console.WriteError);

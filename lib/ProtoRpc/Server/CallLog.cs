@@ -17,6 +17,12 @@ internal static class CallLog
             new EventId(2, nameof(CallRefused)),
             "{Method} on {Endpoint} ended with status {Status}: {Text}");
 
+    private static readonly Action<ILogger, string, Exception?> ServerWarned = LoggerMessage.Define<string>(
+        LogLevel.Warning, new EventId(3, nameof(ServerWarned)), "{Text}");
+
+    /// <summary>A state of the server that keeps callers out.</summary>
+    public static void Warning(ILogger logger, string text) => ServerWarned(logger, text, null);
+
     /// <summary>An unexpected exception: its caller received an id, or only the text.</summary>
     public static void Failure(
         ILogger logger, string method, string endpoint, RpcStatusCode status, string? correlationId,

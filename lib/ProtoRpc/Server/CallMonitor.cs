@@ -9,11 +9,15 @@ namespace ProtoRpc.Server;
 /// <param name="accessLog">The log of all calls; null for none.</param>
 internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLog = null)
 {
+    private static readonly long WarningPeriod = (long)TimeSpan.FromMinutes(1).TotalMilliseconds;
+
     private volatile IAccessLogSink? _sink;
     private long _begun;
     private long _ended;
     private long _failed;
     private long _refused;
+    private long _shortages;
+    private long _nextWarning = long.MinValue;
     private int _queued;
 
     /// <summary>The number of completed calls, including failed ones.</summary>
@@ -23,6 +27,12 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
 
     /// <summary>The number of calls that were rejected because the server was too busy.</summary>
     public long Refused => Volatile.Read(ref _refused);
+
+    /// <summary>How often a connection could not be accepted for want of file handles.</summary>
+    public long HandleShortages => Volatile.Read(ref _shortages);
+
+    /// <summary>Receives warnings; null for none. Its exceptions are ignored.</summary>
+    public Action<string>? Warned { get; init; }
 
     /// <summary>The number of waiting calls.</summary>
     public int Queued => Volatile.Read(ref _queued);
@@ -80,6 +90,39 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         if (change != 0)
         {
             Interlocked.Add(ref _queued, change);
+        }
+    }
+
+    /// <summary>Counts a connection that could not be accepted, because the process has too few free file
+    /// handles, and warns of it once a minute.</summary>
+    public void ReportHandleShortage(RpcEndpoint endpoint) =>
+        ReportHandleShortage(endpoint, Environment.TickCount64);
+
+    /// <summary>The same at a time, as of <see cref="Environment.TickCount64"/>.</summary>
+    internal void ReportHandleShortage(RpcEndpoint endpoint, long now)
+    {
+        long count = Interlocked.Increment(ref _shortages);
+        long next = Volatile.Read(ref _nextWarning);
+        if (now < next || Interlocked.CompareExchange(ref _nextWarning, now + WarningPeriod, next) != next)
+        {
+            return;
+        }
+
+        string text = $"'{endpoint}' could not accept a connection, because the process has too few free file "
+            + $"handles. This has happened {count:N0} times since the server started. Raise the system's "
+            + "limit of open files, or lower the limit MaxConnections.";
+        try
+        {
+            if (logger is not null)
+            {
+                CallLog.Warning(logger, text);
+            }
+
+            Warned?.Invoke(text);
+        }
+        catch (Exception)
+        {
+            // Connections are accepted also if nobody can be warned.
         }
     }
 

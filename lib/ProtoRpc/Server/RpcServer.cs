@@ -32,7 +32,10 @@ public sealed partial class RpcServer : IRpcServer
     {
         _options = options;
         _faces = options.Faces;
-        _calls = new CallMonitor(options.LoggerFactory?.CreateLogger<RpcServer>(), options.AccessLog);
+        _calls = new CallMonitor(options.LoggerFactory?.CreateLogger<RpcServer>(), options.AccessLog)
+        {
+            Warned = options.Warned,
+        };
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
     }
 

@@ -14,4 +14,8 @@ public readonly record struct RpcServerCounters(
 
     /// <summary>The part of <see cref="Errors"/> that was rejected because the server was too busy.</summary>
     public long Refused { get; init; }
+
+    /// <summary>How often the server could not accept a connection, because its process had too few free file
+    /// handles.</summary>
+    public long HandleShortages { get; init; }
 }

@@ -58,12 +58,16 @@ public sealed record RpcServerOptions
     /// <summary>Creates the logger of the server, in the category <c>ProtoRpc.RpcServer</c>; null for no log.
     /// It logs the calls that <see cref="CallFailed"/> receives: exceptions that are not sent to the caller
     /// as errors, with their correlation id, and failures that a handler wrote for the caller as
-    /// information.</summary>
+    /// information. It warns once a minute if the server cannot accept connections, because its process has
+    /// too few free file handles.</summary>
     public ILoggerFactory? LoggerFactory { get; set; }
 
     /// <summary>The log of all calls, including calls that are rejected before the handler; null for
     /// none.</summary>
     public RpcAccessLog? AccessLog { get; set; }
+
+    /// <summary>Receives warnings about the server itself, for hosts that have their own log.</summary>
+    internal Action<string>? Warned { get; set; }
 
     /// <summary>Receives what the server receives and sends, for debugging; null for none. If servers of one
     /// process share a native endpoint, only the trace of one of them receives it.</summary>

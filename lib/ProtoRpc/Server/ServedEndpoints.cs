@@ -208,6 +208,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
     {
         Queued = calls.Queued,
         Refused = calls.Refused,
+        HandleShortages = calls.HandleShortages,
     };
 
     // Timers do not take longer times.

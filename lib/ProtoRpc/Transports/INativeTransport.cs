@@ -23,6 +23,10 @@ internal abstract class TransportListener : IDisposable
     /// <summary>The endpoint as bind_ack names it.</summary>
     public abstract string SecondaryAddress { get; }
 
+    /// <summary>Called for each connection that was closed, or not accepted, because the process has too few
+    /// free file handles; null for nothing.</summary>
+    public Action? HandleMissing { get; set; }
+
     /// <summary>Waits for the next connection.</summary>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     /// <exception cref="ObjectDisposedException">The listener was disposed.</exception>

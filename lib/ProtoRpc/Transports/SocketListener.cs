@@ -29,11 +29,12 @@ internal sealed class SocketListener : TransportListener
     /// <inheritdoc/>
     public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
     {
-        Socket socket = await _socket.AcceptAsync(cancellation).ConfigureAwait(false);
+        Socket socket = await AcceptSocketAsync(cancellation).ConfigureAwait(false);
         while (!SpareHandles.AreLeftBy(socket))
         {
             socket.Dispose();
-            socket = await _socket.AcceptAsync(cancellation).ConfigureAwait(false);
+            HandleMissing?.Invoke();
+            socket = await AcceptSocketAsync(cancellation).ConfigureAwait(false);
         }
 
         try
@@ -44,6 +45,19 @@ internal sealed class SocketListener : TransportListener
         {
             // Its client is gone already.
             socket.Dispose();
+            throw;
+        }
+    }
+
+    private async ValueTask<Socket> AcceptSocketAsync(CancellationToken cancellation)
+    {
+        try
+        {
+            return await _socket.AcceptAsync(cancellation).ConfigureAwait(false);
+        }
+        catch (SocketException e) when (e.SocketErrorCode == SocketError.TooManyOpenSockets)
+        {
+            HandleMissing?.Invoke();
             throw;
         }
     }

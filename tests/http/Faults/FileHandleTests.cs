@@ -64,6 +64,13 @@ public static class FileHandleTests
                 using RpcClient late = server.Connect(options);
                 await late.InvokeAsync("Say", new { text = "after" });
             });
+
+            server.Signal("TERM");
+            await server.EndsAsync();
+            string warning = Assert.Single(
+                (await server.Errors).Split('\n', StringSplitOptions.RemoveEmptyEntries));
+            Assert.Contains("too few free file handles", warning, StringComparison.Ordinal);
+            Assert.Contains($"'{server.Endpoint}'", warning, StringComparison.Ordinal);
         }
         finally
         {

@@ -39,6 +39,16 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     /// the endpoint.</summary>
     public RequestMemory? Memory { get; init; }
 
+    /// <summary>Reports to the servers of some interfaces that the endpoint which they share could not accept
+    /// a connection.</summary>
+    public static void ReportHandleShortage(IEnumerable<ExecInterface> interfaces, RpcEndpoint endpoint)
+    {
+        foreach (CallMonitor monitor in interfaces.Select(one => one.Monitor).OfType<CallMonitor>().Distinct())
+        {
+            monitor.ReportHandleShortage(endpoint);
+        }
+    }
+
     // Counted here and not by endpoint, for the bound is the interface's.
     internal CallGate Gate { get; } = new();
 }

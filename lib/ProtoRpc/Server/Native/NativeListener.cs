@@ -50,6 +50,7 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
         _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
         _interfaces[first.Service.InterfaceId] = first;
         _transport = NativeTransports.Of(endpoint).Listen(endpoint);
+        _transport.HandleMissing = () => ExecInterface.ReportHandleShortage(Services, Endpoint);
         _watch = new ConnectionWatch(WatchPeriod, CheckAll, () => _connections.IsEmpty);
         _accepting = Task.Run(AcceptAsync);
     }
@@ -64,7 +65,6 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
     public long AcceptedCount => Interlocked.Read(ref _accepted);
 
     internal RpcLimits Limits { get; }
-
     internal RequestMemory Memory { get; }
 
     internal string SecondaryAddress => _transport.SecondaryAddress;

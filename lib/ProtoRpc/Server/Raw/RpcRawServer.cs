@@ -27,7 +27,10 @@ public sealed class RpcRawServer : IRpcServer
     {
         InterfaceId = interfaceId;
         _options = options;
-        _calls = new CallMonitor(options.LoggerFactory?.CreateLogger<RpcRawServer>(), options.AccessLog);
+        _calls = new CallMonitor(options.LoggerFactory?.CreateLogger<RpcRawServer>(), options.AccessLog)
+        {
+            Warned = options.Warned,
+        };
         _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout) { Stopped = _calls.CloseLog };
     }
 

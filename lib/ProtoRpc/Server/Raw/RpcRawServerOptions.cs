@@ -31,8 +31,13 @@ public sealed record RpcRawServerOptions
     public int MaxCalls { get; set; } = 255;
 
     /// <summary>Creates the logger of the server, in the category <c>ProtoRpc.RpcRawServer</c>; null for no
-    /// log. Exceptions of the handler are logged as errors, and rejected callers as information.</summary>
+    /// log. Exceptions of the handler are logged as errors, and rejected callers as information. It
+    /// warns once a minute if the server cannot accept connections, because its process has too few free file
+    /// handles.</summary>
     public ILoggerFactory? LoggerFactory { get; set; }
+
+    /// <summary>Receives warnings about the server itself, for hosts that have their own log.</summary>
+    internal Action<string>? Warned { get; set; }
 
     /// <summary>The log of all calls, including calls that are rejected before the handler; null for
     /// none.</summary>
