@@ -1,5 +1,6 @@
 using System.Collections;
 using System.Collections.Specialized;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell.Objects;
 
@@ -28,7 +29,7 @@ internal sealed class NeutralObjectModel : PSObjectModel
 
     private static OrderedDictionary Neutral(IDictionary map)
     {
-        OrderedDictionary neutral = new(StringComparer.Ordinal);
+        OrderedDictionary neutral = new(MapKeys.Boxed);
         foreach (DictionaryEntry entry in map)
         {
             neutral[Neutral(entry.Key)!] = Neutral(entry.Value);

@@ -2,6 +2,7 @@ using System.Collections;
 using System.Collections.Specialized;
 using System.Management.Automation;
 using Google.Protobuf;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.PowerShell.Objects;
 
@@ -54,7 +55,7 @@ internal sealed class ObjectSnapshot
 
     private OrderedDictionary CopyEntries(IDictionary dictionary, int depth)
     {
-        OrderedDictionary copy = new(dictionary.Count, StringComparer.Ordinal);
+        OrderedDictionary copy = new(dictionary.Count, MapKeys.Boxed);
         _copies.Add(dictionary, copy);
         foreach (DictionaryEntry entry in dictionary)
         {

@@ -54,7 +54,7 @@ internal sealed class DeferredValue(ObjectWriter writer, DynamicMessage message,
                 case OrderedDictionary<object, object> map:
                     count = map.Count;
                     return maker.WriteReference(
-                        field, new OrderedDictionary<object, object>(map.Take(most)), depth);
+                        field, new OrderedDictionary<object, object>(map.Take(most), MapKeys.Boxed), depth);
                 default:
                     return maker.WriteReference(field, _value, depth);
             }

@@ -249,7 +249,7 @@ public sealed partial class DynamicMessage
 
     internal OrderedDictionary<object, object> MapOf(FieldLayout field) =>
         Unsafe.As<OrderedDictionary<object, object>>(
-            References[field.Slot] ??= new OrderedDictionary<object, object>());
+            References[field.Slot] ??= MapKeys.NewMap());
 
     /// <summary>The member that is set of the oneof with a case slot.</summary>
     internal FieldLayout? ChosenOf(int caseSlot) =>

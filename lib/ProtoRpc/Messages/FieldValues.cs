@@ -100,7 +100,7 @@ internal static class FieldValues
         {
             throw WrongType(field, value);
         }
-        OrderedDictionary<object, object> map = new(source.Count);
+        OrderedDictionary<object, object> map = MapKeys.NewMap(source.Count);
         foreach (DictionaryEntry entry in source)
         {
             map[CheckedOne(field.Key, entry.Key, field)] = CheckedOne(field.Value, entry.Value, field);

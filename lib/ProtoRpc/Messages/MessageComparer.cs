@@ -108,7 +108,7 @@ internal static class MessageComparer
                 int sum = 0;
                 foreach ((object key, object item) in map)
                 {
-                    sum += HashCode.Combine(key, HashOf(item));
+                    sum += HashCode.Combine(MapKeys.HashOf(key), HashOf(item));
                 }
                 hash.Add(sum);
                 break;
@@ -125,7 +125,7 @@ internal static class MessageComparer
                 hash.Add(BitConverter.DoubleToInt64Bits(number));
                 break;
             default:
-                return value.GetHashCode();
+                return MapKeys.HashOf(value);
         }
         return hash.ToHashCode();
     }

@@ -65,6 +65,14 @@ internal sealed record WireField(int Number, int Type, byte[] Value)
         return [.. bytes];
     }
 
+    /// <summary>A number as it stands on the wire.</summary>
+    public static byte[] Varint(ulong value)
+    {
+        List<byte> bytes = [];
+        AddVarint(bytes, value);
+        return [.. bytes];
+    }
+
     private static int LengthOf(ReadOnlySpan<byte> bytes, out int start)
     {
         start = ReadVarint(bytes, out ulong length);

@@ -26,13 +26,15 @@ internal sealed class BinaryTarget : FuzzTarget
         int maps = IndexOf("everything.proto3.Maps");
         int singular = IndexOf("everything.proto2.Singular");
         int repeated = IndexOf("everything.proto2.Repeated");
-        yield return new("keys of a map", n => Pieces(maps, n, i => Entry(i)));
+        yield return new("keys of a map", n => Pieces(maps, n, i => Entry(1, (uint)i)));
         yield return new("the same field", n => Pieces(singular, n, _ => [0x08, 0x01]));
         yield return new("unknown fields", n => Pieces(singular, n, i => [0xC0, 0x3E, (byte)(i & 0x7F)]));
         yield return new("unknown groups", n => Pieces(singular, n, _ => [0xC3, 0x3E, 0xC4, 0x3E]));
         yield return new("repeated elements", n => Pieces(repeated, n, _ => [0x08, 0x01]));
+        yield return new("keys of one bucket", n => Pieces(maps, n, i => Entry(1, KeyOfBucket(i))));
+        yield return new("keys of one hash", n => Pieces(maps, n, i => Entry(2, KeyOfHash(i))), 8192);
         yield return new(
-            "colliding keys", n => Pieces(maps, n, i => Entry(i << 16)));
+            "unsigned keys of one hash", n => Pieces(maps, n, i => Entry(4, KeyOfHash(i))), 8192);
     }
 
     public override bool Run(byte[] input, Meter meter)
@@ -59,11 +61,14 @@ internal sealed class BinaryTarget : FuzzTarget
         return true;
     }
 
-    private static byte[] Entry(int key)
-    {
-        byte[] number = WireField.Join([new WireField(1, 5, BitConverter.GetBytes(key))]);
-        return WireField.Join([new WireField(1, 2, number)]);
-    }
+    /// <summary>The largest number of buckets of .NET's dictionaries that these inputs reach.</summary>
+    public static uint KeyOfBucket(int i) => (uint)i * 36_353 & int.MaxValue;
+
+    /// <summary>Numbers of 64 bits that .NET hashes to the same number of 32.</summary>
+    public static ulong KeyOfHash(int i) => ((ulong)i << 32) | ((ulong)i ^ 0x1234567);
+
+    private static byte[] Entry(int field, ulong key) => WireField.Join(
+        [new WireField(field, 2, WireField.Join([new WireField(1, 0, WireField.Varint(key))]))]);
 
     private static int IndexOf(string name) =>
         Enumerable.Range(0, MessageTypes.All.Count).First(i => MessageTypes.All[i].FullName == name);

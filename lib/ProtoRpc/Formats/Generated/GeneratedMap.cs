@@ -22,7 +22,7 @@ internal sealed class GeneratedMap(FieldLayout layout, FieldDescriptor field, Ty
         {
             return;
         }
-        OrderedDictionary<object, object> map = new(entries.Count);
+        OrderedDictionary<object, object> map = MapKeys.NewMap(entries.Count);
         foreach (DictionaryEntry entry in entries)
         {
             if (Shown(entry.Value) is { } value)

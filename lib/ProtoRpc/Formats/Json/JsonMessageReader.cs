@@ -142,7 +142,8 @@ internal sealed partial class JsonMessageReader(
         Expect(ref reader, JsonTokenType.StartObject, field.Info.FullName, "an object");
         GeneratedType? type = message.ClassOf(field)?.Properties.Held(field.Value);
         // An entry whose value is passed over is not in the map.
-        HashSet<object>? keys = Options.IgnoreUnknownFields && field.Value.Enum is not null ? [] : null;
+        HashSet<object>? keys =
+            Options.IgnoreUnknownFields && field.Value.Enum is not null ? new(MapKeys.Boxed) : null;
         while (NextName(ref reader))
         {
             object key = ReadKey(ref reader, field.Key);

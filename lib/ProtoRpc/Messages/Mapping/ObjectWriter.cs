@@ -198,7 +198,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         FieldLayout field, OrderedDictionary<object, object> map, int depth)
         where TKey : notnull
     {
-        OrderedDictionary<TKey, object?> written = new(map.Count);
+        OrderedDictionary<TKey, object?> written = new(map.Count, MapKeys.Of<TKey>());
         foreach ((object key, object value) in map)
         {
             written.Add((TKey)key, value switch
