@@ -77,7 +77,9 @@ internal static class FramingBenchmark
         private readonly ServerAssociation _server = new(RpcLimits.Default, "1", id => id == Interface);
 
         private readonly PooledMessageBytes _request =
-            new(RpcLimits.Default.MaxMessageBytes, "request", ClientAssociation.RequestPrefix);
+            new(
+                RpcLimits.Default.MaxMessageBytes, "request", ClientAssociation.RequestPrefix,
+                ClientAssociation.RequestSuffix);
 
         // Made once, so that a call allocates only what the framing does.
         private readonly Func<Memory<byte>> _freeOfClient;

@@ -11,7 +11,8 @@ internal sealed class ClientPduTarget : FuzzTarget
 {
     private readonly byte[] _ack;
     private readonly byte[] _reply;
-    private readonly PooledMessageBytes _request = new(100, "request", ClientAssociation.RequestPrefix);
+    private readonly PooledMessageBytes _request = new(
+        100, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
 
     public ClientPduTarget()
     {

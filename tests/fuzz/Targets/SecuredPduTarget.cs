@@ -98,7 +98,8 @@ internal sealed class SecuredPduTarget : FuzzTarget
 
     private static byte[] Request(ClientAssociation client)
     {
-        using PooledMessageBytes request = new(100, "request", ClientAssociation.RequestPrefix);
+        using PooledMessageBytes request = new(
+            100, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
         request.Write("a request of one fragment"u8);
         client.BeginCall(request);
         return Associations.Output(client);

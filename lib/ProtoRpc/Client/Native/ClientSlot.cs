@@ -17,7 +17,8 @@ internal sealed class ClientSlot : IDisposable
         _client = client;
         Request =
             new PooledMessageBytes(
-                client.Limits.MaxMessageBytes, "request", ClientAssociation.RequestPrefix);
+                client.Limits.MaxMessageBytes, "request", ClientAssociation.RequestPrefix,
+                ClientAssociation.RequestSuffix);
     }
 
     /// <summary>The request of the call.</summary>

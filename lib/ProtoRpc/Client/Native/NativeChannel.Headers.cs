@@ -19,7 +19,8 @@ internal sealed partial class NativeChannel
 
     // Afterwards the body's memory can be reused, while the call waits for its reply.
     private UInt128 WriteRequest(
-        NativeClient client, NativeExchange exchange, string method, EncodedMessage body, TimeSpan timeout, CallSpec? call)
+        NativeClient client, NativeExchange exchange, string method, EncodedMessage body, TimeSpan timeout,
+        CallSpec? call)
     {
         MessageChecks.RequireSize(body.Length, _limits.MaxMessageBytes, "request");
         UInt128 id = NextId();
@@ -28,7 +29,8 @@ internal sealed partial class NativeChannel
         BinaryPrimitives.WriteUInt128LittleEndian(octets, id);
         if (IsPlain(context, call)
             && PlainHeaders.TryWriteRequest(
-                exchange.Request, method, octets, CallHeaders.Timeout(timeout), IsFirstHop(call)))
+                exchange.Request, method, octets, CallHeaders.Timeout(timeout), IsFirstHop(call),
+                client.SentInterfaceId.Span))
         {
             body.WriteTo(exchange.Request);
         }
@@ -43,6 +45,13 @@ internal sealed partial class NativeChannel
             RpcRequestHeader header = CallHeaders.Request(
                 method, context, timeout, IsFirstHop(call) ? WithHop(call!.Value) : call, options);
             header.MessageId = ByteString.CopyFrom(octets);
+            if (!client.SentInterfaceId.IsEmpty)
+            {
+                header.SetExtension(
+                    ProtorpcTransportExtensions.InterfaceId,
+                    ByteString.CopyFrom(client.SentInterfaceId.Span));
+            }
+
             NativeHeaders.Write(exchange.Request, header, body);
         }
 

@@ -24,6 +24,9 @@ internal sealed class NativeClient : IDisposable
         Endpoint = endpoint;
         InterfaceId = interfaceId;
         Limits = limits;
+        SentInterfaceId = login is { Level: > RpcProtectionLevel.Connect }
+            ? interfaceId.ToByteArray(bigEndian: true)
+            : default;
         _free = new SemaphoreSlim(limits.MaxClientConnections);
     }
 
@@ -34,6 +37,10 @@ internal sealed class NativeClient : IDisposable
     public int ConnectionCount => Volatile.Read(ref _connections);
 
     internal Guid InterfaceId { get; }
+
+    /// <summary>The id of the interface as protected calls send it in their headers; empty for calls that are
+    /// not protected.</summary>
+    internal ReadOnlyMemory<byte> SentInterfaceId { get; }
 
     internal RpcLimits Limits { get; }
 

@@ -7,6 +7,9 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>Octets before the payload of a request.</summary>
     public const int RequestPrefix = PduHeader.CallSize + ExecStub.RequestPrefix;
 
+    /// <summary>Octets of room after it.</summary>
+    public const int RequestSuffix = VerificationTrailer.MaxSize;
+
     private const ushort ContextId = 0;
 
     // Wine 8's rpcrt4 writes this call_id in every reply.
@@ -99,14 +102,21 @@ internal sealed class ClientAssociation : IDisposable
     }
 
     /// <summary>Begins a call; its bytes are then taken with <see cref="TryTakeOutput"/>.</summary>
-    /// <param name="request">The payload, after a prefix of <see cref="RequestPrefix"/>.</param>
+    /// <param name="request">The payload, after a prefix of <see cref="RequestPrefix"/>, and before a suffix
+    /// of <see cref="RequestSuffix"/>.</param>
     public void BeginCall(PooledMessageBytes request)
     {
         EndCall();
         CallId = CallId == uint.MaxValue ? 1 : CallId + 1;
-        Memory<byte> message = request.Whole[..(RequestPrefix + request.Length)];
-        ExecStub.WriteRequestPrefix(message.Span[PduHeader.CallSize..], request.Length);
-        _writer.Begin(message, PduType.Request, CallId, ContextId, _maxTransmit);
+        Span<byte> stub = request.Whole.Span[PduHeader.CallSize..];
+        ExecStub.WriteRequestPrefix(stub, request.Length);
+        int trailer = Protection is { Trailer.Level: >= (byte)RpcProtectionLevel.Integrity }
+            ? VerificationTrailer.Write(
+                stub, ExecStub.RequestPrefix + request.Length, CallId, ContextId, _interfaceId)
+            : 0;
+        _writer.Begin(
+            request.Whole[..(RequestPrefix + request.Length + trailer)],
+            PduType.Request, CallId, ContextId, _maxTransmit, trailer);
     }
 
     /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>

@@ -6,6 +6,9 @@ namespace ProtoRpc.Protocols.Dce;
 /// <param name="Transfer">The accepted syntax; zero otherwise.</param>
 internal readonly record struct ContextResult(ContextDecision Result, ushort Reason, SyntaxId Transfer)
 {
+    /// <summary>Provider reason: none that C706 names.</summary>
+    public const ushort NotSpecified = 0;
+
     /// <summary>Provider reason: the interface is not served.</summary>
     public const ushort InterfaceNotSupported = 1;
 

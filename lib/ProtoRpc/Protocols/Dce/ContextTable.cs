@@ -68,7 +68,15 @@ internal sealed class ContextTable
             return ContextResult.Refused(ContextResult.TransferNotSupported);
         }
 
-        _contexts.RemoveAll(known => known.Id == context.Id);
+        // Binds are not signed: a call for one interface must not run on another because a server in between
+        // proposed its context again.
+        if (TryFind(context.Id, out Guid known))
+        {
+            return known == interfaceId
+                ? ContextResult.Accepted
+                : ContextResult.Refused(ContextResult.NotSpecified);
+        }
+
         if (_contexts.Count >= _maxContexts)
         {
             return ContextResult.Refused(ContextResult.LocalLimit);

@@ -30,6 +30,9 @@ internal sealed class FragmentAssembler : IDisposable
         _maxFragments = maxFragments;
     }
 
+    /// <summary>Octets that a stub may have over the limit: what follows its arguments.</summary>
+    public int Slack { get; set; }
+
     /// <summary>Whether a first fragment came and not yet the last.</summary>
     public bool InProgress { get; private set; }
 
@@ -68,7 +71,7 @@ internal sealed class FragmentAssembler : IDisposable
         }
 
         Flags |= header.Flags;
-        if (++_fragments > _maxFragments || part.Length > _maxBytes - _length)
+        if (++_fragments > _maxFragments || part.Length > MaxBytes - _length)
         {
             return AssemblyState.TooLarge;
         }
@@ -128,6 +131,8 @@ internal sealed class FragmentAssembler : IDisposable
             ArrayPool<byte>.Shared.Return(bytes);
         }
     }
+
+    private int MaxBytes => (int)Math.Min(Array.MaxLength, (long)_maxBytes + Slack);
 
     private bool Continues(in PduHeader header, in CallPdu call) =>
         header.CallId == CallId

@@ -18,6 +18,7 @@ internal sealed class FragmentWriter : IDisposable
     private uint _callId;
     private ushort _contextId;
     private int _maxFragment;
+    private int _tail;
     private int _position;
     private byte[] _chunk = [];
     private byte[] _covered = [];
@@ -39,8 +40,11 @@ internal sealed class FragmentWriter : IDisposable
     /// <param name="callId">The call.</param>
     /// <param name="contextId">The presentation context.</param>
     /// <param name="maxFragment">The largest fragment that the peer takes.</param>
-    public void Begin(Memory<byte> message, PduType type, uint callId, ushort contextId, int maxFragment)
+    /// <param name="tail">Octets at the end of the stub that one fragment has whole.</param>
+    public void Begin(
+        Memory<byte> message, PduType type, uint callId, ushort contextId, int maxFragment, int tail = 0)
     {
+        _tail = tail;
         _message = message;
         _type = type;
         _callId = callId;
@@ -148,6 +152,11 @@ internal sealed class FragmentWriter : IDisposable
     {
         int remaining = _message.Length - _position;
         int part = Math.Min(room, remaining);
+        if (part < remaining && remaining - part < _tail)
+        {
+            part = (remaining - _tail) & ~(StubAlignment - 1);
+        }
+
         PduFlags flags = _position == PduHeader.CallSize ? PduFlags.First : PduFlags.None;
         flags |= part == remaining ? PduFlags.Last : PduFlags.None;
 

@@ -51,7 +51,11 @@ internal sealed partial class ServerAssociation : IDisposable
     public PduProtection? Protection
     {
         get => _writer.Protection;
-        set => _writer.Protection = value;
+        set
+        {
+            _writer.Protection = value;
+            _assembler.Slack = value is null ? 0 : VerificationTrailer.MaxSize;
+        }
     }
 
     /// <summary>Whether a bind was accepted.</summary>
@@ -60,12 +64,6 @@ internal sealed partial class ServerAssociation : IDisposable
     /// <summary>Whether the client may take its time: it is bound,
     /// and the authentication that it began is over.</summary>
     public bool IsEstablished => IsBound && !Security.IsPending;
-
-    /// <summary>Whether a PDU, or the fragments of a request, began to come and did not end.</summary>
-    public bool IsMidMessage => _assembler.InProgress || _input.Unread.Length > 0;
-
-    /// <summary>PDUs that came whole, so that the owner sees whether something moves.</summary>
-    public long ReceivedPdus { get; private set; }
 
     /// <summary>Whether to wait for the end of the peer's data after closing. A peer that is still sending
     /// would otherwise lose the answer.</summary>
@@ -169,19 +167,6 @@ internal sealed partial class ServerAssociation : IDisposable
     {
         _writer.Control = PduHeader.HeaderOnly(PduType.Shutdown, 0);
         _closing = true;
-    }
-
-    /// <summary>Whether received bytes, looked at while a call runs, cancel it.</summary>
-    /// <param name="bytes">Bytes from the beginning of a PDU on.</param>
-    public CancelNotice FindCancel(ReadOnlySpan<byte> bytes) => CancelNotices.Find(bytes, CallId);
-
-    /// <summary>Whether the call was cancelled before it began.</summary>
-    public CancelNotice FindBufferedCancel()
-    {
-        CancelNotice notice = FindCancel(_input.Unread);
-        return notice == CancelNotice.None && _assembler.Flags.HasFlag(PduFlags.PendingCancel)
-            ? CancelNotice.Cancel
-            : notice;
     }
 
     /// <inheritdoc/>
@@ -348,6 +333,11 @@ internal sealed partial class ServerAssociation : IDisposable
             allowTrailing: Protection is not null, out ReadOnlyMemory<byte> payload))
         {
             return RefuseCall(FaultStatus.BadStubData);
+        }
+
+        if (payload.Length > _limits.MaxMessageBytes)
+        {
+            return RefuseCall(FaultStatus.TooBusy);
         }
 
         Interface = called;

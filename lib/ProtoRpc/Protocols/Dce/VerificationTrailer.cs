@@ -1,9 +1,22 @@
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>What clients of Windows say at the end of a protected request's stub, about parts of the
-/// conversation that its signature may not cover ([MS-RPCE] section 2.2.2.13).</summary>
+/// <summary>What clients say at the end of a protected request's stub, about parts of the conversation that
+/// its signature may not cover ([MS-RPCE] section 2.2.2.13).</summary>
 internal static class VerificationTrailer
 {
+    /// <summary>Octets of what a client writes, with the padding before it, at most.</summary>
+    public const int MaxSize = Alignment - 1 + Size;
+
+    private const int Alignment = 4;
+    private const int CommandSize = 4;
+    private const int BitMaskSize = 4;
+    private const int SyntaxesSize = 2 * SyntaxId.Size;
+    private const int HeaderSize = 16;
+    private const int Size =
+        MagicSize + CommandSize + BitMaskSize + CommandSize + SyntaxesSize + CommandSize + HeaderSize;
+
+    private const int MagicSize = 8;
+    private const byte LittleEndianRepresentation = 0x10;
     private const ushort TypeMask = 0x3FFF;
     private const ushort EndMark = 0x4000;
     private const ushort MustUnderstand = 0x8000;
@@ -13,6 +26,40 @@ internal static class VerificationTrailer
     private const uint ClientSignsHeaders = 1;
 
     private static ReadOnlySpan<byte> Magic => [0x8A, 0xE3, 0x13, 0x71, 0x02, 0xF4, 0x36, 0x71];
+
+    /// <summary>Writes the trailer of a request of ours, with the padding before it.</summary>
+    /// <param name="stub">The stub, and room for <see cref="MaxSize"/> octets after its arguments.</param>
+    /// <param name="end">Where the arguments end.</param>
+    /// <param name="callId">The call.</param>
+    /// <param name="contextId">The presentation context.</param>
+    /// <param name="interfaceId">The interface that the client means by it.</param>
+    /// <returns>The octets that were written.</returns>
+    public static int Write(Span<byte> stub, int end, uint callId, ushort contextId, Guid interfaceId)
+    {
+        int padding = -end & (Alignment - 1);
+        PduWriter writer = new(stub, end);
+        writer.WriteZeros(padding);
+        writer.WriteBytes(Magic);
+        writer.WriteUInt16(BitMask);
+        writer.WriteUInt16(BitMaskSize);
+        writer.WriteUInt32(ClientSignsHeaders);
+        writer.WriteUInt16(Syntaxes);
+        writer.WriteUInt16(SyntaxesSize);
+        writer.WriteSyntax(SyntaxId.Interface(interfaceId));
+        writer.WriteSyntax(SyntaxId.Ndr);
+        writer.WriteUInt16(Header | EndMark);
+        writer.WriteUInt16(HeaderSize);
+        writer.WriteByte((byte)PduType.Request);
+        writer.WriteZeros(3);
+        writer.WriteByte(LittleEndianRepresentation);
+        writer.WriteZeros(3);
+        writer.WriteUInt32(callId);
+        writer.WriteUInt16(contextId);
+
+        // The operation.
+        writer.WriteUInt16(0);
+        return padding + Size;
+    }
 
     /// <summary>Whether the trailer, if there is one, agrees with what came.</summary>
     /// <param name="octets">What follows the arguments.</param>
@@ -25,7 +72,7 @@ internal static class VerificationTrailer
         ReadOnlySpan<byte> octets, int offset, FragmentAssembler request, Guid interfaceId,
         bool clientOfferedHeaderSigning)
     {
-        int padding = -offset & 3;
+        int padding = -offset & (Alignment - 1);
         if (octets.Length < padding || !octets[padding..].StartsWith(Magic))
         {
             // Padding that the sender did not count; it is protected like the rest, and not read.

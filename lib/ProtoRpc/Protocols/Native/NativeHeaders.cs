@@ -17,6 +17,7 @@ internal static class NativeHeaders
         ProtorpcTransportExtensions.TimeoutMs,
         ProtorpcTransportExtensions.StatusCode,
         ProtorpcTransportExtensions.RequestHeaders,
+        ProtorpcTransportExtensions.InterfaceId,
         ProtorpcTransportExtensions.CorrelationId,
         ProtorpcTransportExtensions.ResponseHeaders,
         ProtorpcTransportExtensions.ResponseTrailers,

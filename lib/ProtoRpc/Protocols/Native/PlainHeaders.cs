@@ -29,11 +29,17 @@ internal static class PlainHeaders
     /// <summary>The header that counts the gateways which a call has passed.</summary>
     public const string Hops = "protorpc-hops";
 
+    /// <summary>Octets of the id of an interface.</summary>
+    public const int InterfaceIdBytes = 16;
+
     // What the first gateway adds to a request that has no headers.
     private static readonly byte[] FirstHop = WriteFirstHop();
 
     private static readonly byte[] TimeoutTag =
         Varint(ProtorpcTransportExtensions.TimeoutMs.FieldNumber << 3);
+
+    private static readonly byte[] InterfaceTag =
+        [.. Varint((ProtorpcTransportExtensions.InterfaceId.FieldNumber << 3) | 2), InterfaceIdBytes];
 
     /// <summary>Writes what goes before a request.</summary>
     /// <param name="output">Where to.</param>
@@ -41,13 +47,16 @@ internal static class PlainHeaders
     /// <param name="id">The call's id, of <see cref="MessageIdBytes"/>.</param>
     /// <param name="timeout">Milliseconds that the caller waits; null for ever.</param>
     /// <param name="isFirstHop">Whether it goes on from the first gateway, and has that header alone.</param>
+    /// <param name="interfaceId">The id of the interface, of <see cref="InterfaceIdBytes"/>; empty for
+    /// none.</param>
     /// <returns>False, and nothing is written, for names that are long or not ASCII.</returns>
     public static bool TryWriteRequest(
         IBufferWriter<byte> output, string method, ReadOnlySpan<byte> id, uint? timeout,
-        bool isFirstHop = false)
+        bool isFirstHop = false, ReadOnlySpan<byte> interfaceId = default)
     {
         int maxOther = 2 + 2 + 2 + MessageIdBytes + 2 + 2 * MaxVarint32Bytes
-            + (isFirstHop ? FirstHop.Length : 0);
+            + (isFirstHop ? FirstHop.Length : 0)
+            + (interfaceId.IsEmpty ? 0 : InterfaceTag.Length + InterfaceIdBytes);
         if (method.Length > ShortLength - maxOther || !Ascii.IsValid(method))
         {
             return false;
@@ -78,6 +87,14 @@ internal static class PlainHeaders
         {
             FirstHop.CopyTo(span[position..]);
             position += FirstHop.Length;
+        }
+
+        if (!interfaceId.IsEmpty)
+        {
+            InterfaceTag.CopyTo(span[position..]);
+            position += InterfaceTag.Length;
+            interfaceId.CopyTo(span[position..]);
+            position += interfaceId.Length;
         }
 
         span[0] = (byte)(position - 1);
@@ -135,7 +152,14 @@ internal static class PlainHeaders
 
         bool isFirstHop = header[position..].StartsWith(FirstHop);
         position += isFirstHop ? FirstHop.Length : 0;
-        request = new PlainRequest(method, id, hasContext, timeout, isFirstHop, end);
+        Range interfaceId = default;
+        if (header[position..].StartsWith(InterfaceTag))
+        {
+            position += InterfaceTag.Length;
+            interfaceId = position..(position += InterfaceIdBytes);
+        }
+
+        request = new PlainRequest(method, id, hasContext, timeout, isFirstHop, interfaceId, end);
         return position == end;
     }
 
@@ -246,6 +270,7 @@ internal static class PlainHeaders
 /// <param name="HasContext">Whether the caller sent a context, an empty one.</param>
 /// <param name="Timeout">Milliseconds that the caller waits; null where it did not say.</param>
 /// <param name="IsFirstHop">Whether its only header says that it has passed one gateway.</param>
+/// <param name="Interface">The id of the interface that the caller means; empty where it did not say.</param>
 /// <param name="BodyStart">Where the body begins.</param>
 internal readonly record struct PlainRequest(
-    Range Method, Range Id, bool HasContext, uint? Timeout, bool IsFirstHop, int BodyStart);
+    Range Method, Range Id, bool HasContext, uint? Timeout, bool IsFirstHop, Range Interface, int BodyStart);

@@ -44,6 +44,11 @@ internal sealed class NativeCall(
             && service.Find(payload[plain.Method]) is { } called)
         {
             _plain = plain;
+            if (plain.Interface.End.Value > 0)
+            {
+                RequireInterface(payload[plain.Interface]);
+            }
+
             _bodyLength = payload.Length - plain.BodyStart;
             return new CallHead(
                 called, plain.HasContext ? NoContext : null, DeadlineIn(plain.Timeout), call.Cancellation)
@@ -56,6 +61,11 @@ internal sealed class NativeCall(
             NativeHeaders.RequestParser, payload, out ReadOnlySpan<byte> body);
         _header = header;
         _bodyLength = body.Length;
+        if (header.HasExtension(ProtorpcTransportExtensions.InterfaceId))
+        {
+            RequireInterface(header.GetExtension(ProtorpcTransportExtensions.InterfaceId).Span);
+        }
+
         ServerMethod method = BuiltInNames.Has(header.MethodName)
             ? builtIns.Get(header.MethodName)
             : service.Get(header.MethodName);
@@ -96,6 +106,21 @@ internal sealed class NativeCall(
 
         NativeHeaders.Write(call.Reply, response, body: null);
         return default;
+    }
+
+    // The bind, which also names the interface, is not signed. Clients of other programs do not send this.
+    private void RequireInterface(ReadOnlySpan<byte> sent)
+    {
+        Span<byte> bound = stackalloc byte[PlainHeaders.InterfaceIdBytes];
+        service.InterfaceId.TryWriteBytes(bound, bigEndian: true, out _);
+        if (!sent.SequenceEqual(bound))
+        {
+            throw new RpcException(
+                RpcStatusCode.PermissionDenied,
+                $"The call is not for the interface {service.InterfaceId} of {service.Info.FullName}, to which "
+                + "the connection is bound. A server in between may have changed the bind. Use TLS, or check "
+                + "the way to the server.");
+        }
     }
 
     private ByteString? ReadId() =>

@@ -158,7 +158,8 @@ public static class ClientAssociationTests
     {
         List<string> notes = [];
         using ClientAssociation client = Calling(Ack(), notes: notes);
-        using PooledMessageBytes request = new(100, "request", ClientAssociation.RequestPrefix);
+        using PooledMessageBytes request = new(
+            100, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
 
         for (int i = 0; i < 3; i++)
         {
@@ -181,7 +182,8 @@ public static class ClientAssociationTests
     public static void Any_other_call_id_than_the_calls_own_is_refused(uint first, uint second)
     {
         using ClientAssociation client = Calling(Ack());
-        using PooledMessageBytes request = new(100, "request", ClientAssociation.RequestPrefix);
+        using PooledMessageBytes request = new(
+            100, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
         Assert.Equal(ClientStep.Reply, Feed(client, Response("000000000000000000000000", first)));
         client.BeginCall(request);
 
@@ -205,7 +207,8 @@ public static class ClientAssociationTests
     {
         using ClientAssociation client = Calling(Ack());
         uint first = client.CallId;
-        using PooledMessageBytes request = new(100, "request", ClientAssociation.RequestPrefix);
+        using PooledMessageBytes request = new(
+            100, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
 
         client.BeginCall(request);
 
@@ -236,7 +239,8 @@ public static class ClientAssociationTests
         };
         client.Bind(0);
         Assert.Equal(ClientStep.Bound, Feed(client, ack));
-        PooledMessageBytes request = new(100, "request", ClientAssociation.RequestPrefix);
+        PooledMessageBytes request = new(
+            100, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
         client.BeginCall(request);
         Assert.True(client.TryTakeOutput(out _));
         return client;

@@ -50,7 +50,8 @@ public static class PduFuzzTests
             using ClientAssociation client =
                 new(RpcEndpoint.Local("x"), Conversation.Service, RpcLimits.Default);
             client.Bind(0);
-            using PooledMessageBytes request = new(100, "request", ClientAssociation.RequestPrefix);
+            using PooledMessageBytes request = new(
+                100, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
             long before = GC.GetAllocatedBytesForCurrentThread();
 
             // RpcException is the one documented outcome besides an answer.

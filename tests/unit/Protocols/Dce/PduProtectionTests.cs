@@ -75,7 +75,8 @@ public static class PduProtectionTests
 
     private static byte[] Send(ClientAssociation client, byte[] payload)
     {
-        using PooledMessageBytes request = new(1 << 20, "request", ClientAssociation.RequestPrefix);
+        using PooledMessageBytes request = new(
+            1 << 20, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
         System.Buffers.BuffersExtensions.Write(request, payload);
         client.BeginCall(request);
         List<byte> sent = [];
@@ -110,7 +111,8 @@ public static class PduProtectionTests
         private uint _sent;
         private uint _received;
 
-        public override AuthTrailer Trailer => new(10, 6, 0, 79231);
+        // The level Packet: such requests end with their arguments.
+        public override AuthTrailer Trailer => new(10, 4, 0, 79231);
 
         public override int SignatureLength => Length;
 

@@ -49,7 +49,8 @@ internal static class SecuredClient
 
     public static byte[] Request(ClientAssociation client, ReadOnlySpan<byte> payload)
     {
-        using PooledMessageBytes request = new(1 << 20, "request", ClientAssociation.RequestPrefix);
+        using PooledMessageBytes request = new(
+            1 << 20, "request", ClientAssociation.RequestPrefix, ClientAssociation.RequestSuffix);
         request.Write(payload);
         client.BeginCall(request);
         return Output(client);
@@ -71,7 +72,7 @@ internal static class SecuredClient
         return step;
     }
 
-    private static byte[] Output(ClientAssociation client)
+    public static byte[] Output(ClientAssociation client)
     {
         List<byte> sent = [];
         while (client.TryTakeOutput(out ReadOnlyMemory<byte> bytes))

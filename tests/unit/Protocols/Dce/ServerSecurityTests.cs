@@ -285,11 +285,9 @@ public static class ServerSecurityTests
         };
         using ClientAssociation client = NewClient(RpcProtectionLevel.Integrity);
         Bind(client, server);
-        byte[] alter = Conversation.Bind(service: other, callId: 9);
-        alter[2] = (byte)PduType.AlterContext;
-        server.Feed(alter);
+        server.Feed(AlterContext(1, other));
 
-        byte[] answer = server.Feed(Request(client, "Hi"u8));
+        byte[] answer = server.Feed(RequestIn(client, context: 1));
 
         Assert.Equal(FaultStatus.AccessDenied, StatusOf(answer));
     }
@@ -320,10 +318,8 @@ public static class ServerSecurityTests
         server.CompleteCall(0);
         Assert.True(server.TryTakeOutput(out _));
         server.EndCall();
-        byte[] alter = Conversation.Bind(service: other, callId: 9);
-        alter[2] = (byte)PduType.AlterContext;
-        server.Feed(alter);
-        Assert.Equal(ServerStep.Call, Receive(server, Request(client, "Hi"u8)));
+        server.Feed(AlterContext(1, other));
+        Assert.Equal(ServerStep.Call, Receive(server, RequestIn(client, context: 1)));
         Assert.Same(transport, call.Peer);
     }
 
@@ -377,6 +373,22 @@ public static class ServerSecurityTests
 
     private static byte[] Request(ClientAssociation client, ReadOnlySpan<byte> payload) =>
         SecuredClient.Request(client, payload);
+
+    private static byte[] AlterContext(ushort context, Guid interfaceId)
+    {
+        ContextProposal proposal = new(context, SyntaxId.Interface(interfaceId), [SyntaxId.Ndr]);
+        return new BindPdu(5840, 5840, 0, [proposal]).ToBytes(PduType.AlterContext, 9);
+    }
+
+    // As a client with several interfaces on one connection sends it.
+    private static byte[] RequestIn(ClientAssociation client, ushort context)
+    {
+        using FragmentWriter writer = new() { Protection = client.Protection };
+        byte[] message = [.. new byte[PduHeader.CallSize], .. Conversation.RequestStub("Hi"u8)];
+        writer.Begin(message, PduType.Request, 10, context, 5840);
+        Assert.True(writer.TryNext(out ReadOnlyMemory<byte> request));
+        return request.ToArray();
+    }
 
     private static ClientStep Deliver(ClientAssociation client, byte[] bytes) =>
         SecuredClient.Deliver(client, bytes);

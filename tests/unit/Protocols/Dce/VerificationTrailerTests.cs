@@ -78,6 +78,58 @@ public static class VerificationTrailerTests
         }
     }
 
+    [Theory]
+    [InlineData(RpcProtectionLevel.Connect, false)]
+    [InlineData(RpcProtectionLevel.Packet, false)]
+    [InlineData(RpcProtectionLevel.Integrity, true)]
+    public static void Our_client_says_what_it_means_from_Integrity_on(
+        RpcProtectionLevel level, bool isSent)
+    {
+        using ServerAssociation server = NewServer();
+        using ClientAssociation client = SecuredClient.New(level);
+        SecuredClient.Converse(client, server, client.Bind(0));
+
+        byte[] request = SecuredClient.Request(client, "Hi"u8);
+
+        byte[] arguments = Conversation.RequestStub("Hi"u8);
+        byte[] trailer =
+        [
+            0, 0, .. Magic, .. Command(1, [1, 0, 0, 0]), .. Command(2, Syntaxes(Conversation.Service)),
+            .. Command(3 | End, Header(2, 0, 0)),
+        ];
+        byte[] stub = isSent ? [.. arguments, .. trailer] : arguments;
+        Assert.True(CallPdu.TryRead(PduHeader.Read(request), request, out CallPdu call));
+        Assert.Equal(stub, request[call.StubOffset..(call.StubOffset + call.StubLength)]);
+        Assert.Equal(PduType.Response, ServerAnswers.TypeOf(server.Feed(request)));
+    }
+
+    [Fact]
+    public static void One_fragment_has_the_whole_trailer_and_payloads_of_the_limit_are_served()
+    {
+        const int Limit = 12_000;
+        using ServerAssociation server = NewServer(new RpcLimits { MaxMessageBytes = Limit });
+        using ClientAssociation client = SecuredClient.New(RpcProtectionLevel.Integrity);
+        SecuredClient.Converse(client, server, client.Bind(0));
+        byte[] payload = new byte[Limit];
+        for (int length = 5_500; length <= Limit; length += length < 6_000 ? 1 : 997)
+        {
+            byte[] request = SecuredClient.Request(client, payload.AsSpan(0, length));
+
+            int last = 0;
+            while (last + PduHeader.Read(request.AsSpan(last)).FragmentLength < request.Length)
+            {
+                last += PduHeader.Read(request.AsSpan(last)).FragmentLength;
+            }
+
+            Assert.True(request.AsSpan().LastIndexOf(Magic) > last, $"{length} octets");
+            Assert.Equal(ClientStep.Reply, SecuredClient.Deliver(client, server.Feed(request)));
+            Assert.Equal(length, client.Reply.Length);
+        }
+
+        byte[] over = server.Feed(SecuredClient.Request(client, new byte[Limit + 1]));
+        ServerAnswers.AssertFault(over, FaultStatus.TooBusy);
+    }
+
     [Fact]
     public static void Octets_that_are_no_trailer_are_padding()
     {
@@ -85,17 +137,23 @@ public static class VerificationTrailerTests
         Assert.True(IsServed(Magic[..7]));
     }
 
-    private static bool IsServed(byte[] trailer, bool signsHeaders = true)
+    private static ServerAssociation NewServer(RpcLimits? limits = null)
     {
         SecurityPolicy policy = new(new RpcServerSecurity
         {
             Authentication = RpcAuthentication.Ntlm,
             NtlmAccounts = [NtlmAccount.From(NtlmVectors.Credential)],
+            MinimumLevel = RpcProtectionLevel.Connect,
         });
-        using ServerAssociation server = new(RpcLimits.Default, "135", _ => true)
+        return new ServerAssociation(limits ?? RpcLimits.Default, "135", _ => true)
         {
             Security = new ServerSecurity(_ => policy, static () => PeerIdentity.Anonymous("")),
         };
+    }
+
+    private static bool IsServed(byte[] trailer, bool signsHeaders = true)
+    {
+        using ServerAssociation server = NewServer();
         using ClientAssociation client = SecuredClient.New(RpcProtectionLevel.Integrity);
         byte[] bind = client.Bind(0);
         if (!signsHeaders)

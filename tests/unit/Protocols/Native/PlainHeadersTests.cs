@@ -58,6 +58,39 @@ public static class PlainHeadersTests
     }
 
     [Theory]
+    [InlineData(null, false)]
+    [InlineData(null, true)]
+    [InlineData(30_000u, false)]
+    [InlineData(uint.MaxValue, true)]
+    public static void A_request_for_an_interface_has_the_bytes_of_its_header_and_is_read(
+        uint? timeout, bool isFirstHop)
+    {
+        byte[] own = Convert.FromHexString("B0B1B2B3B4B5B6B7B8B9BABBBCBDBEBF");
+        ArrayBufferWriter<byte> output = new();
+
+        Assert.True(PlainHeaders.TryWriteRequest(output, "Send", Id, timeout, isFirstHop, own));
+
+        byte[] bytes = output.WrittenSpan.ToArray();
+        RpcRequestHeader header = NativeHeaders.Read(NativeHeaders.RequestParser, bytes, out _);
+        Assert.Equal(own, header.GetExtension(ProtorpcTransportExtensions.InterfaceId).ToByteArray());
+        Assert.Equal(bytes, Framed(header));
+        Assert.True(PlainHeaders.TryReadRequest(bytes, out PlainRequest request));
+        Assert.Equal(own, bytes[request.Interface]);
+        Assert.Equal((timeout, isFirstHop), (request.Timeout, request.IsFirstHop));
+        Assert.Equal(bytes.Length, request.BodyStart);
+        for (int length = 0; length < bytes.Length; length++)
+        {
+            Assert.False(PlainHeaders.TryReadRequest(bytes.AsSpan(0, length), out _));
+        }
+
+        // Ids of another length, or two of them, are left to the header message.
+        bytes[^17] = 15;
+        Assert.False(PlainHeaders.TryReadRequest(bytes, out _));
+        bytes[^17] = 17;
+        Assert.False(PlainHeaders.TryReadRequest(bytes, out _));
+    }
+
+    [Theory]
     [InlineData("Grüße")]
     [InlineData("\uD800")]
     public static void A_name_that_is_not_ASCII_is_left_to_the_header_message(string method)
