@@ -140,7 +140,7 @@ service Others {
         $request = [scriptblock]::Create($text).Invoke()[0]
         for ($i = 0; $i -lt $texts.Count; $i++) {
             $request."text$i" | Should -BeExactly $texts[$i]
-            [Convert]::FromBase64String($request."raw$i") | Should -Be ([Text.Encoding]::UTF8.GetBytes($texts[$i]))
+            [Convert]::FromBase64String(($request."raw$i" -replace '^base64:')) | Should -Be ([Text.Encoding]::UTF8.GetBytes($texts[$i]))
         }
         $request.dninf, $request.dnan, $request.fninf | Should -Be '-Infinity', 'NaN', '-Infinity'
         $request.low | Should -Be ([long]::MinValue)

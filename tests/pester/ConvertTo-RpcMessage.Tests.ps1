@@ -3,6 +3,47 @@
 Describe 'ConvertTo-RpcMessage' {
     BeforeAll { $schema = Import-RpcSchema (Join-Path $TestProtos greeter.proto) }
 
+    It 'takes text for bytes only with a prefix, in hashtables, objects and rows' {
+        $proto = Join-Path $TestDrive keys.proto
+        Set-Content $proto @'
+            syntax = "proto3"; package keys;
+            import "google/protobuf/any.proto"; import "google/protobuf/wrappers.proto";
+            message Key {
+              bytes key = 1; repeated bytes more = 2; map<string, bytes> named = 3; google.protobuf.BytesValue maybe = 4;
+              Key inner = 5; google.protobuf.Any any = 6; optional bytes set = 7;
+            }
+'@
+        $keys = Import-RpcSchema $proto
+        function Read-Key($Message) { ConvertTo-RpcMessage keys.Key $Message -Schema $keys -Format Json -ErrorAction Stop }
+
+        $forms = "*Give a byte array, 'utf8:foo', or 'base64:Zm9v'."
+        foreach ($bare in @(
+                @{ key = 'foo' }, @{ more = 'foo' }, @{ more = 'foo', 'foo' }, @{ named = @{ a = 'foo' } }, @{ maybe = 'foo' }
+                @{ inner = @{ key = 'foo' } }, @{ any = @{ '@type' = 'other.Type'; value = 'foo' } }
+                [pscustomobject] @{ key = 'foo' }, ("key`nfoo" | ConvertFrom-Csv), ("inner.key`nfoo" | ConvertFrom-Csv)
+            )) {
+            { Read-Key $bare } | Should -Throw -ErrorId 'InvalidFieldValue,*' -ExpectedMessage $forms
+        }
+        Read-Key @{
+            key = 'utf8:foo'; more = 'base64:Zm9v', [byte[]] 1; named = @{ a = 'utf8:ö' }; maybe = 'base64:AQ'; set = 'utf8:'
+        } | Should -BeExactly '{"key":"Zm9v","more":["Zm9v","AQ=="],"named":{"a":"w7Y="},"maybe":"AQ==","set":""}'
+        # JSON is ProtoJSON, also in the cell of a row.
+        Read-Key @{ inner = '{"key":"Zm9v"}'; named = '{"a":"Zm9v"}'; more = '["Zm9v"]' } |
+            Should -BeExactly '{"more":["Zm9v"],"named":{"a":"Zm9v"},"inner":{"key":"Zm9v"}}'
+        { Read-Key @{ inner = '{"key":"utf8:foo"}' } } | Should -Throw '*is not base64*'
+        { Read-Key @{ inner = '{"inner":{}}'; key = 'Zm9v' } } | Should -Throw "*'utf8:Zm9v'*"
+
+        # What is written to be read back has the prefix.
+        $message = '{"key":"Zm9v","more":["AQI="],"maybe":"","set":"","inner":{"key":"AQI="}}' |
+            ConvertFrom-RpcMessage keys.Key -Schema $keys -Format Json
+        $record = $message | ConvertTo-RpcRecord | ConvertTo-Csv | ConvertFrom-Csv
+        $record.key, $record.more, $record.maybe, $record.set | Should -Be 'base64:Zm9v', '["AQI="]', 'base64:', 'base64:'
+        Read-Key $record | Should -BeExactly (Read-Key $message)
+        Read-Key ($message | Select-Object key, more, inner | ConvertTo-Csv | ConvertFrom-Csv) |
+            Should -BeExactly '{"key":"Zm9v","more":["AQI="],"inner":{"key":"AQI="}}'
+        Read-Key (New-RpcMessage keys.Key -Schema $keys) | Should -Not -BeNullOrEmpty
+    }
+
     It 'gives the bytes of a message as one array' {
         $bytes = ConvertTo-RpcMessage demo.HelloReply @{ text = 'A'; number = 5 } -Schema $schema
 

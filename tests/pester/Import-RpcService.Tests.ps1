@@ -103,7 +103,7 @@ Describe 'Import-RpcService' {
     Context 'calls' {
         It 'sends what the parameters say' {
             $order = New-TestOrder -Id 3 -Status status_open -Address @{ city = 'Bonn' } -Tags a, b -Gift `
-                -PageSize 0 -Wait 5s -PlacedAt 2024-02-29 -Photo AQID -Stock @{ lamp = 1 } -Lines 1, 2 `
+                -PageSize 0 -Wait 5s -PlacedAt 2024-02-29 -Photo base64:AQID -Stock @{ lamp = 1 } -Lines 1, 2 `
                 -Others @{ city = 'Rome' }, ([pscustomobject]@{ city = 'Oslo' })
 
             $order.id | Should -Be 3
@@ -147,7 +147,10 @@ Describe 'Import-RpcService' {
         It 'refuses a value that does not fit, and names the enum' {
             { New-TestOrder -Status STATUS_OPN -ErrorAction Stop } | Should -Throw '*shop.Status*STATUS_OPEN*'
             { New-TestOrder -Wait 5 -ErrorAction Stop } | Should -Throw '*duration*'
-            { New-TestOrder -Photo '?' -ErrorAction Stop } | Should -Throw '*base64*'
+            { New-TestOrder -Photo '?' -ErrorAction Stop } | Should -Throw "*'utf8:`?'*'base64:Pw=='*"
+            { New-TestOrder -Photo 'base64:?' -ErrorAction Stop } | Should -Throw '*is not base64*'
+            (New-TestOrder -Photo 'utf8:a ').photo | Should -Be 0x61, 0x20
+            (New-TestOrder -Photo 'base64:AQI=').photo | Should -Be 1, 2
         }
 
         It 'makes a call for each object of the pipeline, with columns as fields' {

@@ -31,7 +31,7 @@ message Parcel {
         $csv = Get-Parcel | ConvertTo-Csv
 
         $row = $csv | ConvertFrom-Csv
-        $row.label | Should -Be 'AQL/'
+        $row.label | Should -Be 'base64:AQL/'
         $row.sizes | Should -Be '[1,2]'
         $row.stops | Should -Be '[{"city":"Ulm"},{"city":"Bonn"}]'
         $row.weights | Should -Be '{"kg":7}'
@@ -50,7 +50,7 @@ message Parcel {
         $parcel.sizes += 3
         $parcel.label = [byte[]] (1, 2)
         ($parcel | ConvertTo-Csv | ConvertFrom-Csv).sizes | Should -Be '[1,2,3]'
-        ($parcel | ConvertTo-Csv | ConvertFrom-Csv).label | Should -Be 'AQI='
+        ($parcel | ConvertTo-Csv | ConvertFrom-Csv).label | Should -Be 'base64:AQI='
     }
 
     It 'have no lines and controls in cells' {

@@ -333,8 +333,8 @@ message Values {
         @{ Name = 'a guid'; Field = 'text'; Value = [guid] '01234567-89ab-cdef-0123-456789abcdef' }
         @{ Name = 'a version'; Field = 'text'; Value = [version] '1.2.3' }
         @{ Name = 'an ordered hashtable'; Field = 'labels'; Value = [ordered] @{ b = '1'; a = [dayofweek]::Friday } }
-        @{ Name = 'a time in a value'; Field = 'value'; Value = @{ a = [datetimeoffset]::UnixEpoch; b = , [dateonly]::MinValue } }
-        @{ Name = 'a time in a struct'; Field = 'free'; Value = @{ a = [datetimeoffset]::UnixEpoch; b = [bigint] 5 } }
+        @{ Name = 'a time in a value'; Field = 'value'; Value = [ordered] @{ a = [datetimeoffset]::UnixEpoch; b = , [dateonly]::MinValue } }
+        @{ Name = 'a time in a struct'; Field = 'free'; Value = [ordered] @{ a = [datetimeoffset]::UnixEpoch; b = [bigint] 5 } }
     ) {
         $expected = Read-Json @{ $Field = $Value }
         Read-Json @{ $Field = (Copy-Serialized $Value) } | Should -BeExactly $expected

@@ -91,7 +91,9 @@ service Echo {
 
         (Invoke-EchoPhotos -Photos $bytes).photos | Should -HaveCount 1
         (Invoke-EchoPhotos -Photos $bytes, $bytes).photos | Should -HaveCount 2
-        (Invoke-EchoPhotos -Photos 'AQI=', 'Aw==').photos[1] | Should -Be 3
+        (Invoke-EchoPhotos -Photos 'base64:AQI=', 'utf8:a').photos[1] | Should -Be 0x61
+        (Invoke-EchoPhotos -Photos '["AQI=","Aw=="]').photos[1] | Should -Be 3
+        { Invoke-EchoPhotos -Photos 'AQI=', 'Aw==' -ErrorAction Stop } | Should -Throw "*'utf8:AQI='*"
     }
 
     It 'takes a property for the field with exactly its name' {

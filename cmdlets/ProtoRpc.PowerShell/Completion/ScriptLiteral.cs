@@ -2,6 +2,7 @@ using System.Collections;
 using System.Globalization;
 using System.Management.Automation.Language;
 using System.Text;
+using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.PowerShell.Completion;
 
@@ -17,7 +18,8 @@ internal static class ScriptLiteral
         null => "$null",
         string text => OfText(text),
         bool flag => flag ? "$true" : "$false",
-        byte[] bytes => OfText(Convert.ToBase64String(bytes)),
+        byte[] { Length: 0 } => "''",
+        byte[] bytes => OfText(BytesReader.TextOf(bytes)),
         IDictionary { Count: 0 } => "@{}",
         IDictionary dictionary => Table(Entries(dictionary)),
         IEnumerable list => $"@({string.Join(", ", list.Cast<object?>().Select(Of))})",

@@ -65,8 +65,16 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
         base.Dispose(disposing);
     }
 
+    // Unlike a field of bytes, a message in binary is never text, so text is base64 also without a prefix.
+    private static string? ReadBytes(object value, out byte[] bytes) =>
+        value is string text && !text.Contains(':')
+            ? BytesReader.ReadBase64(text, out bytes) is null
+                ? null
+                : "is not base64; give a byte array, base64 text or a stream."
+            : BytesReader.Read(value, PSObjectModel.Instance, out bytes);
+
     private static byte[] ToBytes(object value) =>
-        BytesReader.Read(value, PSObjectModel.Instance, out byte[] bytes) is { } wrong
+        ReadBytes(value, out byte[] bytes) is { } wrong
             ? throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"-InputObject: {ValueText.Of(value)} {wrong}")
             {

@@ -8,7 +8,7 @@ using ProtoRpc.PowerShell.Objects;
 namespace ProtoRpc;
 
 /// <summary>Lets a parameter of a service's command take text as the field of a message does: cells of a
-/// table, dates in UTC, durations in seconds, base64.</summary>
+/// table, dates in UTC, durations in seconds, bytes with a prefix.</summary>
 /// <param name="kind">The name of a kind of text.</param>
 [AttributeUsage(AttributeTargets.Property | AttributeTargets.Field)]
 public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationAttribute
@@ -34,7 +34,7 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
         return value switch
         {
             null => Read("", inputData),
-            string text => Read(text.Trim(), inputData),
+            string text => Read(_kind == ArgumentText.Bytes ? text : text.Trim(), inputData),
             byte[] bytes when _kind == ArgumentText.BytesList => new object[] { bytes },
             // A number with the suffix of seconds, 5s, is a number for the shell, which keeps its text.
             IConvertible when _kind == ArgumentText.Duration =>
@@ -50,9 +50,9 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
         ArgumentText.Timestamp when text.Length == 0 => NoTime,
         ArgumentText.Duration when text.Length == 0 => NoDuration,
         _ when text.Length == 0 => null,
-        ArgumentText.Bytes => BytesReader.Read(text, PSObjectModel.Instance, out byte[] bytes) is null
-            ? bytes
-            : throw Invalid(given),
+        ArgumentText.Bytes => BytesReader.Read(text, PSObjectModel.Instance, out byte[] bytes) is { } problem
+            ? throw new ArgumentTransformationMetadataException($"'{given}' {problem}")
+            : bytes,
         ArgumentText.Timestamp => ReadTime(text) ?? throw Invalid(given),
         ArgumentText.Duration => ReadDuration(text) ?? throw Invalid(given),
         _ => given,
@@ -77,7 +77,7 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
             ? WellKnownTime.ToTimeSpan(seconds, nanos)
         : null;
 
-    private static object[]? ReadList(string text)
+    private object[]? ReadList(string text)
     {
         if (text.Length == 0)
         {
@@ -92,8 +92,7 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
         try
         {
             using JsonDocument document = JsonDocument.Parse(text);
-            return [.. document.RootElement.EnumerateArray().Select(element =>
-                element.ValueKind == JsonValueKind.String ? element.GetString()! : element.GetRawText())];
+            return [.. document.RootElement.EnumerateArray().Select(ReadElement)];
         }
         catch (JsonException)
         {
@@ -102,10 +101,17 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
         }
     }
 
+    // Bytes are base64 in JSON.
+    private object ReadElement(JsonElement element) => element.ValueKind != JsonValueKind.String
+        ? element.GetRawText()
+        : _kind == ArgumentText.BytesList
+            && BytesReader.ReadBase64(element.GetString()!, out byte[] bytes) is null
+            ? bytes
+            : element.GetString()!;
+
     private ArgumentTransformationMetadataException Invalid(object? value) => new(
         $"'{value}' " + _kind switch
         {
-            ArgumentText.Bytes => "is not base64. Give base64 text or a byte array.",
             ArgumentText.Timestamp => "is not a time. Give a DateTime, a DateTimeOffset, or text such as "
                 + "'2024-02-29' or '2024-02-29T12:30:00Z'.",
             _ => "is not a duration. Give a TimeSpan, or text such as '1.5s' or '00:00:01.5'.",

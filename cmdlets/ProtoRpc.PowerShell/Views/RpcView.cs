@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using System.Management.Automation.Internal;
+using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Views;
 using ProtoRpc.Views;
@@ -17,13 +18,16 @@ public static class RpcView
     }
 
     /// <summary>The text of a list, map or bytes of a message, as in the cells of ConvertTo-RpcRecord: JSON
-    /// in one line, or base64 for bytes.</summary>
+    /// in one line, or <c>base64:...</c> for bytes.</summary>
     public static string ToCell(PSObject collection)
     {
         ArgumentNullException.ThrowIfNull(collection);
-        return collection.BaseObject is byte[] bytes
-            ? Convert.ToBase64String(bytes)
-            : ViewJson.Of(ViewObjectModel.OfMessage, collection.BaseObject);
+        return collection.BaseObject switch
+        {
+            byte[] { Length: 0 } => "",
+            byte[] bytes => BytesReader.TextOf(bytes),
+            var other => ViewJson.Of(ViewObjectModel.OfMessage, other),
+        };
     }
 
     /// <summary>The full name of a raw message, to serialize it.</summary>

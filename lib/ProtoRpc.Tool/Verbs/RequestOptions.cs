@@ -20,7 +20,8 @@ internal sealed class RequestOptions
     private readonly Option<string[]> _set = new("--set")
     {
         Description =
-            "One field: name=value, or outer.inner=value; the same name again for a repeated field.",
+            "One field: name=value, or outer.inner=value; the same name again for a repeated field. Bytes "
+            + "are utf8:TEXT or base64:DATA.",
         HelpName = "FIELD=VALUE",
     };
 

@@ -10,7 +10,7 @@ internal enum ArgumentText
     /// <summary><c>true</c> and <c>false</c>; empty for absent.</summary>
     Bool,
 
-    /// <summary>Base64.</summary>
+    /// <summary>Text with the prefix <c>utf8:</c> or <c>base64:</c>.</summary>
     Bytes,
 
     /// <summary>A date of RFC 3339.</summary>

@@ -15,8 +15,8 @@ namespace ProtoRpc;
 /// <item>string: text, characters, and types with one text in the invariant culture: numbers, .NET enums,
 /// Guid, Uri, Version, IPAddress, dates and times (ISO 8601); not bool, because <c>True</c> and <c>true</c>
 /// are both valid texts;</item>
-/// <item>bytes: byte[], memory, ByteString, a stream from its position, base64 text in either alphabet, a
-/// list of numbers from 0 to 255;</item>
+/// <item>bytes: byte[], memory, ByteString, a stream from its position, text with the prefix
+/// <c>utf8:</c> or <c>base64:</c> (either alphabet), a list of numbers from 0 to 255;</item>
 /// <item>enums: a name in any case, a number, a .NET enum with the same name or number;</item>
 /// <item>messages: a dictionary, an object, or a message with the same full name;</item>
 /// <item>Timestamp: DateTime (without kind: local time), DateTimeOffset, DateOnly, RFC 3339 text, a date with

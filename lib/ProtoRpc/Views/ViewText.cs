@@ -113,6 +113,11 @@ internal static class ViewText
         return true;
     }
 
+    /// <summary>Whether a text has characters that a terminal obeys or hides, other than tabs and ends of
+    /// lines.</summary>
+    public static bool HasHidden(string text) =>
+        text.EnumerateRunes().Any(rune => IsHidden(rune) && rune.Value is not ('\t' or '\r' or '\n'));
+
     /// <summary>The text without what a terminal obeys or hides, in one line.</summary>
     public static string Neutral(string value, int most)
     {

@@ -1,5 +1,8 @@
+using System.Buffers;
 using System.Collections;
 using System.Globalization;
+using System.Text;
+using System.Text.Unicode;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Views;
@@ -24,6 +27,11 @@ internal enum ViewKind
 internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Count)
 {
     private const int BytesShown = 8;
+    private const int TextShown = 40;
+    // What text in UTF-8 does not have: all control characters but tabs and ends of lines.
+    private static readonly SearchValues<byte> Controls = SearchValues.Create(
+        [.. Enumerable.Range(0, ' ').Append(0x7F).Select(c => (byte)c).Except("\t\r\n"u8.ToArray())]);
+
     private const string TimeFormat = "yyyy-MM-dd HH:mm:ss.fffffff";
 
     public static ViewValue Of(IObjectModel objects, object? value, int most)
@@ -52,18 +60,43 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
         _ => false,
     };
 
-    /// <summary>Bytes by their number and the first of them.</summary>
+    /// <summary>Bytes by their number and the first of them; as text if they are printable UTF-8.</summary>
     public string BytesText
     {
         get
         {
             byte[] bytes = (byte[])Value!;
-            string first = string.Join(' ', bytes.Take(BytesShown).Select(b => b.ToString("X2", null)));
-            string more = bytes.Length > BytesShown ? " " + ViewText.Ellipsis : "";
             string number = string.Create(
                 CultureInfo.InvariantCulture, $"{bytes.Length} byte{(bytes.Length == 1 ? "" : "s")}");
-            return bytes.Length == 0 ? number : $"{number}: {first}{more}";
+            return bytes.Length == 0 ? number : $"{number}: {PrintableText(bytes) ?? Numbers(bytes)}";
         }
+    }
+
+    private static string Numbers(byte[] bytes)
+    {
+        string first = string.Join(' ', bytes.Take(BytesShown).Select(b => b.ToString("X2", null)));
+        return bytes.Length > BytesShown ? $"{first} {ViewText.Ellipsis}" : first;
+    }
+
+    // Lines are text, too. Of long text, only the part that is shown is looked at for invisible characters.
+    private static string? PrintableText(byte[] bytes)
+    {
+        if (bytes.AsSpan().ContainsAny(Controls) || !Utf8.IsValid(bytes))
+        {
+            return null;
+        }
+
+        int length = Math.Min(bytes.Length, TextShown);
+        while (length < bytes.Length && (bytes[length] & 0xC0) == 0x80)
+        {
+            length--;
+        }
+
+        string text = Encoding.UTF8.GetString(bytes, 0, length);
+        StringBuilder shown = new("\"");
+        ViewText.Append(shown, text, int.MaxValue / 2, quoted: true);
+        return ViewText.HasHidden(text) ? null
+            : shown.Append('"').Append(length < bytes.Length ? $" {ViewText.Ellipsis}" : "").ToString();
     }
 
     /// <summary>The entries of a map. Needed because a generic map enumerates pairs of its own key and value

@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Text;
 using System.Text.Json;
 using System.Text.RegularExpressions;
 
@@ -39,9 +40,8 @@ internal sealed partial record SpellingDifference(
             "An enum in an object is also a number, or a name in other case.", Object,
             field => field.Kind == RpcFieldKind.Enum, Enum),
         new(
-            "Base64 in an object may have line breaks, and any padding: so tools print it.", Object,
-            field => field.Kind == RpcFieldKind.Bytes,
-            (_, text) => Quoted(string.Concat(text.Where(c => !char.IsWhiteSpace(c))).TrimEnd('='))),
+            "Bytes in an object are text after utf8: or base64:, which may have line breaks and any padding.",
+            Object, field => field.Kind == RpcFieldKind.Bytes, (_, text) => Bytes(text)),
         new(
             "A FieldMask in an object has paths as the schema names them.", Object,
             field => field.MessageType?.FullName == Mask, (_, _) => ""),
@@ -92,6 +92,14 @@ internal sealed partial record SpellingDifference(
         return parts.Groups["sign"].Value.TrimStart('+') + (whole.Length == 0 ? "0" : whole)
             + (fraction.Length == 0 ? "" : $".{fraction}") + parts.Groups["exponent"].Value;
     }
+
+    // Without a prefix, an object has no bytes, and neither has this JSON.
+    private static string Bytes(string text) => Quoted(
+        text.StartsWith("utf8:", StringComparison.Ordinal)
+            ? Convert.ToBase64String(Encoding.UTF8.GetBytes(text["utf8:".Length..]))
+            : text.StartsWith("base64:", StringComparison.Ordinal)
+                ? string.Concat(text["base64:".Length..].Where(c => !char.IsWhiteSpace(c))).TrimEnd('=')
+                : "*");
 
     private static string? Bool(string text) => text.Trim().ToLowerInvariant() switch
     {

@@ -23,6 +23,8 @@ internal sealed class SpellingTarget : FuzzTarget
         "true", "True", "false ", "on", "RED", "red", " RED", "1e-30", "-1e-30",
         "0.99999999999999999999999999999", "1.00000000000000000000000000001",
         "1.00000005960464477539062500000001", "1\0", "true\0", "NaN\0",
+        "utf8:foo", "utf8:", "base64:Zm9v", "base64:Zm 9v",
+        "base64:*", "base64:", "UTF8:foo", "utf8:base64:Zm9v",
     ];
 
     private static readonly IReadOnlyList<(RpcMessageInfo Type, RpcFieldInfo Field)> Fields =
@@ -36,7 +38,7 @@ internal sealed class SpellingTarget : FuzzTarget
         "a text is the same value in JSON, XML, a form and an object, or the difference is judged";
 
     public override IMutator Mutator { get; } =
-        new TextMutator("-", "+", ".", "0", "e", " ", "\0", "Z", "s", "=");
+        new TextMutator("-", "+", ".", "0", "e", " ", "\0", "Z", "s", "=", "utf8:", "base64:");
 
     public override int? BytesPerByte => 2048;
 

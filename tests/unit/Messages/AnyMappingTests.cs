@@ -51,7 +51,7 @@ public static class AnyMappingTests
     [Fact]
     public static void Any_of_an_unknown_type_is_bytes_both_ways()
     {
-        Hashtable source = new() { ["@type"] = "example.com/not.Known", ["value"] = "AQI=" };
+        Hashtable source = new() { ["@type"] = "example.com/not.Known", ["value"] = "base64:AQI=" };
         DynamicMessage message = Map("any", source);
         IDictionary shown = (IDictionary)((IDictionary)Mapper.ToObject(message))["any"]!;
 

@@ -51,7 +51,7 @@ public static class DynamicMessageNamesTests
             new object[] { new { name = "c" }, new Dictionary<string, object> { ["name"] = "d" } };
         message["tags"] = new[] { "x", "y" };
         message["sizes"] = new Dictionary<string, int> { ["s"] = 1 };
-        message["data"] = "AQI=";
+        message["data"] = "base64:AQI=";
         message["[named.extra]"] = 7;
 
         Assert.Equal(5, message["colour"]);

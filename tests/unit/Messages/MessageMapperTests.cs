@@ -156,11 +156,13 @@ public static class MessageMapperTests
             [new byte[] { 1, 2 }],
             (List<byte[]>)Map("proto3.Repeated", ("f_bytes", new byte[] { 1, 2 })).Get("f_bytes")!);
         Assert.Equal(
-            [new byte[] { 1 }], (List<byte[]>)Map("proto3.Repeated", ("f_bytes", "AQ==")).Get("f_bytes")!);
+            [new byte[] { 1 }],
+            (List<byte[]>)Map("proto3.Repeated", ("f_bytes", "base64:AQ==")).Get("f_bytes")!);
         Assert.Equal(
             [new byte[] { 1 }, [2]],
             (List<byte[]>)Map(
-                "proto3.Repeated", ("f_bytes", new object[] { "AQ==", new byte[] { 2 } })).Get("f_bytes")!);
+                "proto3.Repeated", ("f_bytes", new object[] { "base64:AQ==", new byte[] { 2 } }))
+                .Get("f_bytes")!);
     }
 
     [Fact]
@@ -343,5 +345,30 @@ public static class MessageMapperTests
     private sealed class Throwing
     {
         public string Text => throw new InvalidOperationException("not today");
+    }
+
+    public static TheoryData<string, object> Others() => new()
+    {
+        { "timestamp", new { Year = 2024 } },
+        { "timestamp", new Hashtable { ["DateTime"] = "2024-02-29" } },
+        { "timestamp", new { Seconds = 5, Minutes = 3 } },
+        { "duration", new { Hours = 3 } },
+        { "int64_value", new { Number = 3 } },
+        { "field_mask", new { Names = "a" } },
+        { "any", new Hashtable { ["type"] = "everything.proto3.WellKnown" } },
+    };
+
+    [Theory]
+    [MemberData(nameof(Others))]
+    public static void An_object_of_another_kind_is_never_zero(string field, object value)
+    {
+        MessageMapper lenient = new() { AllowUnknownFields = true };
+
+        RpcException refused = Assert.Throws<RpcException>(
+            () => lenient.ToMessage(
+                Type("proto3.WellKnown"), new Hashtable { [field] = value, ["unknown"] = 1 }));
+
+        Assert.Equal(RpcErrorIds.UnknownField, refused.ErrorId);
+        Assert.StartsWith($"WellKnown.{field}.", refused.FieldPath);
     }
 }

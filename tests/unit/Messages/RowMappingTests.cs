@@ -217,6 +217,14 @@ public sealed class RowMappingTests : IDisposable
     [InlineData("location", """ {"site":"A"}""", """{"location":{"site":"A"}}""")]
     [InlineData("extra", """{"a":[1,null,true,"x"]}""", """{"extra":{"a":[1,null,true,"x"]}}""")]
     [InlineData("list", "[1]", """{"list":[1]}""")]
+    [InlineData("data", "base64:AQI=", """{"data":"AQI="}""")]
+    [InlineData("data", "base64:", """{"data":""}""")]
+    [InlineData("data", "", "{}")]
+    [InlineData("parts", """["AQI=",""]""", """{"parts":["AQI=",""]}""")]
+    [InlineData("parts", "utf8:[]", """{"parts":["W10="]}""")]
+    [InlineData(
+        "parent", """{"data":"AQI=","parts":["Aw=="]}""",
+        """{"parent":{"data":"AQI=","parts":["Aw=="]}}""")]
     [InlineData("name", """{"site":"A"}""", """{"name":"{\"site\":\"A\"}"}""")]
     [InlineData("big", "18446744073709551615", """{"big":"18446744073709551615"}""")]
     [InlineData(
@@ -286,7 +294,7 @@ public sealed class RowMappingTests : IDisposable
         Assert.Equal("1.5", row["location.at.x"]);
         Assert.Equal("2024-02-29T12:30:00.500Z", row["at"]);
         Assert.Equal("1.500s", row["took"]);
-        Assert.Equal("AQL/", row["data"]);
+        Assert.Equal("base64:AQL/", row["data"]);
         Assert.Equal("KIND_BIG", row["kind"]);
         Assert.Equal(5L, row["total"]);
         Assert.Equal("""["a","b,c"]""", row["tags"]);

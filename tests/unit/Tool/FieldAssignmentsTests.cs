@@ -21,6 +21,23 @@ public static class FieldAssignmentsTests
         Assert.Equal(expected, MessageFormats.Json.ToText(
             new MessageMapper().ToMessage(Type, FieldAssignments.Read(Type, assignments))));
 
+    [Theory]
+    [InlineData("Zm9v", "value=utf8:foo")]
+    [InlineData("Zm9v", "value=base64:Zm9v")]
+    [InlineData("PTo=", "value=utf8:=:")]
+    public static void Text_for_bytes_has_a_prefix(string expected, string assignment)
+    {
+        RpcMessageInfo any = Type.Schema.GetMessage("google.protobuf.Any");
+
+        object message = FieldAssignments.Read(any, ["type_url=a/b", assignment]);
+        object bare = FieldAssignments.Read(any, ["type_url=a/b", "value=Zm9v"]);
+
+        byte[] value = (byte[])new MessageMapper().ToMessage(any, message)["value"]!;
+        Assert.Equal(expected, Convert.ToBase64String(value));
+        RpcException refused = Assert.Throws<RpcException>(() => new MessageMapper().ToMessage(any, bare));
+        Assert.Contains("'utf8:Zm9v'", refused.Message, StringComparison.Ordinal);
+    }
+
     [Fact]
     public static void Dots_in_the_name_of_an_extension_divide_nothing()
     {

@@ -82,6 +82,26 @@ public static class ViewLineTests
         Assert.Equal(expected, Line(bytes));
     }
 
+    [Theory]
+    [InlineData("foo", "3 bytes: \"foo\"")]
+    [InlineData("a\tb\n", "4 bytes: \"a\\tb\\n\"")]
+    [InlineData("a\u001B[31m", "6 bytes: 61 1B 5B 33 31 6D")]
+    [InlineData("a\u007F", "2 bytes: 61 7F")]
+    [InlineData("\u00E4\u20AC", "5 bytes: \"\u00E4\u20AC\"")]
+    [InlineData("a\u202Eb", "5 bytes: 61 E2 80 AE 62")]
+    [InlineData("a\u0085", "3 bytes: 61 C2 85")]
+    [InlineData(
+        "0123456789012345678901234567890123456789", "40 bytes: \"0123456789012345678901234567890123456789\"")]
+    [InlineData(
+        "012345678901234567890123456789012345678\u20AC",
+        "42 bytes: \"012345678901234567890123456789012345678\" …")]
+    public static void Bytes_that_are_text_are_shown_as_text(string text, string expected) =>
+        Assert.Equal(expected, Line(System.Text.Encoding.UTF8.GetBytes(text)));
+
+    [Fact]
+    public static void Bytes_that_end_in_part_of_a_character_are_numbers() =>
+        Assert.Equal("3 bytes: 61 E2 82", Line(new byte[] { 0x61, 0xE2, 0x82 }));
+
     [Fact]
     public static void A_line_is_cut_where_it_is_full()
     {

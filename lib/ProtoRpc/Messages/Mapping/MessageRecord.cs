@@ -34,7 +34,7 @@ internal sealed class MessageRecord(ObjectWriter objects)
         }
         else
         {
-            _columns.Add(new("value", CellOf(objects.WriteMessage(message, 0))));
+            _columns.Add(new("value", CellOf(objects.WriteMessage(message, 0), isSet: true)));
         }
         return _columns;
     }
@@ -52,8 +52,8 @@ internal sealed class MessageRecord(ObjectWriter objects)
             else
             {
                 bool isAbsent = message is null || (field.IsRepeated && !message.Has(field));
-                _columns.Add(
-                    new(name, isAbsent ? null : CellOf(objects.WriteField(message!, field, _path.Count))));
+                object? value = isAbsent ? null : objects.WriteField(message!, field, _path.Count);
+                _columns.Add(new(name, CellOf(value, field.HasPresence)));
             }
         }
         _path.Remove(layout);
@@ -67,9 +67,11 @@ internal sealed class MessageRecord(ObjectWriter objects)
 
     // A table is written with the culture of its writer, and read without: what a culture writes in its own
     // way is text already.
-    private static object? CellOf(object? value) => value switch
+    private static object? CellOf(object? value, bool isSet) => value switch
     {
         null or DBNull => null,
+        // An empty cell leaves out the field.
+        byte[] { Length: 0 } when !isSet => "",
         string or bool or int or uint or long or ulong => value,
         float or double or DateTimeOffset or TimeSpan or byte[] => TextOf(value),
         _ => JsonOf(value),
@@ -81,7 +83,7 @@ internal sealed class MessageRecord(ObjectWriter objects)
             WellKnownTime.TextOfTimestamp(seconds, nanos)!,
         TimeSpan span when WellKnownTime.OfTimeSpan(span) is var (seconds, nanos) =>
             WellKnownTime.TextOfDuration(seconds, nanos)!,
-        byte[] bytes => Convert.ToBase64String(bytes),
+        byte[] bytes => BytesReader.TextOf(bytes),
         _ => Convert.ToString(value, CultureInfo.InvariantCulture)!,
     };
 
@@ -119,6 +121,9 @@ internal sealed class MessageRecord(ObjectWriter objects)
                 break;
             case string text:
                 writer.WriteStringValue(text);
+                break;
+            case byte[] bytes:
+                writer.WriteBase64StringValue(bytes);
                 break;
             case IDictionary members:
                 WriteMembers(writer, members);

@@ -18,6 +18,9 @@ internal sealed partial class ObjectReader
     // come from callers, who are not to make several of one.
     private bool _isRow;
 
+    // Whether the value is a part of JSON text, in which bytes are base64.
+    private bool _isJson;
+
     public ObjectReader(MessageMapper mapper, RpcMessageInfo type)
     {
         _mapper = mapper;
@@ -153,10 +156,18 @@ internal sealed partial class ObjectReader
                 problem = ScalarReader.ReadText(value!, out string text);
                 return problem is null ? text : throw Invalid(value, problem);
             case RpcFieldKind.Bytes:
-                problem = BytesReader.Read(value!, _objects, out byte[] bytes);
+                byte[] bytes;
+                problem = _isJson && value is string json
+                    ? BytesReader.ReadBase64(json, out bytes)
+                    : BytesReader.Read(value!, _objects, out bytes);
                 return problem is null ? bytes : throw Invalid(value, problem);
             default:
-                return ReadMessage(field.Message, CellText.Unpack(field.Message, value), depth + 1);
+                object? unpacked = CellText.Unpack(field.Message, value);
+                bool outerIsJson = _isJson;
+                _isJson |= !ReferenceEquals(unpacked, value);
+                DynamicMessage message = ReadMessage(field.Message, unpacked, depth + 1);
+                _isJson = outerIsJson;
+                return message;
         }
     }
 
@@ -196,35 +207,6 @@ internal sealed partial class ObjectReader
                 value,
                 $"is not a message {layout.Type.FullName}; give a dictionary or an object with " +
                 ValueText.OfNames(NamesOf(layout), "its fields, which are", "no fields") + ".");
-
-    private bool TryTakeMessage(
-        MessageLayout layout, IMessage message, [NotNullWhen(true)] out DynamicMessage? taken)
-    {
-        taken = null;
-        if (message is DynamicMessage dynamic && dynamic.Layout == layout)
-        {
-            taken = dynamic;
-            return true;
-        }
-        if (message.Descriptor.FullName == layout.Type.FullName)
-        {
-            // The same message of another schema, or generated code.
-            taken = DynamicMessage.Parse(layout.Type, message.ToByteArray());
-            return true;
-        }
-        return layout.WellKnown is WellKnownType.Any or WellKnownType.Value
-            ? false
-            : throw WrongMessage(layout, message, message.Descriptor.FullName);
-    }
-
-    private DynamicMessage ReadEncoded(MessageLayout layout, string fullName, byte[] bytes) =>
-        fullName == layout.Type.FullName ? DynamicMessage.Parse(layout.Type, bytes)
-            : layout.WellKnown == WellKnownType.Any
-                ? WellKnownReader.Pack(layout, WellKnownReader.TypePrefix + fullName, bytes)
-                : throw WrongMessage(layout, bytes, fullName);
-
-    private RpcException WrongMessage(MessageLayout layout, object message, string fullName) =>
-        Invalid(message, $"is a message {fullName}, where a {layout.Type.FullName} is needed.");
 
     private void CheckOneof(DynamicMessage message, FieldLayout field)
     {
@@ -270,10 +252,18 @@ internal sealed partial class ObjectReader
 
     private void ReadRepeated(DynamicMessage message, FieldLayout field, object value, int depth)
     {
+        bool outerIsJson = _isJson;
         if ((_isRow || !CellText.IsText(field)) && CellText.TryReadList(field, value, out object[]? cell))
         {
             value = cell;
+            _isJson = true;
         }
+        ReadElements(message, field, value, depth);
+        _isJson = outerIsJson;
+    }
+
+    private void ReadElements(DynamicMessage message, FieldLayout field, object value, int depth)
+    {
         if (!IsList(value, out IEnumerable? list) ||
             (field.Kind == RpcFieldKind.Bytes && BytesReader.IsBytes(value)))
         {
@@ -329,9 +319,11 @@ internal sealed partial class ObjectReader
 
     private void ReadMap(DynamicMessage message, FieldLayout field, object value, int depth)
     {
+        bool outerIsJson = _isJson;
         if (CellText.TryReadObject(value, out object? cell))
         {
             value = cell;
+            _isJson = true;
         }
         if (value is IDictionary dictionary)
         {
@@ -351,6 +343,7 @@ internal sealed partial class ObjectReader
         {
             throw Invalid(value, $"is not a {field.Info.TypeName}; give a dictionary.");
         }
+        _isJson = outerIsJson;
     }
 
     private void AddEntry(
