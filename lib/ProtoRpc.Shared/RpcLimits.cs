@@ -10,8 +10,9 @@ public sealed record RpcLimits
     public int MaxMessageBytes { get; set; } = 4 * 1024 * 1024;
 
     /// <summary>Bytes of all requests of more than 64 KiB that a listener receives and handles at the same
-    /// time: 512 MiB. The request that exceeds it is rejected as too busy; a single request is always
-    /// accepted.</summary>
+    /// time, and of the messages that are decoded from all requests: 512 MiB. The request that exceeds it is
+    /// rejected as too busy. A single large request is accepted, and counts with at most seven
+    /// eighths.</summary>
     public long MaxMemoryBytes { get; set; } = 512 * 1024 * 1024;
 
     /// <summary>Connections of each endpoint of a listener: 1,000. At the limit, the listener closes
@@ -66,6 +67,11 @@ public sealed record RpcLimits
     /// <summary>Elements of one request or reply: the messages within it, all their fields, set or not, and
     /// the entries of its maps. A long message may have one for every two bytes: 1,000,000.</summary>
     public int MaxMessageElements { get; set; } = 1_000_000;
+
+    /// <summary>Entries of a map with numbers as keys in a request or reply that is read as a generated
+    /// class, and unknown fields of a message in it: 10,000. Several such maps together have fewer: the sum of
+    /// the squares of their entries is limited. A <c>DynamicMessage</c> has no such limit.</summary>
+    public int MaxGeneratedMapEntries { get; set; } = 10_000;
 
     /// <summary>Nesting of messages, in every format and for objects: 100.</summary>
     public int MaxDepth { get; set; } = 100;

@@ -9,7 +9,7 @@ public static class ElementLimitTests
 {
     private const int Many = 5000;
 
-    private static readonly RpcSchema Schema = RpcSchema.FromDescriptorSet(new FileDescriptorSet
+    internal static readonly RpcSchema Schema = RpcSchema.FromDescriptorSet(new FileDescriptorSet
     {
         File =
         {

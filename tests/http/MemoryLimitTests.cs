@@ -15,17 +15,18 @@ public static class MemoryLimitTests
         using Gate gate = new(endpoint);
         using RpcClient client = gate.Connect();
 
-        Task<DynamicMessage> first = gate.CallAsync(client, "wait", 900_000);
+        // Decoded, it has two bytes for each character.
+        Task<DynamicMessage> first = gate.CallAsync(client, "wait", 300_000);
         await gate.Waiting.Task.WaitAsync(Patience);
         RpcException error =
-            await Assert.ThrowsAsync<RpcException>(() => gate.CallAsync(client, "large", 900_000));
+            await Assert.ThrowsAsync<RpcException>(() => gate.CallAsync(client, "large", 300_000));
         Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
 
         // Small ones have room, and the others again once the first one is over.
         Assert.NotNull(await gate.CallAsync(client, "small", 10_000).WaitAsync(Patience));
         gate.Go.SetResult();
         await first.WaitAsync(Patience);
-        Assert.NotNull(await gate.CallAsync(client, "large", 900_000).WaitAsync(Patience));
+        Assert.NotNull(await gate.CallAsync(client, "large", 300_000).WaitAsync(Patience));
         Assert.Equal(["large", "small", "wait"], gate.Seen.Order());
     }
 

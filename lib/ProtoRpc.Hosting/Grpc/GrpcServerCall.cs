@@ -72,7 +72,7 @@ internal sealed class GrpcServerCall(
         _stream = new GrpcServerStream(method, context, input, output, response)
         {
             MaxBytes = Host.Options.Limits.MaxMessageBytes,
-            Memory = new RequestMemory.Share(Host.Memory),
+            Memory = Memory,
             Encoding = GrpcRequest.EncodingOf(http.Request),
             Request = http.Request,
         };

@@ -140,6 +140,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
     {
         MaxDepth = limits.MaxDepth,
         MaxElements = limits.MaxMessageElements,
+        MaxGeneratedMapEntries = limits.MaxGeneratedMapEntries,
     };
 
     private static async Task<int> WriteConnectErrorAsync(HttpContext http, HttpFailure failure)

@@ -19,7 +19,6 @@ internal sealed class HttpServerCall(
 {
     private readonly FormatOptions _formats = replies.OptionsOf(method.Info.Service.Schema);
     private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
-    private readonly RequestMemory.Share _memory = new(host.Memory);
     private ConnectQuery? _connect;
     private MessageFormat? _reader;
     private HttpStreamFormat? _streamFormat;
@@ -143,7 +142,6 @@ internal sealed class HttpServerCall(
     protected override void Release()
     {
         _stream?.Dispose();
-        _memory.Release();
         base.Release();
     }
 
@@ -167,14 +165,14 @@ internal sealed class HttpServerCall(
         {
             return connect.Compression is { Length: > 0 } and not "identity"
                 ? RequestBody.InflateAsync(
-                    new MemoryStream(connect.Message()), connect.Compression, _maxBytes, _memory,
+                    new MemoryStream(connect.Message()), connect.Compression, _maxBytes, Memory,
                     http.RequestAborted)
                 : new(RequestBody.Of(connect.Message()));
         }
 
         return HttpReplies.IsQuery(http.Request)
             ? new(RequestBody.Of(Encoding.UTF8.GetBytes(http.Request.QueryString.Value ?? "")))
-            : RequestBody.ReadAsync(http.Request, _maxBytes, _memory, http.RequestAborted);
+            : RequestBody.ReadAsync(http.Request, _maxBytes, Memory, http.RequestAborted);
     }
 
     // curl -d @FILE sends the byte order mark that Windows PowerShell writes to files.

@@ -1,6 +1,8 @@
 using System.Buffers;
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client;
 
@@ -15,17 +17,18 @@ internal static class ReplyParser
         try
         {
             return body.Format is { } format
-                ? format.Read(method.ReplyType, body.Bytes, body.Options)
-                : DynamicMessage.Parse(method.ReplyType, body.Bytes, limits.MaxMessageElements);
+                ? format.Read(method.ReplyType, body.Bytes, body.ReadingOptions)
+                : DynamicMessage.Parse(
+                    method.ReplyType, body.Bytes, limits.MaxMessageElements, body.Look);
         }
-        catch (RpcException e)
+        catch (RpcException e) when (IsOfReply(e))
         {
             throw BadReply(method, e);
         }
     }
 
     /// <summary>Reads a reply as a generated class.</summary>
-    public static TReply Parse<TReply>(RpcMethodInfo method, ReplyBody body)
+    public static TReply Parse<TReply>(RpcMethodInfo method, ReplyBody body, RpcLimits limits)
         where TReply : class, IMessage<TReply>, new()
     {
         try
@@ -33,17 +36,21 @@ internal static class ReplyParser
             if (body.Format is { } format)
             {
                 TReply read = new();
-                format.Read(body.Bytes, read, body.Options);
+                format.Read(body.Bytes, read, body.ReadingOptions);
                 return read;
             }
 
+            GeneratedLimits.Check(
+                method.ReplyType,
+                body.Bytes.IsSingleSegment ? body.Bytes.FirstSpan : body.Bytes.ToArray(),
+                limits.MaxMessageElements, limits.MaxGeneratedMapEntries, body.Look);
             TReply reply = body.Bytes.IsSingleSegment
                 ? Generated<TReply>.Parser.ParseFrom(body.Bytes.FirstSpan)
                 : Generated<TReply>.Parser.ParseFrom(body.Bytes);
             MessageChecks.RequireInitialized(reply, method.ReplyType);
             return reply;
         }
-        catch (Exception e) when (e is RpcException or InvalidProtocolBufferException)
+        catch (Exception e) when (IsOfReply(e) || e is InvalidProtocolBufferException)
         {
             throw BadReply(method, e);
         }
@@ -55,6 +62,12 @@ internal static class ReplyParser
         body.Format is not null ? Parse(method, body, limits).ToByteArray()
         : body.Bytes.IsSingleSegment ? body.Bytes.First
         : body.Bytes.ToArray();
+
+    // A call that ended while its reply was read has no bad reply.
+    private static bool IsOfReply(Exception error) => error is RpcException
+    {
+        Code: not (RpcStatusCode.DeadlineExceeded or RpcStatusCode.Cancelled),
+    };
 
     private static RpcException BadReply(RpcMethodInfo method, Exception why) => new(
         why is RpcException { Code: RpcStatusCode.ResourceExhausted }
@@ -78,6 +91,28 @@ internal delegate TReply ReplyReader<out TReply>(ReplyBody body);
 internal readonly record struct ReplyBody(
     ReadOnlySequence<byte> Bytes, MessageFormat? Format = null, FormatOptions? Options = null)
 {
+    /// <summary>Called again and again while a long reply is read; throws when the call has ended. Null for
+    /// nothing.</summary>
+    public Action? Look { get; private init; }
+
+    /// <summary>The options for reading the format, which end with the call.</summary>
+    public FormatOptions? ReadingOptions => Look is null ? Options
+        : (Options ?? FormatOptions.Default) with { Look = Look };
+
+    /// <summary>The reply of a call that ends by its clock, also while the reply is read.</summary>
+    public ReplyBody Of(CallClock clock, RpcEndpoint endpoint) => Bytes.Length <= ElementBudget.BytesPerLook
+        ? this
+        : this with
+        {
+            Look = () =>
+            {
+                if (clock.Ended(endpoint, sent: true) is { } end)
+                {
+                    throw end;
+                }
+            },
+        };
+
     /// <summary>A reply in the binary form.</summary>
     public ReplyBody(ReadOnlyMemory<byte> bytes)
         : this(new ReadOnlySequence<byte>(bytes))

@@ -116,13 +116,15 @@ public sealed partial class RpcClient
     }
 
     private KnownReader<DynamicMessage> MakeDynamicReader(RpcMethodInfo method) =>
-        new(method, body => ReplyParser.Parse(method, body, _limits));
+        new(method, _limits, body => ReplyParser.Parse(method, body, _limits));
 
-    private static ReplyReader<TReply> TypedReader<TReply>(RpcMethodInfo method)
+    private ReplyReader<TReply> TypedReader<TReply>(RpcMethodInfo method)
         where TReply : class, IMessage<TReply>, new()
     {
         KnownReader<TReply>? known = Generated<TReply>.LastReader;
-        if (known?.Method != method)
+        if (known?.Method != method
+            || known.Limits.MaxMessageElements != _limits.MaxMessageElements
+            || known.Limits.MaxGeneratedMapEntries != _limits.MaxGeneratedMapEntries)
         {
             Generated<TReply>.LastReader = known = MakeTypedReader<TReply>(method);
         }
@@ -130,9 +132,13 @@ public sealed partial class RpcClient
         return known.Read;
     }
 
-    private static KnownReader<TReply> MakeTypedReader<TReply>(RpcMethodInfo method)
-        where TReply : class, IMessage<TReply>, new() =>
-        new(method, body => ReplyParser.Parse<TReply>(method, body));
+    private KnownReader<TReply> MakeTypedReader<TReply>(RpcMethodInfo method)
+        where TReply : class, IMessage<TReply>, new()
+    {
+        // Without 'this', which a static field would keep alive.
+        RpcLimits limits = _limits;
+        return new(method, limits, body => ReplyParser.Parse<TReply>(method, body, limits));
+    }
 
     private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
         options is { Extensions: not null } && !Endpoint.Has(EndpointFeatures.HeaderExtensions)

@@ -57,7 +57,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     /// it, change a copy and set that.</summary>
     public DynamicMessage CallContext
     {
-        get => SideChannel.ToDynamic(_channel.Context, _schema);
+        get => SideChannel.ToDynamic(_channel.Context, _schema, _limits.MaxMessageElements);
         set => _channel.Context = SideChannel.ToWire(value);
     }
 

@@ -23,5 +23,5 @@ internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
     private protected override void ReadMessage(
         ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
         ((DynamicMessage)target.Message).MergeFrom(
-            input.IsSingleSegment ? input.FirstSpan : input.ToArray(), options.MaxElements);
+            input.IsSingleSegment ? input.FirstSpan : input.ToArray(), options.MaxElements, options.Look);
 }

@@ -55,8 +55,15 @@ public sealed record FormatOptions
     /// or not, and the entries of maps; a long message may have one for every two bytes: 1,000,000.</summary>
     public int MaxElements { get; init; } = Usual.MaxMessageElements;
 
+    /// <summary>Entries of a map with numbers as keys in a message of a generated class.</summary>
+    internal int MaxGeneratedMapEntries { get; init; } = Usual.MaxGeneratedMapEntries;
+
     /// <summary>Form: pairs of name and value that are read: 1,024.</summary>
     public int MaxFormFields { get; init; } = 1024;
+
+    /// <summary>Called again and again while a long message is read; throws to end that. Null for
+    /// nothing.</summary>
+    internal Action? Look { get; init; }
 
     /// <summary>JSON and text: where the text begins within a longer one.</summary>
     internal TextOrigin Origin { get; init; }

@@ -1,5 +1,6 @@
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.Formats;
@@ -7,7 +8,12 @@ namespace ProtoRpc.Formats;
 /// <summary>One run of reading a message of text: where it is, what it has read, and how it fails.</summary>
 internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options, long length)
 {
+    // Names, values and brackets of a text that are read between two looks.
+    private const int TokensPerLook = 1024;
+
     private ElementBudget _budget = BudgetOf(root, options, length);
+    private HashWork _hashWork = new(root, options.MaxGeneratedMapEntries);
+    private int _untilLook = TokensPerLook;
     private List<MessageTarget>? _inTwo;
 
     protected FormatOptions Options { get; } = options;
@@ -31,7 +37,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         ReadAll(target);
         foreach (MessageTarget message in _inTwo ?? [])
         {
-            message.Complete();
+            message.Complete(Options);
         }
     }
 
@@ -104,6 +110,17 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         }
     }
 
+    /// <summary>Counts a token that is read next, and looks now and then whether anybody waits for the
+    /// message.</summary>
+    protected void CountToken()
+    {
+        if (--_untilLook == 0)
+        {
+            _untilLook = TokensPerLook;
+            Options.Look?.Invoke();
+        }
+    }
+
     /// <summary>An empty message within the message; refuses one too many.</summary>
     /// <param name="layout">Its fields.</param>
     /// <param name="type">Its generated class; null for a dynamic message.</param>
@@ -118,10 +135,24 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     protected void AddEntry(in MessageTarget message, FieldLayout field, object key, object value)
     {
         _budget.TakeEntry();
-        if (!message.StoreEntry(field, key, value, replaces: false))
+        if (!StoreEntry(message, field, key, value, replaces: false))
         {
             throw Invalid("the key occurs twice. Remove one of them.");
         }
+    }
+
+    /// <summary>Sets an entry of a map.</summary>
+    /// <returns>False where the key is there already, and the entry is not to be replaced.</returns>
+    protected bool StoreEntry(
+        in MessageTarget message, FieldLayout field, object key, object value, bool replaces)
+    {
+        if (message.GeneratedEntries(field) is { } entries
+            && GeneratedLimits.IsHashedAsItself(field.Key.Kind))
+        {
+            long keys = entries;
+            _hashWork.Add(ref keys);
+        }
+        return message.StoreEntry(field, key, value, replaces);
     }
 
     /// <summary>Reads the value that a text stands for: a scalar boxed, text, bytes, or a message that is one

@@ -68,9 +68,11 @@ internal static class GeneratedMessages
     /// <summary>Adds what a dynamic message holds to a generated one.</summary>
     /// <exception cref="RpcException">InvalidArgument: the schema and the class have different types of a
     /// field.</exception>
-    public static void Merge(DynamicMessage read, IMessage target)
+    public static void Merge(DynamicMessage read, IMessage target, FormatOptions options)
     {
         using WireWriter bytes = read.Encode();
+        GeneratedLimits.Check(
+            read.Type, bytes.Written, options.MaxElements, options.MaxGeneratedMapEntries, options.Look);
         try
         {
             target.MergeFrom(bytes.Written);

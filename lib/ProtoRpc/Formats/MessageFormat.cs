@@ -139,7 +139,7 @@ public abstract class MessageFormat
             }
             return;
         }
-        GeneratedMessages.Merge(ReadDynamic(new DynamicMessage(layout), input, options), target);
+        GeneratedMessages.Merge(ReadDynamic(new DynamicMessage(layout), input, options), target, options);
     }
 
     /// <summary>Reads a message.</summary>

@@ -98,6 +98,9 @@ internal readonly struct MessageTarget
         }
     }
 
+    /// <summary>The number of entries in a map of a generated class; null for a dynamic map.</summary>
+    public int? GeneratedEntries(FieldLayout field) => (_class?.Of(field) as GeneratedMap)?.CountOf(Message);
+
     /// <summary>Sets an entry of a map.</summary>
     /// <returns>False where the key is there already, and the entry is not to be replaced.</returns>
     public bool StoreEntry(FieldLayout field, object key, object value, bool replaces)
@@ -116,11 +119,11 @@ internal readonly struct MessageTarget
     }
 
     /// <summary>Gives a message of a generated class what was kept beside it.</summary>
-    public void Complete()
+    public void Complete(FormatOptions options)
     {
         if (IsInTwo)
         {
-            GeneratedMessages.Merge(_dynamic!, Message);
+            GeneratedMessages.Merge(_dynamic!, Message, options);
         }
     }
 

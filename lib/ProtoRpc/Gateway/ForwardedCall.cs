@@ -161,6 +161,7 @@ internal readonly struct ForwardedCall
             changed.ClearSessionId();
         }
 
-        _context.CallContext = SideChannel.ToDynamic(changed, _context.Method.Service.Schema);
+        _context.CallContext = SideChannel.ToDynamic(
+            changed, _context.Method.Service.Schema, _context.Limits.MaxMessageElements);
     }
 }

@@ -44,11 +44,12 @@ public sealed partial class DynamicMessage
     /// <summary>Reads a message of a peer.</summary>
     /// <exception cref="RpcException">ResourceExhausted: the message has more elements than the
     /// limit.</exception>
-    internal static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySequence<byte> bytes, int maxElements)
+    internal static DynamicMessage Parse(
+        RpcMessageInfo type, ReadOnlySequence<byte> bytes, int maxElements, Action? look = null)
     {
         if (bytes.IsSingleSegment)
         {
-            return Parse(type, bytes.FirstSpan, maxElements);
+            return Parse(type, bytes.FirstSpan, maxElements, look);
         }
         if (bytes.Length > Array.MaxLength)
         {
@@ -60,7 +61,7 @@ public sealed partial class DynamicMessage
         try
         {
             bytes.CopyTo(whole);
-            return Parse(type, whole.AsSpan(0, (int)bytes.Length), maxElements);
+            return Parse(type, whole.AsSpan(0, (int)bytes.Length), maxElements, look);
         }
         finally
         {
@@ -69,12 +70,17 @@ public sealed partial class DynamicMessage
     }
 
     /// <summary>Reads a message of a peer.</summary>
+    /// <param name="type">The message's type.</param>
+    /// <param name="bytes">The message.</param>
+    /// <param name="maxElements">The maximum number of elements.</param>
+    /// <param name="look">Called again and again while a long message is read; throws to end that.</param>
     /// <exception cref="RpcException">ResourceExhausted: the message has more elements than the
     /// limit.</exception>
-    internal static DynamicMessage Parse(RpcMessageInfo type, ReadOnlySpan<byte> bytes, int maxElements)
+    internal static DynamicMessage Parse(
+        RpcMessageInfo type, ReadOnlySpan<byte> bytes, int maxElements, Action? look = null)
     {
         DynamicMessage message = new(type);
-        if (message.MergeFrom(bytes, maxElements))
+        if (message.MergeFrom(bytes, maxElements, look))
         {
             message.Layout.Watch?.Invoke(MessagePass.CheckRequired);
         }
@@ -94,9 +100,9 @@ public sealed partial class DynamicMessage
     /// <summary>Merges a peer's bytes into this message.</summary>
     /// <returns>Whether all messages that were read have their required fields. If false, check
     /// them.</returns>
-    internal bool MergeFrom(ReadOnlySpan<byte> bytes, int maxElements)
+    internal bool MergeFrom(ReadOnlySpan<byte> bytes, int maxElements, Action? look = null)
     {
-        ElementBudget budget = new(Type, maxElements);
+        ElementBudget budget = new(Type, maxElements, look);
         budget.AddBytes(bytes.Length);
         return MessageDecoder.Merge(this, bytes, ref budget);
     }

@@ -7,13 +7,21 @@ namespace ProtoRpc.Messages;
 /// the size of what comes does not bound the memory that it takes.</remarks>
 /// <param name="type">The type that is read, for the error.</param>
 /// <param name="limit">Elements that every message may have.</param>
-internal struct ElementBudget(RpcMessageInfo type, int limit)
+/// <param name="look">Called again and again while a long message is read. It throws when nobody waits for
+/// the message any more, or memory is short. Null for nothing.</param>
+internal struct ElementBudget(RpcMessageInfo type, int limit, Action? look = null)
 {
+    /// <summary>Bytes of the binary form that are read between two looks.</summary>
+    public const int BytesPerLook = 16 * 1024;
+
     // Denser than honest messages are: a field that is set takes three bytes and more, but many are not set.
     private const int BytesPerElement = 2;
 
     private long _left = limit;
     private long _forBytes;
+
+    /// <summary>Called after each <see cref="BytesPerLook"/>; null for nothing.</summary>
+    public readonly Action? Look => look;
 
     /// <summary>No bound.</summary>
     public static ElementBudget Unlimited { get; } = new(null!, 0) { _left = long.MaxValue };

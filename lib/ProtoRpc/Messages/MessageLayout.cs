@@ -27,6 +27,7 @@ internal sealed class MessageLayout
     private StringComparer? _nameComparer;
     private FieldLayout[]? _toRequired;
     private Reach _reach;
+    private int _mostElements;
     private Dictionary<string, FieldLayout>? _byName;
     private int _sizeHint;
 
@@ -81,6 +82,9 @@ internal sealed class MessageLayout
     /// <summary>What a message counts for in an <see cref="ElementBudget"/>: one, and its fields. A value of
     /// JSON counts less, for it may have as little as two characters.</summary>
     public int Elements { get; }
+
+    /// <summary>The elements of the largest message that messages of this type can contain.</summary>
+    public int MostElements => _mostElements != 0 ? _mostElements : _mostElements = FindMostElements();
 
     /// <summary>The fields that must be there.</summary>
     public FieldLayout[] Required { get; }
@@ -193,6 +197,25 @@ internal sealed class MessageLayout
             }
             return _reach == Reach.Required;
         }
+    }
+
+    private int FindMostElements()
+    {
+        int most = 1;
+        HashSet<MessageLayout> seen = [this];
+        Queue<MessageLayout> waiting = new(seen);
+        while (waiting.TryDequeue(out MessageLayout? layout))
+        {
+            foreach (FieldLayout field in layout.Fields.Where(field => field.IsMessage))
+            {
+                most = Math.Max(most, field.Message.Elements);
+                if (seen.Add(field.Message))
+                {
+                    waiting.Enqueue(field.Message);
+                }
+            }
+        }
+        return most;
     }
 
     // A schema may be hostile: a chain of 50,000 types must not overflow the stack, and the answer for each

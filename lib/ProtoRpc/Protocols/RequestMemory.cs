@@ -1,17 +1,18 @@
 namespace ProtoRpc.Protocols;
 
-/// <summary>The bytes of the large requests that a server receives and handles at the same time. Safe for use
-/// by many threads.</summary>
-/// <param name="maxBytes">The most that they may have together. A request that is alone may have more, up to
-/// its own limit.</param>
+/// <summary>The bytes of the large requests that a server receives and handles at the same time, and of the
+/// messages that all requests are decoded to. Safe for use by many threads.</summary>
+/// <param name="maxBytes">The most that they may have together. A single request may have more, up to its own
+/// limit: it counts with seven eighths of them, which leaves room for small ones.</param>
 internal sealed class RequestMemory(long maxBytes)
 {
-    // Smaller requests do not count: the numbers of connections and streams bound them.
+    // The bytes of smaller requests do not count: the numbers of connections and streams bound them.
     private const int Uncounted = 64 * 1024;
 
     /// <summary>How long a caller should wait before it calls a busy server again.</summary>
     public static readonly TimeSpan RetryAfter = TimeSpan.FromSeconds(1);
 
+    private readonly long _mostOfOne = Math.Max(1, maxBytes - (maxBytes / 8));
     private long _held;
 
     /// <summary>The bytes that are held now.</summary>
@@ -31,27 +32,26 @@ internal sealed class RequestMemory(long maxBytes)
     /// <remarks>Not thread-safe.</remarks>
     internal sealed class Share(RequestMemory memory)
     {
-        private long _mine;
+        private long _received;
+        private long _decoded;
+        private long _counted;
 
         /// <summary>Holds the bytes of a request that grows.</summary>
         /// <param name="bytes">What it has now.</param>
         /// <returns>False if they do not fit; then nothing has changed.</returns>
         public bool TryHold(long bytes)
         {
-            long more = bytes - _mine;
-            if (bytes <= Uncounted || more <= 0)
+            if (bytes <= Uncounted || bytes <= _received)
             {
                 return true;
             }
 
-            long sum = Interlocked.Add(ref memory._held, more);
-            if (sum > memory.MaxBytes && sum != bytes)
+            if (!TryCount(bytes + _decoded))
             {
-                Interlocked.Add(ref memory._held, -more);
                 return false;
             }
 
-            _mine = bytes;
+            _received = bytes;
             return true;
         }
 
@@ -65,17 +65,48 @@ internal sealed class RequestMemory(long maxBytes)
             }
         }
 
+        /// <summary>Holds more bytes of the messages that the request is decoded to. They count from the first
+        /// one on.</summary>
+        /// <exception cref="RpcException">ResourceExhausted if they do not fit.</exception>
+        public void HoldDecoded(long more)
+        {
+            if (!TryCount(_received + _decoded + more))
+            {
+                throw Full();
+            }
+
+            _decoded += more;
+        }
+
         /// <inheritdoc cref="RequestMemory.Full"/>
         public RpcException Full() => memory.Full();
 
         /// <summary>Forgets the request.</summary>
         public void Release()
         {
-            if (_mine != 0)
+            if (_counted != 0)
             {
-                Interlocked.Add(ref memory._held, -_mine);
-                _mine = 0;
+                Interlocked.Add(ref memory._held, -_counted);
+                _counted = _received = _decoded = 0;
             }
+        }
+
+        private bool TryCount(long bytes)
+        {
+            long counted = Math.Min(bytes, memory._mostOfOne);
+            long more = counted - _counted;
+            if (more > 0)
+            {
+                if (Interlocked.Add(ref memory._held, more) > memory.MaxBytes)
+                {
+                    Interlocked.Add(ref memory._held, -more);
+                    return false;
+                }
+
+                _counted = counted;
+            }
+
+            return true;
         }
     }
 

@@ -8,12 +8,16 @@ namespace ProtoRpc.Server;
 internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerIdentity peer)
     : CallLife(host.Monitor)
 {
+    private RequestMemory.Share? _memory;
     private bool _isAdmitted;
 
     protected ServerHost Host => host;
 
     /// <summary>The call as its handler sees it; null until its header is read.</summary>
     protected RpcServerCallContext? Context { get; private set; }
+
+    /// <summary>Where the bytes and messages of the call count.</summary>
+    protected virtual RequestMemory.Share Memory => _memory ??= new(host.Memory);
 
     /// <summary>The RPC system, as activities and measurements name it.</summary>
     protected virtual string RpcSystem => "protorpc";
@@ -57,6 +61,7 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
             HeaderSource = head.Headers,
             ReceivedExtensions = head.Extensions,
             Services = head.Services,
+            Memory = Memory,
             Call = this,
         };
         Context = context;
@@ -134,6 +139,7 @@ internal abstract class MessageCall(ServerHost host, RpcEndpoint endpoint, PeerI
     {
         Leave();
         Context?.End();
+        _memory?.Release();
     }
 
     private ValueTask EnterAsync(ServerMethod method, RpcServerCallContext context)

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server;
@@ -71,7 +72,8 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// the service's schema declares.</summary>
     public DynamicMessage CallContext
     {
-        get => _callContext ??= SideChannel.ToDynamic(_incoming, Method.Service.Schema);
+        get => _callContext ??= SideChannel.ToDynamic(
+            _incoming, Method.Service.Schema, Limits.MaxMessageElements);
         set => _callContext = value ?? throw new ArgumentNullException(nameof(value));
     }
 
@@ -121,8 +123,11 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>The extensions of the received request header; null for none.</summary>
     internal DynamicMessage? FoundExtensions => _requestExtensions;
 
-    /// <summary>The maximum number of elements of a request.</summary>
-    internal int MaxElements => _host.Options.Limits.MaxMessageElements;
+    /// <summary>What is too large.</summary>
+    internal RpcLimits Limits => _host.Options.Limits;
+
+    /// <summary>Where the messages count that the request is decoded to; null for nowhere.</summary>
+    internal RequestMemory.Share? Memory { get; init; }
 
     /// <summary>The extensions of the received request header, or null.</summary>
     internal DynamicMessage? ReceivedExtensions

@@ -125,12 +125,13 @@ internal sealed class ServerMethod : IIntercepted
             return new DynamicMessage(Info.RequestType);
         }
 
-        if (_requestParser is null)
-        {
-            return DynamicMessage.Parse(Info.RequestType, body, context.MaxElements);
-        }
-
-        return Parsed(_requestParser, body, static (parser, bytes) => parser.ParseFrom(bytes));
+        RequestDecoding decoding = new(context);
+        Action? look = decoding.LookFor(body.Length);
+        IMessage request = _requestParser is null
+            ? DynamicMessage.Parse(Info.RequestType, body, context.Limits.MaxMessageElements, look)
+            : Parsed(_requestParser, body, context.Limits, look);
+        decoding.End();
+        return request;
     }
 
     /// <summary>The same for bytes that lie in several pieces.</summary>
@@ -141,12 +142,13 @@ internal sealed class ServerMethod : IIntercepted
             return ReadRequest(body.IsSingleSegment ? body.FirstSpan : body.ToArray(), context);
         }
 
-        if (_requestParser is null)
-        {
-            return DynamicMessage.Parse(Info.RequestType, body, context.MaxElements);
-        }
-
-        return Parsed(_requestParser, body, static (parser, bytes) => parser.ParseFrom(bytes));
+        RequestDecoding decoding = new(context);
+        Action? look = decoding.LookFor(body.Length);
+        IMessage request = _requestParser is null
+            ? DynamicMessage.Parse(Info.RequestType, body, context.Limits.MaxMessageElements, look)
+            : Parsed(_requestParser, body, context.Limits, look);
+        decoding.End();
+        return request;
     }
 
     /// <summary>The same for a request that is too large for memory, or was.</summary>
@@ -164,14 +166,21 @@ internal sealed class ServerMethod : IIntercepted
             return new DynamicMessage(Info.RequestType);
         }
 
-        if (_requestParser is null)
+        // Google.Protobuf reads streams in pieces, but what it would make of one has to be counted before.
+        if (_requestParser is { } parser && !GeneratedLimits.MayExceed(
+            Info.RequestType, body.Length, context.Limits.MaxMessageElements,
+            context.Limits.MaxGeneratedMapEntries))
         {
-            byte[] bytes = new byte[body.Length];
-            body.ReadExactly(bytes);
-            return ReadRequest(bytes.AsMemory(), context);
+            RequestDecoding decoding = new(context);
+            IMessage request = Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
+            decoding.End();
+            return request;
         }
 
-        return Parsed(_requestParser, body, static (parser, bytes) => parser.ParseFrom(bytes));
+        context.Memory?.HoldDecoded(body.Length);
+        byte[] bytes = new byte[body.Length];
+        body.ReadExactly(bytes);
+        return ReadRequest(bytes.AsMemory(), context);
     }
 
     /// <summary>The same for a request in any format.</summary>
@@ -189,9 +198,13 @@ internal sealed class ServerMethod : IIntercepted
             return ReadRequest(format.Read(Info.RequestType, body, options).ToByteArray(), context);
         }
 
+        RequestDecoding decoding = new(context);
         IMessage request = _requestParser?.ParseFrom(ReadOnlySequence<byte>.Empty)
             ?? new DynamicMessage(Info.RequestType);
-        format.Read(body, request, options);
+        format.Read(
+            body, request,
+            decoding.LookFor(body.Length) is { } look ? options with { Look = look } : options);
+        decoding.End();
         return request;
     }
 
@@ -233,7 +246,35 @@ internal sealed class ServerMethod : IIntercepted
     private async ValueTask<IMessage> ReadReplyAsync(RpcServerCallContext context, IMessage request)
     {
         IMessage reply = await _handler(context, request).ConfigureAwait(false);
-        return reply is OpaqueMessage opaque ? opaque.ToDynamic(context.MaxElements) : reply;
+        if (reply is not OpaqueMessage opaque)
+        {
+            return reply;
+        }
+
+        RequestDecoding decoding = new(context);
+        DynamicMessage read = opaque.ToDynamic(context.Limits.MaxMessageElements);
+        decoding.End();
+        return read;
+    }
+
+    private IMessage Parsed(
+        MessageParser parser, ReadOnlySpan<byte> body, RpcLimits limits, Action? look)
+    {
+        GeneratedLimits.Check(
+            Info.RequestType, body, limits.MaxMessageElements, limits.MaxGeneratedMapEntries, look);
+        return Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
+    }
+
+    private IMessage Parsed(
+        MessageParser parser, in ReadOnlySequence<byte> body, RpcLimits limits, Action? look)
+    {
+        if (GeneratedLimits.MayExceed(
+            Info.RequestType, body.Length, limits.MaxMessageElements, limits.MaxGeneratedMapEntries))
+        {
+            return Parsed(parser, body.ToArray(), limits, look);
+        }
+
+        return Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
     }
 
     // One for all that a parser reads from; the lambdas capture nothing.

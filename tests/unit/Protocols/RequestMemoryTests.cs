@@ -28,7 +28,7 @@ public static class RequestMemoryTests
         Assert.True(alone.TryHold(200 * Kibi));
         Assert.False(second.TryHold(65 * Kibi));
         Assert.True(second.TryHold(10 * Kibi));
-        Assert.Equal(200 * Kibi, memory.Held);
+        Assert.Equal(100 * Kibi * 7 / 8, memory.Held);
 
         alone.Release();
         Assert.True(second.TryHold(65 * Kibi));
@@ -53,6 +53,43 @@ public static class RequestMemoryTests
         second.Release();
         second.Release();
         Assert.Equal(150 * Kibi, memory.Held);
+    }
+
+    [Fact]
+    public static void Decoded_messages_count_from_the_first_byte_and_beside_the_bytes_of_the_request()
+    {
+        RequestMemory memory = new(100 * Kibi);
+        RequestMemory.Share one = new(memory);
+        RequestMemory.Share other = new(memory);
+
+        one.HoldDecoded(1);
+        Assert.Equal(1, memory.Held);
+        one.HoldDecoded(9 * Kibi);
+        one.Hold(65 * Kibi);
+        Assert.Equal((74 * Kibi) + 1, memory.Held);
+
+        Assert.Throws<RpcException>(() => other.HoldDecoded(30 * Kibi));
+        other.HoldDecoded(20 * Kibi);
+        Assert.Equal((94 * Kibi) + 1, memory.Held);
+        one.Release();
+        other.Release();
+        Assert.Equal(0, memory.Held);
+    }
+
+    [Fact]
+    public static void A_large_one_leaves_room_for_small_ones()
+    {
+        RequestMemory memory = new(80 * Kibi);
+        RequestMemory.Share large = new(memory);
+        RequestMemory.Share small = new(memory);
+
+        small.HoldDecoded(5 * Kibi);
+        large.HoldDecoded(1024 * Kibi);
+        large.HoldDecoded(1024 * Kibi);
+        small.HoldDecoded(5 * Kibi);
+
+        Assert.False(small.TryHold(65 * Kibi));
+        Assert.Throws<RpcException>(() => small.HoldDecoded(1));
     }
 
     [Fact]

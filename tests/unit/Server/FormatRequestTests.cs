@@ -52,7 +52,7 @@ public static class FormatRequestTests
     }
 
     private static IMessage Read(ServerMethod method, ReadOnlySequence<byte> body) =>
-        method.ReadRequest(MessageFormats.Json, body, Options, null!);
+        method.ReadRequest(MessageFormats.Json, body, Options, RequestContexts.Of(method.Info));
 
     // A service with a method that takes a message with required fields.
     private static ServerMethod Method()

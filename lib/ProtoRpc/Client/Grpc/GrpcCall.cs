@@ -179,9 +179,10 @@ internal sealed class GrpcCall : IRpcStream
                 _info.IsCompressed = frame.IsCompressed;
             }
 
-            Current = frame.IsCompressed
+            ReplyBody reply = frame.IsCompressed
                 ? new(GrpcEncoding.Decompress(frame.Body, _encoding, _channel.MaxMessageBytes))
                 : new(frame.Body);
+            Current = reply.Of(_clock, _channel.Endpoint);
             return true;
         }
         catch (Exception e)

@@ -130,7 +130,8 @@ internal sealed class HttpCall : IRpcStream
                 }
 
                 _consumed = buffer.Start;
-                Current = _reading is null ? new(item) : new(item, _format.Format, _reading);
+                ReplyBody reply = _reading is null ? new(item) : new(item, _format.Format, _reading);
+                Current = reply.Of(_call.Clock.For(_end.Token), _channel.Endpoint);
                 return true;
             }
 

@@ -40,6 +40,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         {
             MaxDepth = _limits.MaxDepth,
             MaxElements = _limits.MaxMessageElements,
+            MaxGeneratedMapEntries = _limits.MaxGeneratedMapEntries,
             IgnoreUnknownFields = true,
         };
         _http = HttpTransport.Create(
@@ -145,7 +146,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 .ConfigureAwait(false);
             using PooledMessageBytes body = new(_limits.MaxMessageBytes, "reply");
             await ReadBodyAsync<THttp>(response, body, time.Token).ConfigureAwait(false);
-            return ReadReply(call, response, body, read);
+            return ReadReply(call, response, body, read, call.Clock.For(cancellation));
         }
         catch (Exception e) when (CallTime.IsOfClient(e) || e is InvalidDataException
             || (e is ObjectDisposedException && time.Token.IsCancellationRequested))
@@ -242,7 +243,8 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     };
 
     private TReply ReadReply<TReply>(
-        CallSpec call, HttpResponseMessage response, PooledMessageBytes body, ReplyReader<TReply> read)
+        CallSpec call, HttpResponseMessage response, PooledMessageBytes body, ReplyReader<TReply> read,
+        CallClock clock)
     {
         RpcMethodInfo method = call.Method;
         ReadOnlyMemory<byte> bytes = body.Message;
@@ -263,8 +265,8 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         }
 
         return format is not null && ReadingOf(method, format) is { } options
-            ? read(new ReplyBody(new(bytes), format, options))
-            : read(new ReplyBody(bytes));
+            ? read(new ReplyBody(new(bytes), format, options).Of(clock, _endpoint))
+            : read(new ReplyBody(bytes).Of(clock, _endpoint));
     }
 
     private void ReadContext(CallSpec call, HttpResponseMessage response)

@@ -103,7 +103,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
                 call.Method.Service.FullName, BuiltInNames.Multi, part,
                 call with { Clock = CallClock.Start(MultiPartSender.CancelTimeout) },
                 MultiPartSender.Read, CancellationToken.None));
-        return read(new ReplyBody(sender.Send(call.Method.Name, request, call.Progress).Memory));
+        ReplyBody reply = new(sender.Send(call.Method.Name, request, call.Progress).Memory);
+        return read(reply.Of(call.Clock.Again().For(cancellation), endpoint));
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new InProcessStream(
@@ -319,7 +320,7 @@ internal sealed class InProcessStream : IRpcStream
 
             Note(isSent: false, body.Length);
             MessageChecks.RequireSize(body.Length, _channel.Options.Limits.MaxMessageBytes, "reply");
-            Current = new ReplyBody(body);
+            Current = new ReplyBody(body).Of(_clock, _channel.Endpoint);
             return true;
         }
         catch (Exception e)

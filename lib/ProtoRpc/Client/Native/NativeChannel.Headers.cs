@@ -5,6 +5,7 @@ using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Native;
 
@@ -81,7 +82,7 @@ internal sealed partial class NativeChannel
     // Checks in the original's order: the id, then the exception, then success and the body.
     private TReply ReadReply<TReply>(
         NativeExchange exchange, UInt128 id, int code, string method, ReplyReader<TReply> read,
-        CallSpec? call)
+        CallSpec? call, CallClock clock)
     {
         if (call?.Options?.Response is { } info)
         {
@@ -99,7 +100,7 @@ internal sealed partial class NativeChannel
         if ((call?.Options?.Response is null || IsFirstHop(call))
             && PlainHeaders.TryReadResponse(payload, octets, out ReadOnlySpan<byte> body))
         {
-            return read(new ReplyBody(exchange.Reply[^body.Length..]));
+            return read(new ReplyBody(exchange.Reply[^body.Length..]).Of(clock, endpoint));
         }
 
         RpcResponseHeader header = NativeHeaders.Read(NativeHeaders.ResponseParser, payload, out body);
@@ -122,6 +123,6 @@ internal sealed partial class NativeChannel
 
         return CallHeaders.ReadResponse(header, method, call, options) is { } failure
             ? throw failure
-            : read(new ReplyBody(exchange.Reply[^body.Length..]));
+            : read(new ReplyBody(exchange.Reply[^body.Length..]).Of(clock, endpoint));
     }
 }

@@ -103,7 +103,8 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             part => Call(
                 client, BuiltInNames.Multi, call.Method.FullName,
                 part, CallClock.Start(MultiPartSender.CancelTimeout), MultiPartSender.Read));
-        return read(new ReplyBody(sender.Send(call.Method.Name, request, call.Progress).Memory));
+        ReplyBody reply = new(sender.Send(call.Method.Name, request, call.Progress).Memory);
+        return read(reply.Of(call.Clock.Again().For(cancellation), endpoint));
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
@@ -312,7 +313,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         }
 
         int code = await exchange.ExecuteAsync<TWait>(clock).ConfigureAwait(false);
-        return ReadReply(exchange, id, code, fullName, read, call);
+        return ReadReply(exchange, id, code, fullName, read, call, clock);
     }
 
     private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;

@@ -38,6 +38,7 @@ internal sealed class FormMessageReader(
             {
                 continue;
             }
+            CountToken();
             if (++count > Options.MaxFormFields)
             {
                 throw Malformed($"there are more than {Options.MaxFormFields} pairs of name and value.");

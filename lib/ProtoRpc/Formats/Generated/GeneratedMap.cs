@@ -33,6 +33,9 @@ internal sealed class GeneratedMap(FieldLayout layout, FieldDescriptor field, Ty
         to.References[Layout.Slot] = map.Count == 0 ? null : map;
     }
 
+    /// <summary>The number of entries.</summary>
+    public int CountOf(IMessage message) => ((IDictionary)_accessor.GetValue(message)).Count;
+
     /// <summary>Sets an entry.</summary>
     /// <returns>False where the key is there already, and the entry is not to be replaced.</returns>
     public bool PutEntry(IMessage to, object key, object value, bool replaces)

@@ -146,7 +146,7 @@ internal sealed partial class JsonMessageReader
                     ? reader.GetString()
                     : throw Invalid(ref reader, "is not a type; '@type' is text in quotes.");
             }
-            reader.Skip();
+            Skip(ref reader);
         }
         return null;
     }
@@ -161,7 +161,7 @@ internal sealed partial class JsonMessageReader
             if (reader.ValueTextEquals("@type"u8))
             {
                 CheckOnce(ref typeSeen, "@type");
-                reader.Skip();
+                Skip(ref reader);
             }
             else if (reader.ValueTextEquals("value"u8))
             {
@@ -173,7 +173,7 @@ internal sealed partial class JsonMessageReader
             }
             else if (Options.IgnoreUnknownFields)
             {
-                reader.Skip();
+                Skip(ref reader);
             }
             else
             {

@@ -93,7 +93,7 @@ internal sealed partial class JsonMessageReader(
                 {
                     throw UnknownField(layout, reader.GetString()!);
                 }
-                reader.Skip();
+                Skip(ref reader);
                 continue;
             }
             Path.PushField(field.Info.Name);
@@ -165,11 +165,31 @@ internal sealed partial class JsonMessageReader(
 
     private void Next(ref Utf8JsonReader reader)
     {
+        CountToken();
         if (!reader.Read())
         {
             throw Malformed("the text ends before the message does.");
         }
         _offset = reader.TokenStartIndex;
+    }
+
+    /// <summary>Goes to the end of a value, or of a name and its value.</summary>
+    private void Skip(ref Utf8JsonReader reader)
+    {
+        if (reader.TokenType == JsonTokenType.PropertyName)
+        {
+            Next(ref reader);
+        }
+        if (reader.TokenType is not (JsonTokenType.StartObject or JsonTokenType.StartArray))
+        {
+            return;
+        }
+        int depth = reader.CurrentDepth;
+        do
+        {
+            Next(ref reader);
+        }
+        while (reader.CurrentDepth > depth);
     }
 
     private void Expect(ref Utf8JsonReader reader, JsonTokenType token, string name, string what)

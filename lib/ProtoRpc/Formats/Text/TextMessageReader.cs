@@ -174,7 +174,7 @@ internal sealed partial class TextMessageReader(
         object value = entry.Has(field.Value)
             ? entry.Get(field.Value.Info)!
             : DefaultOf(field.Value, type?.Properties.Held(field.Value));
-        message.StoreEntry(field, key, value, replaces: true);
+        StoreEntry(message, field, key, value, replaces: true);
     }
 
     private void ReadExpandedAny(in MessageTarget any, ref SeenFields seen, string typeUrl, int depth)
@@ -206,6 +206,7 @@ internal sealed partial class TextMessageReader(
 
     private void Next()
     {
+        CountToken();
         if (_token.Next() is { } problem)
         {
             throw Malformed(problem);

@@ -40,7 +40,7 @@ internal sealed class XmlMessageReader(
         {
             reader.MoveToContent();
             ReadContent(target, 0);
-            while (reader.Read())
+            while (Next())
             {
                 // What may follow is checked by the reader: comments and the like.
             }
@@ -86,10 +86,16 @@ internal sealed class XmlMessageReader(
         }
     }
 
+    private bool Next()
+    {
+        CountToken();
+        return reader.Read();
+    }
+
     /// <summary>Goes to the next element within this one; false at its end.</summary>
     private bool NextElement()
     {
-        while (reader.Read())
+        while (Next())
         {
             switch (reader.NodeType)
             {
@@ -220,7 +226,7 @@ internal sealed class XmlMessageReader(
         }
         string first = "";
         StringBuilder? more = null;
-        while (reader.Read() && reader.NodeType != XmlNodeType.EndElement)
+        while (Next() && reader.NodeType != XmlNodeType.EndElement)
         {
             if (reader.NodeType == XmlNodeType.Element)
             {
@@ -242,6 +248,7 @@ internal sealed class XmlMessageReader(
     {
         while (reader.MoveToNextAttribute())
         {
+            CountToken();
             // Other writers of this form say with these what a value is.
             bool isKnown = reader.NamespaceURI is SchemaInstance or Namespaces or XmlNamespace ||
                 reader.LocalName is "type" or "value";
@@ -262,7 +269,7 @@ internal sealed class XmlMessageReader(
         {
             return;
         }
-        for (int depth = reader.Depth; reader.Read() && reader.Depth > depth;)
+        for (int depth = reader.Depth; Next() && reader.Depth > depth;)
         {
             // To the end of the element, however deep it is.
         }

@@ -20,6 +20,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
     private int _position;
     private int _end = bytes.Length;
     private int _depth;
+    private int _nextLook = budget.Look is null ? int.MaxValue : ElementBudget.BytesPerLook;
     private ElementBudget _budget = budget;
     private bool _incomplete;
 
@@ -29,7 +30,18 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
     {
     }
 
-    public readonly bool AtEnd => _position == _end;
+    public bool AtEnd
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get
+        {
+            if (_position >= _nextLook)
+            {
+                Look();
+            }
+            return _position == _end;
+        }
+    }
 
     public readonly int Position => _position;
 
@@ -177,10 +189,11 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
     }
 
     /// <summary>Reads a tag if it is this one and is written in one byte, as most are.</summary>
+    /// <returns>False also when it is time for a look: <see cref="AtEnd"/> takes it.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryReadTag(uint tag)
     {
-        if (_position < _end && At(_position) == tag && tag < 0x80)
+        if (_position < _end && At(_position) == tag && tag < 0x80 && _position < _nextLook)
         {
             _position++;
             return true;
@@ -239,6 +252,10 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         _budget.TakeMessage(layout);
         return new DynamicMessage(layout);
     }
+
+    /// <summary>Counts a message that another parser makes.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
+    public void CountMessage(MessageLayout layout) => _budget.TakeMessage(layout);
 
     /// <summary>Counts an entry of a map.</summary>
     /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
@@ -308,6 +325,12 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
             Skip(tag);
         }
         throw Truncated("a group", _position);
+    }
+
+    private void Look()
+    {
+        _nextLook = (int)Math.Min(_position + (long)ElementBudget.BytesPerLook, int.MaxValue);
+        _budget.Look!();
     }
 
     private void Descend()

@@ -33,6 +33,9 @@ internal sealed class FragmentAssembler : IDisposable
     /// <summary>Octets that a stub may have over the limit: what follows its arguments.</summary>
     public int Slack { get; set; }
 
+    /// <summary>Where the stub counts; null for nowhere.</summary>
+    public RequestMemory.Share? Memory => _memory;
+
     /// <summary>Whether a first fragment came and not yet the last.</summary>
     public bool InProgress { get; private set; }
 

@@ -58,6 +58,9 @@ internal sealed partial class ServerAssociation : IDisposable
         }
     }
 
+    /// <summary>Where the request counts; null for nowhere.</summary>
+    public RequestMemory.Share? Memory => _assembler.Memory;
+
     /// <summary>Whether a bind was accepted.</summary>
     public bool IsBound { get; private set; }
 

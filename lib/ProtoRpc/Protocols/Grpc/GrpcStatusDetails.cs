@@ -1,5 +1,7 @@
 using Google.Protobuf;
 using Google.Protobuf.WellKnownTypes;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Grpc.Proto;
 using Status = ProtoRpc.Protocols.Grpc.Proto.Status;
 
@@ -39,16 +41,40 @@ internal static class GrpcStatusDetails
 
     /// <summary>Details that came one by one.</summary>
     // An array: a shell cannot index the list that a collection expression makes.
-    public static IReadOnlyList<object> Unpack(IEnumerable<Any> details) =>
-        details.Select(any => Unpack(any, Known) ?? AsAny(any)).ToArray<object>();
+    public static IReadOnlyList<object> Unpack(IEnumerable<Any> details)
+    {
+        // One for all of them, which are a single message of a peer.
+        ElementBudget budget = NewBudget();
+        List<object> unpacked = [];
+        foreach (Any any in details)
+        {
+            unpacked.Add(Unpack(any, Known, ref budget) ?? AsAny(any));
+        }
+
+        return unpacked.ToArray();
+    }
 
     /// <summary>Details with those decoded whose types a schema knows.</summary>
-    public static IReadOnlyList<object> Complete(IReadOnlyList<object> details, RpcSchema schema) =>
-        details.Any(IsAny)
-            ? details.Select(detail => IsAny(detail)
-                ? Unpack(Any.Parser.ParseFrom(((DynamicMessage)detail).ToByteArray()), schema) ?? detail
-                : detail).ToArray()
-            : details;
+    public static IReadOnlyList<object> Complete(IReadOnlyList<object> details, RpcSchema schema)
+    {
+        if (!details.Any(IsAny))
+        {
+            return details;
+        }
+
+        ElementBudget budget = NewBudget();
+        object[] complete = [.. details];
+        for (int i = 0; i < complete.Length; i++)
+        {
+            if (IsAny(complete[i]))
+            {
+                Any any = Any.Parser.ParseFrom(((DynamicMessage)complete[i]).ToByteArray());
+                complete[i] = Unpack(any, schema, ref budget) ?? complete[i];
+            }
+        }
+
+        return complete;
+    }
 
     /// <summary>Writes the header; null without details.</summary>
     public static string? Write(RpcStatusCode code, string message, IReadOnlyList<object> details) =>
@@ -89,17 +115,29 @@ internal static class GrpcStatusDetails
     private static DynamicMessage AsAny(Any any) =>
         DynamicMessage.Parse(Known.GetMessage(Any.Descriptor.FullName), any.ToByteArray());
 
-    private static DynamicMessage? Unpack(Any any, RpcSchema schema)
+    private static ElementBudget NewBudget() =>
+        new(Known.GetMessage(Status.Descriptor.FullName), RpcLimits.Default.MaxMessageElements);
+
+    private static DynamicMessage? Unpack(Any any, RpcSchema schema, ref ElementBudget budget)
     {
+        if (schema.FindMessage(NameOf(any)) is not { } type)
+        {
+            return null;
+        }
+
         try
         {
-            return schema.FindMessage(NameOf(any)) is { } type
-                ? DynamicMessage.Parse(type, any.Value.Span)
-                : null;
+            DynamicMessage message = new(type);
+            budget.AddBytes(any.Value.Length);
+            MessageDecoder.Merge(message, any.Value.Span, ref budget);
+            message.CheckRequired();
+            return message;
         }
-        catch (RpcException)
+        catch (RpcException e)
         {
-            // Not of the type that it says; as it came, then.
+            // Not of the type that it says, or too large; as it came, then. What has failed is not counted, so
+            // nothing is tried after too many elements.
+            budget = e.ErrorId == RpcErrorIds.TooManyElements ? default : budget;
             return null;
         }
     }

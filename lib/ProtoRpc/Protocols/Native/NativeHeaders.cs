@@ -11,6 +11,14 @@ internal static class NativeHeaders
 {
     private const int MaxVarint32Bytes = 5;
 
+    // Shorter headers cannot be over a limit.
+    private const int UsualBytes = 16 * 1024;
+
+    private static readonly RpcLimits Usual = RpcLimits.Default;
+
+    private static readonly Lazy<RpcSchema> Schema = new(() => RpcSchema.FromDescriptors(
+        RpcMessagesReflection.Descriptor, ProtorpcTransportReflection.Descriptor));
+
     /// <summary>The extensions of ProtoRpc to the original headers.</summary>
     public static ExtensionRegistry Extensions { get; } =
     [
@@ -56,15 +64,28 @@ internal static class NativeHeaders
         }
 
         body = payload[(start + (int)length)..];
+        ReadOnlySpan<byte> header = payload.Slice(start, (int)length);
         try
         {
-            return parser.ParseFrom(payload.Slice(start, (int)length));
+            if (header.Length > UsualBytes)
+            {
+                GeneratedLimits.Check(
+                    TypeOf<THeader>(), header, Usual.MaxMessageElements, Usual.MaxGeneratedMapEntries);
+            }
+
+            return parser.ParseFrom(header);
         }
-        catch (InvalidProtocolBufferException e)
+        catch (Exception e) when (e is InvalidProtocolBufferException
+            || e is RpcException { Code: RpcStatusCode.InvalidArgument })
         {
             throw Broken(e.Message, e);
         }
     }
+
+    private static RpcMessageInfo TypeOf<THeader>() => Schema.Value.GetMessage(
+        typeof(THeader) == typeof(RpcRequestHeader)
+            ? RpcRequestHeader.Descriptor.FullName
+            : RpcResponseHeader.Descriptor.FullName);
 
     private static RpcException Broken(string why, Exception? inner) =>
         new(RpcStatusCode.Internal, $"The header cannot be read: {why}.", inner)

@@ -15,8 +15,11 @@ internal static class SideChannel
     public static RpcMessageInfo TypeIn(RpcSchema? schema) => schema?.FindMessage(TypeName) ?? BareType;
 
     /// <summary>Reads a context of the wire.</summary>
-    public static DynamicMessage ToDynamic(RpcCallContext? context, RpcSchema? schema) =>
-        DynamicMessage.Parse(TypeIn(schema), context is null ? default : context.ToByteArray());
+    /// <exception cref="RpcException">ResourceExhausted: it has more elements than the limit.</exception>
+    public static DynamicMessage ToDynamic(RpcCallContext? context, RpcSchema? schema, int maxElements) =>
+        DynamicMessage.Parse(
+            TypeIn(schema), context is null ? default(ReadOnlySpan<byte>) : context.ToByteArray(),
+            maxElements);
 
     /// <summary>Makes a context for the wire.</summary>
     public static RpcCallContext ToWire(DynamicMessage context) =>

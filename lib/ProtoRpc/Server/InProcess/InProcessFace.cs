@@ -320,6 +320,9 @@ internal sealed class InProcessServerCall(InProcessListener listener, object con
         internal override async ValueTask<IMessage?> ReceiveAsync()
         {
             RequireOpen();
+
+            // The one before was handled.
+            owner.Memory.Release();
             if (_received && !Method.Info.IsClientStreaming)
             {
                 return null;

@@ -1,4 +1,5 @@
 using System.Buffers;
+using ProtoRpc.Protocols;
 
 namespace ProtoRpc.Server.Native;
 
@@ -21,6 +22,9 @@ internal abstract class ExecCall
     /// <summary>Whether the server was too busy to run the call, so that the caller receives this instead of a
     /// return code.</summary>
     public bool IsTooBusy { get; set; }
+
+    /// <summary>Where the request counts; null for nowhere.</summary>
+    public abstract RequestMemory.Share? Memory { get; }
 
     /// <summary>Who calls.</summary>
     public abstract PeerIdentity Peer { get; }

@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 
@@ -29,6 +30,9 @@ internal sealed class NativeCall(
 
     /// <inheritdoc/>
     protected override RpcRequestHeader? Received => _header;
+
+    /// <inheritdoc/>
+    protected override RequestMemory.Share Memory => call.Memory ?? base.Memory;
 
     /// <inheritdoc/>
     protected override long BytesIn => call.Request.Length;

@@ -1,4 +1,5 @@
 using System.Buffers;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Server.Native;
@@ -25,6 +26,9 @@ internal sealed class ServerCall : ExecCall, IDisposable
 
     /// <inheritdoc/>
     public override int ReplyLength => _association.Reply.Length;
+
+    /// <inheritdoc/>
+    public override RequestMemory.Share? Memory => _association.Memory;
 
     /// <inheritdoc/>
     public override PeerIdentity Peer => _association.Security.PeerOf(_association.Interface);

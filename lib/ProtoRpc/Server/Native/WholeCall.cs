@@ -15,6 +15,7 @@ internal sealed class WholeCall : ExecCall, IDisposable
     private readonly PooledMessageBytes _reply;
     private byte[] _stub = [];
     private ReadOnlyMemory<byte> _request;
+    private RequestMemory.Share? _memory;
     private Guid _id;
     private PeerIdentity _peer = PeerIdentity.Anonymous("");
 
@@ -39,6 +40,9 @@ internal sealed class WholeCall : ExecCall, IDisposable
 
     /// <inheritdoc/>
     public override int ReplyLength => _reply.Length;
+
+    /// <inheritdoc/>
+    public override RequestMemory.Share? Memory => _memory;
 
     /// <inheritdoc/>
     public override PeerIdentity Peer => _peer;
@@ -72,7 +76,7 @@ internal sealed class WholeCall : ExecCall, IDisposable
     public void Answer(IIncomingMessage message, RequestMemory memory, bool isFull)
     {
         _peer = message.ReadPeer();
-        RequestMemory.Share share = new(memory);
+        RequestMemory.Share share = _memory = new(memory);
         try
         {
             uint refusal = Check(message, share, isFull);

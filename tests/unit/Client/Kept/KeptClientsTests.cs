@@ -117,7 +117,7 @@ public sealed class KeptClientsTests : IDisposable
     public async Task ForgettingContextsEmptiesThoseOfIdleClientsAndLeavesAClientInUseToItsRenter()
     {
         DynamicMessage context = SideChannel.ToDynamic(
-            new RpcCallContext { SessionId = ByteString.CopyFrom(new byte[16]) }, null);
+            new RpcCallContext { SessionId = ByteString.CopyFrom(new byte[16]) }, null, int.MaxValue);
         RpcClient idle = RentOnce("a");
         KeptClient used = Rent("b");
         idle.CallContext = context;

@@ -1,0 +1,150 @@
+namespace ProtoRpc.Messages.Binary;
+
+/// <summary>Counts what Google.Protobuf's parser would make of a message of a peer, before it runs.</summary>
+/// <remarks>
+/// That parser cannot be stopped. It makes an object of every two bytes of some messages, and hashes the
+/// number keys of maps and the numbers of unknown fields as .NET does, so a peer can choose numbers that
+/// collide. Each is then compared with all before: the time is the square of their number.
+/// </remarks>
+internal static class GeneratedLimits
+{
+    // The shortest message in a list: a tag and a length.
+    private const int MinMessageBytes = 2;
+
+    // Only 15 unknown fields are shorter, and no entry of a map that has a key.
+    private const int MinEntryBytes = 3;
+
+    // So short a message is over no limit: its type would need thousands of fields.
+    private const int AlwaysFine = 256;
+
+    /// <summary>Whether so many bytes can be over a limit. Most messages are too short for that.</summary>
+    public static bool MayExceed(RpcMessageInfo type, long bytes, int maxElements, int maxEntries) =>
+        (bytes > AlwaysFine || maxEntries < AlwaysFine)
+        && (bytes / MinEntryBytes > maxEntries
+            || bytes / MinMessageBytes * MessageLayout.For(type).MostElements > maxElements);
+
+    /// <summary>Rejects a message over a limit.</summary>
+    /// <param name="type">The message's type.</param>
+    /// <param name="bytes">The message.</param>
+    /// <param name="maxElements">The maximum number of elements.</param>
+    /// <param name="maxEntries">The maximum number of entries of a map with numbers as keys.</param>
+    /// <param name="look">Called again and again; throws to end the count. Null for nothing.</param>
+    /// <exception cref="RpcException">ResourceExhausted: the message is over a limit. InvalidArgument: the
+    /// bytes are not a message.</exception>
+    public static void Check(
+        RpcMessageInfo type, ReadOnlySpan<byte> bytes, int maxElements, int maxEntries,
+        Action? look = null)
+    {
+        if (!MayExceed(type, bytes.Length, maxElements, maxEntries))
+        {
+            return;
+        }
+        ElementBudget budget = new(type, maxElements, look);
+        budget.AddBytes(bytes.Length);
+        HashWork work = new(type, maxEntries);
+        WireReader reader = new(bytes, type, budget);
+        long keys = 0;
+        Count(ref reader, MessageLayout.For(type), 0, ref work, ref keys);
+    }
+
+    /// <param name="reader">Where the bytes come from.</param>
+    /// <param name="layout">The type of the message that is read.</param>
+    /// <param name="endTag">The tag that ends a group; 0 where the length ends the message.</param>
+    /// <param name="work">What all maps take.</param>
+    /// <param name="keys">The keys of this message. Messages that are no elements count with the message
+    /// around them: a peer may send such a message in pieces.</param>
+    private static void Count(
+        ref WireReader reader, MessageLayout layout, uint endTag, ref HashWork work, ref long keys)
+    {
+        int lastUnknown = 0;
+        while (!reader.AtEnd)
+        {
+            uint tag = reader.ReadTag();
+            int number = (int)(tag >> WireType.TagBits);
+            FieldLayout? field = layout.Find(number);
+            if (field is { IsMessage: true, IsMessageSetItem: false } && tag == field.Tag)
+            {
+                CountMessage(ref reader, field, ref work, ref keys);
+                continue;
+            }
+            if (tag == endTag)
+            {
+                return;
+            }
+            // Fields with the same number follow each other, and are one.
+            if (number != lastUnknown && (field is null || (tag != field.Tag && tag != field.PackedTag)))
+            {
+                lastUnknown = number;
+                work.Add(ref keys);
+            }
+            reader.Skip(tag);
+        }
+        if (endTag != 0)
+        {
+            throw reader.Truncated("a group", reader.Position);
+        }
+    }
+
+    private static void CountMessage(
+        ref WireReader reader, FieldLayout field, ref HashWork work, ref long keys)
+    {
+        if (field.IsMap)
+        {
+            reader.CountEntry();
+            if (IsHashedAsItself(field.Key.Kind))
+            {
+                work.Add(ref keys);
+            }
+        }
+        else
+        {
+            reader.CountMessage(field.Message);
+        }
+        long ofElement = 0;
+        ref long inner = ref field.IsRepeated ? ref ofElement : ref keys;
+        if (field.Kind == RpcFieldKind.Group)
+        {
+            reader.EnterGroup();
+            Count(ref reader, field.Message, field.EndTag, ref work, ref inner);
+            reader.LeaveGroup();
+            return;
+        }
+        int outerEnd = reader.EnterMessage();
+        Count(ref reader, field.Message, 0, ref work, ref inner);
+        reader.LeaveMessage(outerEnd);
+    }
+
+    /// <summary>Whether .NET hashes keys of a kind without a secret.</summary>
+    public static bool IsHashedAsItself(RpcFieldKind kind) =>
+        kind is not (RpcFieldKind.String or RpcFieldKind.Bool);
+}
+
+/// <summary>Counts the comparisons that the keys of maps cost if all of them collide.</summary>
+/// <param name="type">The type that is read, for the error.</param>
+/// <param name="limit">The entries that a single map may have.</param>
+internal struct HashWork(RpcMessageInfo type, int limit)
+{
+    private readonly long _limit = (long)limit * limit;
+    private long _taken;
+
+    /// <summary>Adds a key to those of a map.</summary>
+    /// <param name="keys">How many the map has; one more afterwards.</param>
+    /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
+    public void Add(ref long keys)
+    {
+        // The difference of two squares.
+        _taken += (2 * keys++) + 1;
+        if (_taken > _limit)
+        {
+            throw new RpcException(
+                RpcStatusCode.ResourceExhausted,
+                $"The message {type.FullName} is rejected: in a generated class, a map with numbers as keys "
+                + $"has at most {limit:N0} entries, and a message at most as many unknown fields. Several "
+                + "maps together have fewer. Raise RpcLimits.MaxGeneratedMapEntries on this side, or read "
+                + "the message as a DynamicMessage, which has no such limit.")
+            {
+                ErrorId = RpcErrorIds.TooManyElements,
+            };
+        }
+    }
+}
