@@ -96,6 +96,17 @@ internal sealed class DescriptorTarget : FuzzTarget
 
             file.EnumType.Add(made);
         }), 1000);
+        yield return new("enum values of one bucket", n => Set(1, (file, _) =>
+        {
+            EnumDescriptorProto made = new() { Name = "E" };
+            for (int i = 0; i < n; i++)
+            {
+                int number = (int)BinaryTarget.KeyOfBucket(i);
+                made.Value.Add(new EnumValueDescriptorProto { Name = $"V{i}", Number = number });
+            }
+
+            file.EnumType.Add(made);
+        }), 3000);
         yield return new("reserved names", n =>
             OneMessage(n, (message, i) => message.ReservedName.Add($"r{i}")), 1000);
         yield return new("reserved ranges", n => OneMessage(n, (message, i) => message.ReservedRange.Add(

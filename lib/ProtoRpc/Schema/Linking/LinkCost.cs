@@ -19,6 +19,14 @@ internal static class LinkCost
     private const int CharactersPerByte = 16;
     private const long MaxCharacters = 16 * 1024 * 1024;
 
+    // Numbers of fields and values are keys of dictionaries that hash a number as itself. Those that are far
+    // apart can all collide, and each is then compared with all before. So many of them take a second.
+    private const long MaxNumbersApart = 10_000;
+
+    // So few numbers of one type do no harm, and neither do numbers of which so many lie between two.
+    private const int AlwaysFine = 1000;
+    private const int NumbersPerUsed = 64;
+
     /// <summary>Checks all files of a schema.</summary>
     /// <param name="sorted">Imports before those that import them, with public imports that exist.</param>
     /// <exception cref="RpcException">InvalidArgument with the file that costs too much.</exception>
@@ -27,6 +35,23 @@ internal static class LinkCost
         CheckOneofs(sorted);
         CheckLooks(sorted);
         CheckFullNames(sorted);
+        CheckNumbers(sorted);
+    }
+
+    private static void CheckNumbers(IReadOnlyList<DescriptorFile> sorted)
+    {
+        long steps = 0;
+        foreach (DescriptorFile file in sorted)
+        {
+            steps += file.Proto.MessageType.Sum(NumberStepsIn) + file.Proto.EnumType.Sum(NumberStepsIn)
+                + NumberStepsOf([.. file.Proto.Extension.Select(extension => extension.Number)]);
+            if (steps > MaxNumbersApart * MaxNumbersApart)
+            {
+                throw SchemaError.Invalid(
+                    $"{file.Name}: the numbers of fields, or of values of enums, are too many and too far "
+                    + "apart to be linked. Use numbers that follow each other.");
+            }
+        }
     }
 
     private static void CheckOneofs(IReadOnlyList<DescriptorFile> sorted)
@@ -105,6 +130,21 @@ internal static class LinkCost
 
     private static long StepsIn(DescriptorProto message) =>
         ((long)message.OneofDecl.Count * message.Field.Count) + message.NestedType.Sum(StepsIn);
+
+    private static long NumberStepsIn(DescriptorProto message) =>
+        NumberStepsOf([.. message.Field.Select(field => field.Number)])
+        + NumberStepsOf([.. message.Extension.Select(extension => extension.Number)])
+        + message.EnumType.Sum(NumberStepsIn)
+        + message.NestedType.Sum(NumberStepsIn);
+
+    private static long NumberStepsIn(EnumDescriptorProto type) =>
+        NumberStepsOf([.. type.Value.Select(value => value.Number)]);
+
+    private static long NumberStepsOf(int[] numbers) =>
+        numbers.Length <= AlwaysFine
+        || (long)numbers.Max() - numbers.Min() <= (long)numbers.Length * NumbersPerUsed
+            ? 0
+            : (long)numbers.Length * numbers.Length;
 
     private static long FullNamesIn(DescriptorProto message, long outer)
     {
