@@ -1,6 +1,7 @@
 using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.Formats;
@@ -8,6 +9,9 @@ namespace ProtoRpc.Formats;
 /// <summary>One run of writing a message as text: where it is, and how it fails.</summary>
 internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
 {
+    // What lies in an Any was not read, and so not counted, when the message was.
+    private ElementBudget _inAny = new(root, options.MaxElements);
+
     protected FormatOptions Options { get; } = options;
 
     /// <summary>Shows the messages in a generated one, which stand there as they are.</summary>
@@ -98,7 +102,12 @@ internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views,
         }
         try
         {
-            return DynamicMessage.Parse(type, any.References[any.Layout.Fields[1].Slot] as byte[] ?? []);
+            byte[] bytes = any.References[any.Layout.Fields[1].Slot] as byte[] ?? [];
+            DynamicMessage message = new(type);
+            _inAny.AddBytes(bytes.Length);
+            MessageDecoder.Merge(message, bytes, ref _inAny);
+            message.CheckRequired();
+            return message;
         }
         catch (RpcException e)
         {

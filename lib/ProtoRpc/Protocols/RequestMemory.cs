@@ -29,7 +29,8 @@ internal sealed class RequestMemory(long maxBytes)
     };
 
     /// <summary>What one request, or the requests of a connection one after the other, take of it.</summary>
-    /// <remarks>Not thread-safe.</remarks>
+    /// <remarks>One thread holds, and any may release: what is held by a handler that was given up is not
+    /// lost.</remarks>
     internal sealed class Share(RequestMemory memory)
     {
         private long _received;
@@ -84,17 +85,17 @@ internal sealed class RequestMemory(long maxBytes)
         /// <summary>Forgets the request.</summary>
         public void Release()
         {
-            if (_counted != 0)
+            if (Interlocked.Exchange(ref _counted, 0) is var counted && counted != 0)
             {
-                Interlocked.Add(ref memory._held, -_counted);
-                _counted = _received = _decoded = 0;
+                Interlocked.Add(ref memory._held, -counted);
             }
+
+            _received = _decoded = 0;
         }
 
         private bool TryCount(long bytes)
         {
-            long counted = Math.Min(bytes, memory._mostOfOne);
-            long more = counted - _counted;
+            long more = Math.Min(bytes, memory._mostOfOne) - Interlocked.Read(ref _counted);
             if (more > 0)
             {
                 if (Interlocked.Add(ref memory._held, more) > memory.MaxBytes)
@@ -103,7 +104,7 @@ internal sealed class RequestMemory(long maxBytes)
                     return false;
                 }
 
-                _counted = counted;
+                Interlocked.Add(ref _counted, more);
             }
 
             return true;

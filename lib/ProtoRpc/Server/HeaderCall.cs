@@ -18,13 +18,22 @@ internal abstract class HeaderCall(ServerHost host, RpcEndpoint endpoint, PeerId
     /// <param name="schema">Where the header's extensions are declared.</param>
     /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
     protected CallHead HeadOf(
-        RpcRequestHeader header, ServerMethod method, RpcSchema schema, CancellationToken aborted) =>
-        new(method, header.CallContext, DeadlineOf(header), aborted)
+        RpcRequestHeader header, ServerMethod method, RpcSchema schema, CancellationToken aborted)
+    {
+        long start = GC.GetAllocatedBytesForCurrentThread();
+        DynamicMessage? extensions = HeaderExtensions.Read(
+            header, schema, "request header", RpcStatusCode.InvalidArgument, Limits);
+        if (extensions is not null)
+        {
+            Memory.HoldDecoded(GC.GetAllocatedBytesForCurrentThread() - start);
+        }
+
+        return new(method, header.CallContext, DeadlineOf(header), aborted)
         {
             Headers = HeadersOf(header),
-            Extensions = HeaderExtensions.Read(
-                header, schema, "request header", RpcStatusCode.InvalidArgument, Limits),
+            Extensions = extensions,
         };
+    }
 
     /// <summary>When a caller stops waiting who does so in so many milliseconds; null for one who did not
     /// say.</summary>

@@ -96,6 +96,23 @@ public static class ElementLimitTests
         Assert.Equal("TooManyElements", error.ErrorId);
     }
 
+    [Theory]
+    [InlineData("Json")]
+    [InlineData("Text")]
+    public static void Messages_in_an_Any_count_when_they_are_written(string name)
+    {
+        Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
+        DynamicMessage any = new(Leaf.Schema.GetMessage("google.protobuf.Any"));
+        any.Set("type_url", "type.googleapis.com/everything.proto3.Leaf");
+        any.Set("value", Enumerable.Repeat(Bytes("1A 00"), 1000).SelectMany(b => b).ToArray());
+        FormatOptions few = new() { MaxElements = 3999, ExpandAny = true };
+
+        format.ToArray(any, few with { MaxElements = 4000 });
+        RpcException error = Assert.Throws<RpcException>(() => format.ToArray(any, few));
+
+        Assert.Equal("TooManyElements", error.ErrorId);
+    }
+
     [Fact]
     public static void Short_records_as_many_as_a_message_holds_are_read()
     {

@@ -77,6 +77,35 @@ public static class RequestMemoryTests
     }
 
     [Fact]
+    public static void Nothing_is_lost_while_one_thread_holds_and_another_releases()
+    {
+        RequestMemory memory = new(long.MaxValue);
+        RequestMemory.Share share = new(memory);
+        using Barrier together = new(2);
+
+        Parallel.Invoke(
+            () =>
+            {
+                together.SignalAndWait();
+                for (int i = 0; i < 100_000; i++)
+                {
+                    share.HoldDecoded(7);
+                }
+            },
+            () =>
+            {
+                together.SignalAndWait();
+                for (int i = 0; i < 100_000; i++)
+                {
+                    share.Release();
+                }
+            });
+        share.Release();
+
+        Assert.Equal(0, memory.Held);
+    }
+
+    [Fact]
     public static void A_large_one_leaves_room_for_small_ones()
     {
         RequestMemory memory = new(80 * Kibi);

@@ -372,7 +372,14 @@ internal sealed class InProcessServerCall(InProcessListener listener, object con
             {
                 owner._bytesIn += body.Length;
                 MessageChecks.RequireSize(body.Length, owner.Limits.MaxMessageBytes, "request");
-                return Method.ReadRequest(body, context);
+                IMessage request = Method.ReadRequest(body, context);
+                if (_closed)
+                {
+                    // The call has ended and released what it held.
+                    owner.Memory.Release();
+                }
+
+                return request;
             }
             catch (RpcException e)
             {

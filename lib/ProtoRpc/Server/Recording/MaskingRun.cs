@@ -104,7 +104,7 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
             if (any.Type.Schema.FindMessage(url[(url.LastIndexOf('/') + 1)..]) is { } known)
             {
                 DynamicMessage inner = new(known);
-                inner.MergeFrom(bytes);
+                inner.MergeFrom(bytes, RpcLimits.Default.MaxMessageElements);
                 Visit(inner);
                 any.StoreReference(value, inner.ToByteArray());
                 return;
