@@ -18,7 +18,8 @@ public sealed record HttpServerSecurity
     /// <summary>Checks a bearer token (RFC 6750).</summary>
     public HttpCallerCheck<string>? Bearer { get; set; }
 
-    /// <summary>Checks a client's certificate, of whose chain nothing is taken for granted.</summary>
+    /// <summary>Checks a client's certificate, of whose chain nothing is taken for granted. Certificates of
+    /// certificate authorities are rejected before the check.</summary>
     public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; set; }
 
     /// <summary>Whether callers who present nothing are served too.

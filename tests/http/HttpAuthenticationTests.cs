@@ -1,7 +1,9 @@
 using System.Net;
 using System.Net.Http.Headers;
+using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
+using ProtoRpc.Hosting.Http;
 using ProtoRpc.Security.Ntlm;
 
 namespace ProtoRpc.Http.Tests;
@@ -211,6 +213,67 @@ public static class HttpAuthenticationTests
 
         Assert.Contains("client", MessageFormats.Json.ToText(reply), StringComparison.Ordinal);
         Assert.Equal(HttpStatusCode.Unauthorized, without);
+    }
+
+    [Theory]
+    [InlineData("https://127.0.0.1:0/", true, true)]
+    [InlineData("https://127.0.0.1:0/", false, false)]
+    [InlineData("grpcs://127.0.0.1:0", true, false)]
+    [InlineData("grpcs://127.0.0.1:0", false, true)]
+    public static void A_certificate_of_an_authority_identifies_no_caller(
+        string endpoint, bool byConstraints, bool allowAnonymous)
+    {
+        using X509Certificate2 mine = NewCertificate("CN=localhost");
+        using X509Certificate2 theirs = TestCertificate.Create(
+            "CN=authority", [], -1, 1, byConstraints
+                ? new X509BasicConstraintsExtension(true, false, 0, critical: true)
+                : new X509KeyUsageExtension(X509KeyUsageFlags.KeyCertSign, critical: true));
+        HttpServerOptions http = new()
+        {
+            Security = new HttpServerSecurity
+            {
+                ClientCertificate = (_, _) => ValueTask.FromResult<IIdentity?>(new GenericIdentity("anyone")),
+                AllowAnonymous = allowAnonymous,
+            },
+        };
+        using SearchServer server = new(http, new() { Certificate = mine }, endpoint);
+        using RpcClient client = RpcClient.Connect(server.Endpoint, SearchServer.Schema, new()
+        {
+            Tls = new RpcTlsOptions { ClientCertificate = theirs, SkipCertificateCheck = true },
+        });
+
+        RpcException error = Assert.Throws<RpcException>(() => client.Invoke(
+            client.GetMethod("Who"),
+            MessageFormats.Json.Read(SearchServer.RequestType, """{"query":"x"}""")));
+
+        Assert.Equal(RpcStatusCode.Unauthenticated, error.Code);
+        Assert.Contains("CA:FALSE", error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("30")]
+    [InlineData("")]
+    [InlineData("0101FF")]
+    public static void A_constraint_that_cannot_be_read_counts_as_that_of_an_authority(string bytes)
+    {
+        using RSA key = TestCertificate.NewKey();
+        using X509Certificate2 odd = TestCertificate.CreateBare(
+            key, "CN=x", [], -1, 1, new X509Extension("2.5.29.19", Convert.FromHexString(bytes), true));
+
+        Assert.True(CallerCertificate.IsAuthority(odd));
+    }
+
+    [Theory]
+    [InlineData("3000", false)]
+    [InlineData("30030101FF", true)]
+    [InlineData("3003010100", false)]
+    public static void The_right_to_issue_certificates_makes_an_authority(string bytes, bool expected)
+    {
+        using RSA key = TestCertificate.NewKey();
+        using X509Certificate2 one = TestCertificate.CreateBare(
+            key, "CN=x", [], -1, 1, new X509Extension("2.5.29.19", Convert.FromHexString(bytes), true));
+
+        Assert.Equal(expected, CallerCertificate.IsAuthority(one));
     }
 
     [Fact]

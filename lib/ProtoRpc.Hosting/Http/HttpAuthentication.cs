@@ -160,10 +160,23 @@ internal sealed class HttpAuthentication
             return (true, isTooLong ? null : await OfHeaderAsync(http, header).ConfigureAwait(false));
         }
 
-        return _security.ClientCertificate is { } check
-            && http.Connection.ClientCertificate is { } certificate
-                ? (true, await AskAsync(check, certificate, http).ConfigureAwait(false))
-                : default;
+        if (_security.ClientCertificate is not { } check
+            || http.Connection.ClientCertificate is not { } certificate)
+        {
+            return default;
+        }
+
+        if (CallerCertificate.IsAuthority(certificate))
+        {
+            Challenge(http.Response);
+            throw new HttpRefusal(
+                StatusCodes.Status401Unauthorized,
+                RpcStatusCode.Unauthenticated,
+                "The client certificate is that of a certificate authority, which does not identify a "
+                + "caller. Use a certificate without the right to issue others (basicConstraints CA:FALSE).");
+        }
+
+        return (true, await AskAsync(check, certificate, http).ConfigureAwait(false));
     }
 
     private ValueTask<IIdentity?> OfHeaderAsync(HttpContext http, string header)

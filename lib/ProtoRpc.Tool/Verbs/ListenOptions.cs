@@ -39,7 +39,7 @@ internal sealed class ListenOptions
         _authorities = new($"--{prefix}cacert")
         {
             Description = "Lets in callers on https:// and grpcs:// whose certificate is of these "
-                + "authorities, a PEM file; may be repeated.",
+                + "authorities, a PEM file, but not the authorities themselves; may be repeated.",
             HelpName = "FILE",
         };
         _users = new($"--{prefix}user")
