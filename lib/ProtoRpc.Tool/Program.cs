@@ -5,6 +5,7 @@ return await ToolCommand.RunAsync(args, new ToolConsole(Console.In, StandardOutp
     IsOutputTerminal = !Console.IsOutputRedirected,
     IsErrorTerminal =
         !Console.IsErrorRedirected && Environment.GetEnvironmentVariable("NO_COLOR") is null or "",
+    AskSecret = Console.IsInputRedirected || Console.IsErrorRedirected ? null : SecretPrompt.Ask,
 });
 
 // Else a generator of ASP.NET Core makes the class public, for tests of web applications.

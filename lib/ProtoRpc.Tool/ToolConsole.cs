@@ -32,6 +32,9 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
     /// <summary>Reads environment variables.</summary>
     public Func<string, string?> Variable { get; init; } = Environment.GetEnvironmentVariable;
 
+    /// <summary>Asks a person for a secret, which is not shown; null where nobody can be asked.</summary>
+    public Func<string, string>? AskSecret { get; init; }
+
     /// <summary>The named endpoints of the user.</summary>
     public RpcEndpointRegistry Registry =>
         Variable(RpcEndpointRegistry.PathVariable) is { Length: > 0 } path

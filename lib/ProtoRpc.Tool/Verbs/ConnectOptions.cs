@@ -47,13 +47,16 @@ internal sealed partial class ConnectOptions
 
     private readonly Option<string?> _user = new("--user", "-u")
     {
-        Description = "The user to call as; env:VARIABLE as password reads it from the environment.",
-        HelpName = "NAME:PASSWORD",
+        Description = "The user to call as. With NAME alone, the password is asked for; NAME:env:VARIABLE "
+            + "reads it from the environment. Other users of the machine can see a password that is given "
+            + "here.",
+        HelpName = "NAME[:PASSWORD]",
     };
 
     private readonly Option<string?> _bearer = new("--bearer")
     {
-        Description = "The bearer token for HTTP and gRPC; env:VARIABLE reads it from the environment.",
+        Description = "The bearer token for HTTP and gRPC. env:VARIABLE reads it from the environment; other "
+            + "users of the machine can see a token that is given here.",
         HelpName = "TOKEN",
     };
 
@@ -72,8 +75,8 @@ internal sealed partial class ConnectOptions
 
     private readonly Option<string?> _serverUser = new("--server-user")
     {
-        Description = "The account that must run the server of a local socket or pipe: a name, user id or SID. "
-            + "Without it, only the own account and administrators get tokens and passwords.",
+        Description = "The account that must run the server of a local socket or pipe: a name, user id or "
+            + "SID. Without it, only the own account and administrators get tokens and passwords.",
         HelpName = "NAME",
     };
 

@@ -44,14 +44,15 @@ internal sealed class ListenOptions
         };
         _users = new($"--{prefix}user")
         {
-            Description = "Lets in a user: by password on HTTP and gRPC, by NTLM on native endpoints; "
-                + "env:VARIABLE as password reads it from the environment; may be repeated.",
-            HelpName = "NAME:PASSWORD",
+            Description = "Lets in a user: by password on HTTP and gRPC, by NTLM on native endpoints. With "
+                + "NAME alone, the password is asked for; NAME:env:VARIABLE reads it from the environment. "
+                + "Other users of the machine can see a password that is given here. May be repeated.",
+            HelpName = "NAME[:PASSWORD]",
         };
         _bearer = new($"--{prefix}bearer")
         {
-            Description = "Lets in callers with this token on HTTP and gRPC; env:VARIABLE reads it from the "
-                + "environment.",
+            Description = "Lets in callers with this token on HTTP and gRPC. env:VARIABLE reads it from the "
+                + "environment; other users of the machine can see a token that is given here.",
             HelpName = "TOKEN",
         };
         _authentication = new($"--{prefix}auth")
