@@ -57,6 +57,19 @@ internal sealed class AnswerOptions
         HelpName = "[METHOD=]PROGRAM",
     };
 
+    private readonly Option<string[]> _execEnvironment = new("--exec-env")
+    {
+        Description = "A variable that programs get, of this environment or with its value. Without it, they "
+            + "get PATH, HOME, the language and the like, but no secrets of this environment. May be "
+            + "repeated.",
+        HelpName = "NAME[=VALUE]",
+    };
+
+    private readonly Option<bool> _execAuthorization = new("--exec-authorization")
+    {
+        Description = "Gives programs also the caller's Authorization header: its password or token.",
+    };
+
     private readonly Option<int> _execLimit = new("--exec-limit")
     {
         Description = "Programs that can run at the same time; further calls wait.",
@@ -67,7 +80,10 @@ internal sealed class AnswerOptions
     public AnswerOptions(Command command)
     {
         Option[] all =
-            [_reply, _template, _fail, _replyFolder, _echo, _exec, _execKeep, _execLimit];
+        [
+            _reply, _template, _fail, _replyFolder, _echo, _exec, _execKeep, _execEnvironment,
+            _execAuthorization, _execLimit,
+        ];
         Array.ForEach(all, command.Add);
     }
 
@@ -182,17 +198,19 @@ internal sealed class AnswerOptions
             answers.Add(new(_echo.Name, null, _ => EchoHandler.Create()));
         }
 
+        ProgramEnvironment environment = EnvironmentOf(parsed, console);
         Lazy<ProgramSlots> slots = new(() => new ProgramSlots(Limit(parsed)));
         Add(_exec, text =>
         {
             RpcMethodHandler handler = new ProgramHandler(
-                HandlerProgram.Find(text, _exec.Name, console.Variable), slots.Value, console).ToHandler();
+                HandlerProgram.Find(text, _exec.Name, console.Variable, environment), slots.Value, console)
+                .ToHandler();
             return _ => handler;
         });
         Add(_execKeep, text =>
         {
             KeptProgramHandler kept = new(
-                HandlerProgram.Find(text, _execKeep.Name, console.Variable), slots.Value);
+                HandlerProgram.Find(text, _execKeep.Name, console.Variable, environment), slots.Value);
             held.Add(kept);
             RpcMethodHandler handler = kept.ToHandler();
             return _ => handler;
@@ -207,6 +225,16 @@ internal sealed class AnswerOptions
                 answers.Add(new(option.Name, value.Method, make(value.Value)));
             }
         }
+    }
+
+    private ProgramEnvironment EnvironmentOf(ParseResult parsed, ToolConsole console)
+    {
+        ProgramEnvironment environment = new(
+            parsed.GetValue(_execEnvironment) ?? [], parsed.GetValue(_execAuthorization), console.Variable);
+
+        // What is missing is told now, and not with the first call.
+        environment.Read();
+        return environment;
     }
 
     private int Limit(ParseResult parsed) =>

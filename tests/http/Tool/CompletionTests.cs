@@ -12,7 +12,7 @@ public static class CompletionTests
 
     [Theory]
     [InlineData("list,listen", "li")]
-    [InlineData("--exec,--exec-keep,--exec-limit", "listen", "--ex")]
+    [InlineData("--exec,--exec-authorization,--exec-env,--exec-keep,--exec-limit", "listen", "--ex")]
     [InlineData("grpc+unix://,grpc://,grpcs://", "listen", "gr")]
     [InlineData("json,text", "bench", "x", "y", "--format", "")]
     [InlineData("bash,fish,pwsh,zsh", "completion", "")]

@@ -61,6 +61,52 @@ public static class ListenExecTests
     }
 
     [Theory]
+    [InlineData(new string[0], "|", false)]
+    [InlineData(new[] { "--exec-env", "SHOP_DATABASE", "--exec-env", "MODE=a=b" }, "db|a=b", false)]
+    [InlineData(new[] { "--exec-authorization" }, "|", true)]
+    public static async Task Secrets_of_listener_and_caller_are_passed_only_where_that_is_asked(
+        string[] options, string variables, bool hasToken)
+    {
+        using HandlerScript script = new(
+            """
+            printf '%s|%s|%s\n' "$SHOP_DATABASE" "$MODE" "$(env | tr '\n' ' ')" > "$0.env"
+            printf '{}'
+            """);
+        await using Served served = await Served.StartWithAsync(
+            new() { ["SHOP_DATABASE"] = "db", ["SHOP_PASSWORD"] = "secret", ["HOME"] = "/home/shop" },
+            "grpc://127.0.0.1:0", ["--exec", script.Path, .. options]);
+        RpcCallOptions call = new() { Headers = new() };
+        call.Headers.Add("Authorization", "Bearer callers-token");
+        call.Headers.Add("Proxy-Authorization", "Basic callers-token");
+        call.Headers.Add("tenant", "a");
+
+        await served.SayAsync("", call);
+
+        string all = await script.ReadAsync("handler.env");
+        Assert.StartsWith(variables + "|", all, StringComparison.Ordinal);
+        Assert.Contains("HOME=/home/shop ", all, StringComparison.Ordinal);
+        Assert.Contains("PATH=", all, StringComparison.Ordinal);
+        Assert.Contains("PROTORPC_HEADER_TENANT=a ", all, StringComparison.Ordinal);
+        Assert.DoesNotContain("SHOP_PASSWORD", all, StringComparison.Ordinal);
+        Assert.DoesNotContain("DOTNET_CLI", all, StringComparison.Ordinal);
+        Assert.Equal(hasToken, all.Contains("callers-token", StringComparison.Ordinal));
+        Assert.Equal(hasToken, all.Contains("PROTORPC_HEADER_AUTHORIZATION=", StringComparison.Ordinal));
+    }
+
+    [Theory]
+    [InlineData("SHOP_NOTHING", "SHOP_NOTHING")]
+    [InlineData("=x", "no name")]
+    public static async Task A_variable_that_is_not_there_is_an_error_at_once(string given, string why)
+    {
+        (int code, _, string error) = await ToolProcess.RunAsync(
+            new() { ["PATH"] = Environment.GetEnvironmentVariable("PATH")! },
+            "listen", "grpc://127.0.0.1:0", "--schema", Schema, "--exec", "cat", "--exec-env", given);
+
+        Assert.Equal(2, code);
+        Assert.Contains(why, error, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData("echo 'no such page' >&2; exit 5", RpcStatusCode.NotFound, "no such page")]
     [InlineData("exit 7", RpcStatusCode.PermissionDenied, "exit code 7")]
     [InlineData("exit 16", RpcStatusCode.Unauthenticated, "exit code 16")]

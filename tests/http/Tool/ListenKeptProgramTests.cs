@@ -52,6 +52,23 @@ public static class ListenKeptProgramTests
         Assert.Equal("x\ny", call.GetProperty("request").GetProperty("text").GetString());
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public static async Task The_token_of_the_caller_is_in_the_line_only_where_that_is_asked(bool isAsked)
+    {
+        using HandlerScript script = new(
+            "read -r line; printf '%s\\n' \"$line\" > $0.line; echo '{\"reply\":{}}'; read -r line");
+        await using Served served = await StartAsync(script, isAsked ? ["--exec-authorization"] : []);
+        RpcCallOptions options = new() { Headers = new() };
+        options.Headers.Add("authorization", "Bearer callers-token");
+
+        await served.SayAsync("x", options);
+
+        string line = await script.ReadAsync("handler.line");
+        Assert.Equal(isAsked, line.Contains("callers-token", StringComparison.Ordinal));
+    }
+
     [Fact]
     public static async Task Streams_are_lines_with_an_end()
     {

@@ -20,13 +20,20 @@ internal sealed class Served : IAsyncDisposable
     public static Task<Served> StartAsync(string endpoint, params string[] arguments) =>
         StartVerbAsync("listen", endpoint, arguments);
 
+    /// <summary>The same with more environment variables.</summary>
+    public static Task<Served> StartWithAsync(
+        Dictionary<string, string> environment, string endpoint, params string[] arguments) =>
+        StartVerbAsync("listen", endpoint, arguments, environment);
+
     /// <summary>The same with <c>protorpc mock</c>.</summary>
     public static Task<Served> StartMockAsync(string endpoint, params string[] arguments) =>
         StartVerbAsync("mock", endpoint, arguments);
 
-    private static async Task<Served> StartVerbAsync(string verb, string endpoint, string[] arguments) => new(
+    private static async Task<Served> StartVerbAsync(
+        string verb, string endpoint, string[] arguments,
+        Dictionary<string, string>? environment = null) => new(
         await ToolProcess.StartAsync(
-            new() { ["PATH"] = Environment.GetEnvironmentVariable("PATH")! },
+            new(environment ?? []) { ["PATH"] = Environment.GetEnvironmentVariable("PATH")! },
             [
                 verb, endpoint, "--schema", Schema, "--service", "streams.Words", .. arguments,
             ]));

@@ -11,7 +11,8 @@ internal static class CallVariables
 
     /// <summary>The variables of a call. Each name begins with <c>PROTORPC_</c>, so that no header can set a
     /// variable that means something else.</summary>
-    public static IEnumerable<KeyValuePair<string, string>> Of(RpcServerCallContext context)
+    public static IEnumerable<KeyValuePair<string, string>> Of(
+        RpcServerCallContext context, ProgramEnvironment environment)
     {
         yield return Variable("METHOD", context.Method.FullName);
         yield return Variable("SERVICE", context.Method.Service.FullName);
@@ -24,9 +25,11 @@ internal static class CallVariables
                 "DEADLINE", deadline.UtcDateTime.ToString("O", CultureInfo.InvariantCulture));
         }
 
-        yield return Variable("HEADERS", Encoding.UTF8.GetString(HeadersOf(context)));
+        yield return Variable("HEADERS", Encoding.UTF8.GetString(HeadersOf(context, environment)));
         foreach (IGrouping<string, KeyValuePair<string, object>> header in context.RequestHeaders
-            .Where(header => header.Value is string && IsSafe(header.Key)).GroupBy(header => header.Key))
+            .Where(header => header.Value is string && IsSafe(header.Key))
+            .Where(header => environment.HasHeader(header.Key))
+            .GroupBy(header => header.Key))
         {
             yield return Variable(
                 $"HEADER_{header.Key.ToUpperInvariant().Replace('-', '_')}",
@@ -35,22 +38,23 @@ internal static class CallVariables
     }
 
     /// <summary>The headers as a JSON object: a text, or a list of several, and bytes as base64.</summary>
-    public static byte[] HeadersOf(RpcServerCallContext context)
+    public static byte[] HeadersOf(RpcServerCallContext context, ProgramEnvironment environment)
     {
         using MemoryStream stream = new();
         using (Utf8JsonWriter writer = new(stream))
         {
-            WriteHeaders(writer, context);
+            WriteHeaders(writer, context, environment);
         }
 
         return stream.ToArray();
     }
 
     /// <summary>Writes the same as a value.</summary>
-    public static void WriteHeaders(Utf8JsonWriter writer, RpcServerCallContext context)
+    public static void WriteHeaders(
+        Utf8JsonWriter writer, RpcServerCallContext context, ProgramEnvironment environment)
     {
         writer.WriteStartObject();
-        foreach (string name in context.RequestHeaders.Names)
+        foreach (string name in context.RequestHeaders.Names.Where(environment.HasHeader))
         {
             IReadOnlyList<object> values = context.RequestHeaders.GetAll(name);
             writer.WritePropertyName(name);

@@ -3,7 +3,9 @@ namespace ProtoRpc.Tool.Answers.Programs;
 /// <summary>A program that answers calls, found and ready to start.</summary>
 /// <param name="Path">The program's file.</param>
 /// <param name="Arguments">Its arguments.</param>
-internal sealed record HandlerProgram(string Path, IReadOnlyList<string> Arguments)
+/// <param name="Environment">What it gets of the tool's environment and of callers' headers.</param>
+internal sealed record HandlerProgram(
+    string Path, IReadOnlyList<string> Arguments, ProgramEnvironment Environment)
 {
     private const UnixFileMode Executable =
         UnixFileMode.UserExecute | UnixFileMode.GroupExecute | UnixFileMode.OtherExecute;
@@ -13,7 +15,8 @@ internal sealed record HandlerProgram(string Path, IReadOnlyList<string> Argumen
 
     /// <summary>Finds a program: by its path, or on PATH where it is a bare name.</summary>
     /// <exception cref="UsageException">There is none, or it cannot be run.</exception>
-    public static HandlerProgram Find(string command, string option, Func<string, string?> variable)
+    public static HandlerProgram Find(
+        string command, string option, Func<string, string?> variable, ProgramEnvironment environment)
     {
         IReadOnlyList<string> words = CommandWords.Split(command, option);
         string name = words[0];
@@ -28,7 +31,7 @@ internal sealed record HandlerProgram(string Path, IReadOnlyList<string> Argumen
         }
 
         return OperatingSystem.IsWindows() || (File.GetUnixFileMode(path) & Executable) != 0
-            ? new HandlerProgram(path, [.. words.Skip(1)])
+            ? new HandlerProgram(path, [.. words.Skip(1)], environment)
             : throw new UsageException(
                 $"{option}: '{name}' is not executable. Run 'chmod +x {name}', or name the program that "
                 + $"reads it, as in {option} 'python3 {name}'.");

@@ -17,12 +17,14 @@ internal static class KeptLine
     private static readonly JsonDocumentOptions Reading = new() { MaxDepth = 400 };
 
     /// <summary>The line that begins a call.</summary>
-    public static byte[] Call(RpcServerCallContext context, long id, IMessage? request) => Write(writer =>
+    public static byte[] Call(
+        RpcServerCallContext context, long id, IMessage? request,
+        ProgramEnvironment environment) => Write(writer =>
     {
         writer.WriteNumber("id", id);
         writer.WriteString("method", context.Method.FullName);
         writer.WritePropertyName("headers");
-        CallVariables.WriteHeaders(writer, context);
+        CallVariables.WriteHeaders(writer, context, environment);
         writer.WriteString("peer", context.ClientAddress);
         writer.WriteString("user", context.User.Name);
         if (context.Deadline is { } deadline)

@@ -143,7 +143,7 @@ internal sealed class KeptProgram : IDisposable
         {
             if (context.Method.IsClientStreaming)
             {
-                await WriteAsync(KeptLine.Call(context, id, request: null));
+                await WriteAsync(KeptLine.Call(context, id, request: null, _program.Environment));
                 await foreach (IMessage request in stream.ReadAllAsync(context.CancellationToken))
                 {
                     await WriteAsync(KeptLine.Request(request));
@@ -153,7 +153,7 @@ internal sealed class KeptProgram : IDisposable
             }
             else
             {
-                await WriteAsync(KeptLine.Call(context, id, await stream.ReadAsync()));
+                await WriteAsync(KeptLine.Call(context, id, await stream.ReadAsync(), _program.Environment));
             }
         }
         catch (IOException)

@@ -16,7 +16,8 @@ internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots,
     private async ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         using IDisposable slot = await slots.TakeAsync(context.CancellationToken);
-        using RunningProgram running = RunningProgram.Start(program, CallVariables.Of(context));
+        using RunningProgram running = RunningProgram.Start(
+            program, CallVariables.Of(context, program.Environment));
         using CancellationTokenRegistration registration =
             context.CancellationToken.Register(running.End);
         using CancellationTokenSource reading = new();

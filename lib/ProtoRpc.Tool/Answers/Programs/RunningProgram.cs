@@ -11,10 +11,6 @@ internal sealed class RunningProgram : IDisposable
     private const int MaxErrorBytes = 2048;
     private const int Kill = 9;
 
-    // What systemd gave the tool is not for its children.
-    private static readonly string[] OwnVariables =
-        ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"];
-
     // Makes a session, and so a process group, and becomes the program; of util-linux and busybox.
     private static readonly string? SetSession = OperatingSystem.IsWindows()
         ? null
@@ -44,6 +40,8 @@ internal sealed class RunningProgram : IDisposable
     public Task<int> Ended { get; }
 
     /// <summary>Starts a program.</summary>
+    /// <param name="program">The program, with the variables that every call has.</param>
+    /// <param name="environment">The variables of this call.</param>
     /// <exception cref="RpcException">Internal: it cannot be started, and why.</exception>
     public static RunningProgram Start(
         HandlerProgram program, IEnumerable<KeyValuePair<string, string>> environment)
@@ -52,8 +50,8 @@ internal sealed class RunningProgram : IDisposable
             ? new(program.Path, program.Arguments)
             : new(SetSession, [program.Path, .. program.Arguments]);
         start.RedirectStandardInput = start.RedirectStandardOutput = start.RedirectStandardError = true;
-        Array.ForEach(OwnVariables, name => start.Environment.Remove(name));
-        foreach ((string name, string value) in environment)
+        start.Environment.Clear();
+        foreach ((string name, string value) in program.Environment.Read().Concat(environment))
         {
             start.Environment[name] = value;
         }
