@@ -17,7 +17,8 @@ public enum RpcTransport
 
     /// <summary>DCE/RPC over a named pipe (<c>ncacn_np</c>, <c>pipe://</c>).</summary>
     [EndpointKind(
-        "pipe", Native, HostAndName, OfNative | KnowsCaller | KnowsServer, Sequence = "ncacn_np", Hint = "Named pipe")]
+        "pipe", Native, HostAndName, OfNative | KnowsCaller | KnowsServer, Sequence = "ncacn_np",
+        Hint = "Named pipe")]
     NamedPipe,
 
     /// <summary>DCE/RPC on this machine only (<c>ncalrpc</c>, <c>local://</c>).</summary>

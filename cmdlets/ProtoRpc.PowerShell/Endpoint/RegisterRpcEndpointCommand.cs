@@ -10,8 +10,8 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 {
     private static readonly string[] NotEmpty =
     [
-        nameof(ServicePrincipalName), nameof(ServerUser), nameof(CACertificate), nameof(ClientCertificate), nameof(ServerName),
-        nameof(Format),
+        nameof(ServicePrincipalName), nameof(ServerUser), nameof(CACertificate), nameof(ClientCertificate),
+        nameof(ServerName), nameof(Format),
     ];
 
     [Parameter(Mandatory = true, Position = 0, ValueFromPipelineByPropertyName = true)]

@@ -78,7 +78,8 @@ internal static partial class WindowsPeer
     }
 
     /// <summary>Reads the account of the process that listens at the other end of a Unix socket.</summary>
-    /// <returns>Null if the system does not report it: other accounts' processes are closed to most.</returns>
+    /// <returns>Null if the system does not report it, as it does to few for other accounts'
+    /// processes.</returns>
     public static SecurityIdentifier? ReadServer(Socket socket)
     {
         byte[] process = new byte[sizeof(uint)];

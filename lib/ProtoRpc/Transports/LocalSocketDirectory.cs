@@ -16,7 +16,8 @@ internal static class LocalSocketDirectory
 
     /// <summary>Where sockets of a kind may be, the likeliest first. Folders of other accounts are left
     /// out.</summary>
-    /// <exception cref="RpcException">PermissionDenied: a folder of this account is open to others.</exception>
+    /// <exception cref="RpcException">PermissionDenied: a folder of this account is open to
+    /// others.</exception>
     public static IReadOnlyList<string> Find(RpcEndpoint endpoint, string folder) =>
         Find(endpoint, folder, Roots());
 

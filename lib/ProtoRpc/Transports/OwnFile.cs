@@ -91,7 +91,7 @@ internal static class OwnFile
         {
             // Images of containers log to links to /dev/stdout, which belong to root.
             return FindForeignOwner(link) is not null ? "it is a symbolic link of another account"
-                : !file.IsRegular || IsStandardStream(File.ResolveLinkTarget(path, false)?.FullName ?? "") ? null
+                : !file.IsRegular || IsStandardStream(new FileInfo(path).LinkTarget ?? "") ? null
                 : "it is a symbolic link";
         }
 

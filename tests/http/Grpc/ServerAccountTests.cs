@@ -108,7 +108,8 @@ public sealed class ServerAccountTests : IDisposable
 
         ClientRun refused = await ClientRun.RunAsync(arguments);
         string seen = foreign.Seen;
-        ClientRun allowed = await ClientRun.RunAsync([.. arguments, "--server-user", $"{OtherAccount.UserId}"]);
+        ClientRun allowed = await ClientRun.RunAsync(
+            [.. arguments, "--server-user", $"{OtherAccount.UserId}"]);
 
         Assert.Equal(64 + (int)RpcStatusCode.PermissionDenied, refused.Code);
         Assert.Contains($"set --server-user to '{OtherAccount.UserId}'", refused.Error);

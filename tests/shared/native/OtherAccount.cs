@@ -2,8 +2,8 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.TestServers;
 
-/// <summary>Acts as another account of this machine, which root can. Linux counts the user by thread, so other
-/// threads of the process stay root.</summary>
+/// <summary>Acts as another account of this machine, which root can. Linux counts the user by thread, so
+/// other threads of the process stay root.</summary>
 internal static partial class OtherAccount
 {
     /// <summary>A user id that no account has.</summary>

@@ -82,7 +82,8 @@ public static class ServerAccountTests
     {
         RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect(endpoint, With("root")));
 
-        Assert.Equal((RpcStatusCode.InvalidArgument, "AuthenticationNotSupported"), (error.Code, error.ErrorId));
+        Assert.Equal(
+            (RpcStatusCode.InvalidArgument, "AuthenticationNotSupported"), (error.Code, error.ErrorId));
     }
 
     [Theory]

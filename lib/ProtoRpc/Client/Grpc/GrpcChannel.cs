@@ -300,7 +300,9 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         return await GrpcDialer.DialAsync(
             Endpoint, Options.Tls, Options.Proxy, CallClock.ForTimer(Options.Limits.ConnectTimeout),
             why => _refusal = why, cancellation, NoteLookUp,
-            checksServer ? socket => LocalServer.Require(Endpoint, socket, Options.Security.ServerUser) : null)
+            checksServer
+                ? socket => LocalServer.Require(Endpoint, socket, Options.Security.ServerUser)
+                : null)
             .ConfigureAwait(false);
     }
 

@@ -48,8 +48,8 @@ internal sealed class NativeClient : IDisposable
 
     internal RpcTlsOptions? Tls { get; init; }
 
-    /// <summary>Whether the server's account is checked before anything is sent. Once a call has a header with
-    /// a secret, true for all connections.</summary>
+    /// <summary>Whether the server's account is checked before anything is sent. Once a call has a header
+    /// with a secret, true for all connections.</summary>
     internal bool ChecksServer
     {
         get => _checksServer;
@@ -128,8 +128,8 @@ internal sealed class NativeClient : IDisposable
         return new NativeClient(endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
         {
             Messages = MessageTransports.Find(endpoint),
-            // On Unix, the folder of the socket belongs to the own account. On Windows every account can create
-            // a pipe, but only pipes of the own account are local endpoints.
+            // On Unix, the folder of the socket belongs to the own account. On Windows every account can
+            // create a pipe, but only pipes of the own account are local endpoints.
             ChecksServer = security.ServerUser is not null
                 || (OperatingSystem.IsWindows() && endpoint.IsLocalOnly
                     && endpoint.Has(EndpointFeatures.KnowsServer)),

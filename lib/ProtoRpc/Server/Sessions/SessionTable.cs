@@ -3,8 +3,8 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Server.Sessions;
 
-/// <summary>The sessions of a server: made here alone, bound to their callers, ended when idle. Each caller has
-/// a share of them, so that nobody can take them all.</summary>
+/// <summary>The sessions of a server: made here alone, bound to their callers, ended when idle. Each caller
+/// has a share of them, so that nobody can take them all.</summary>
 internal sealed class SessionTable(RpcLimits limits) : IDisposable
 {
     private static readonly TimeSpan SweepPeriod = TimeSpan.FromSeconds(1);
@@ -196,8 +196,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
                 isShareFull
-                    ? $"Running calls of this caller use {limits.MaxSessionsPerCaller} sessions, which is the "
-                        + $"limit ({nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessionsPerCaller)})."
+                    ? $"Running calls of this caller use {limits.MaxSessionsPerCaller} sessions, which is "
+                        + $"the limit ({nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessionsPerCaller)})."
                     : $"Running calls use {limits.MaxSessions} sessions, which is the limit of the server "
                         + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxSessions)}).");
         }
