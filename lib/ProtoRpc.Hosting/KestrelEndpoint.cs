@@ -60,7 +60,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
         builder.Services.AddSingleton<IConnectionListenerFactory>(services =>
             ActivatorUtilities.CreateInstance<SparingSockets>(
-                services, new Action(() => host.Monitor.ReportHandleShortage(endpoint))));
+                services, new Action(() => host.Monitor.ReportHandleShortage(Endpoint))));
         builder.Services.Configure<SocketTransportOptions>(sockets =>
         {
             sockets.CreateBoundListenSocket = place => place is UnixDomainSocketEndPoint path
