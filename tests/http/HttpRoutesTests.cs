@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 
 namespace ProtoRpc.Http.Tests;
@@ -95,5 +96,40 @@ public static class HttpRoutesTests
             "default-src 'none'",
             page.Headers.GetValues("Content-Security-Policy").Single(),
             StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task The_text_of_a_large_file_is_written_once()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
+        try
+        {
+            string path = Path.Combine(folder.FullName, "large.proto");
+            await File.WriteAllTextAsync(
+                path,
+                "syntax = \"proto3\"; service S { rpc Do(M0) returns (M0); }"
+                + string.Concat(Enumerable.Range(0, 5_000).Select(
+                    i => $"message M{i} {{ M{(i + 1) % 5_000} a = 1; repeated string b = 2; }}\n")));
+            using RpcServer server = RpcServer.Create(
+                RpcSchema.Load([path]), null, new RpcServerOptions().WithHttp())
+                .AddEndpoint("http://127.0.0.1:0/")
+                .StartListening();
+            using HttpClient http = new() { BaseAddress = new(server.Endpoints[0].Uri) };
+            Stopwatch first = Stopwatch.StartNew();
+            string text = await http.GetStringAsync("large.proto");
+            first.Stop();
+
+            Stopwatch next = Stopwatch.StartNew();
+            for (int i = 0; i < 40; i++)
+            {
+                Assert.Equal(text.Length, (await http.GetStringAsync("large.proto")).Length);
+            }
+
+            Assert.True(next.Elapsed < 10 * first.Elapsed, $"{first.Elapsed} for one, {next.Elapsed} for 40");
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
     }
 }

@@ -272,7 +272,7 @@ public abstract partial class RpcCmdlet : PSCmdlet, IDisposable
             new RpcSchemaLoadOptions(),
             endpoint => options[endpoint.ToString()],
             Cancellation).GetAwaiter().GetResult();
-        foreach (string warning in options.Count > 0 ? schema.Warnings : [])
+        foreach (string warning in options.Count > 0 ? schema.Warnings : schema.LeftOut)
         {
             WriteWarning(warning);
         }

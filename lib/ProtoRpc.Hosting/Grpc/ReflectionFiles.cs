@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
@@ -7,6 +8,9 @@ namespace ProtoRpc.Hosting.Grpc;
 internal sealed class ReflectionFiles
 {
     private readonly Dictionary<string, FileDescriptorProto> _byName = new(StringComparer.Ordinal);
+
+    // Serialized with the first request.
+    private readonly ConcurrentDictionary<string, ByteString> _bytes = new(StringComparer.Ordinal);
     private readonly Dictionary<string, FileDescriptorProto> _bySymbol = new(StringComparer.Ordinal);
     private readonly Dictionary<string, SortedDictionary<int, FileDescriptorProto>> _extensions = new(
         StringComparer.Ordinal);
@@ -52,8 +56,8 @@ internal sealed class ReflectionFiles
         Queue<FileDescriptorProto> waiting = new([file]);
         while (waiting.TryDequeue(out FileDescriptorProto? next))
         {
-            files.Add(next.ToByteString());
-            foreach (string import in next.Dependency)
+            files.Add(_bytes.GetOrAdd(next.Name, static (_, proto) => proto.ToByteString(), next));
+            foreach (string import in next.Dependency.Concat(next.OptionDependency))
             {
                 if (seen.Add(import) && _byName.TryGetValue(import, out FileDescriptorProto? found))
                 {

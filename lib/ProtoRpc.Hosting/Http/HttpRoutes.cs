@@ -14,7 +14,7 @@ internal sealed class HttpRoutes
 {
     private readonly string _base;
     private readonly FrozenDictionary<string, ServerService> _services;
-    private readonly FrozenDictionary<string, RpcServiceInfo> _files;
+    private readonly FrozenDictionary<string, SchemaText> _files;
     private readonly ILookup<string, ServerService> _servicesByFile;
     private readonly ServerMethod _ping;
 
@@ -32,12 +32,16 @@ internal sealed class HttpRoutes
             service => service.Info.FullName, StringComparer.OrdinalIgnoreCase);
         _servicesByFile = services.ToLookup(
             service => service.Info.File.Name, StringComparer.OrdinalIgnoreCase);
-        Dictionary<string, RpcServiceInfo> files = new(StringComparer.OrdinalIgnoreCase);
-        foreach (ServerService service in services)
+        Dictionary<string, SchemaText> files = new(StringComparer.OrdinalIgnoreCase);
+        foreach (IGrouping<RpcSchema, ServerService> group in services.GroupBy(
+            service => service.Info.Schema))
         {
-            AddFiles(
-                files, service.Info,
-                service.Info.Schema.Files.First(file => file.Name == service.Info.File.Name));
+            Dictionary<string, FileDescriptorProto> all = group.Key.SchemaFiles.ToDictionary(
+                file => file.Name, file => file.Proto, StringComparer.Ordinal);
+            foreach (ServerService service in group)
+            {
+                AddFiles(files, group.Key, all, service.Info.File.Name);
+            }
         }
 
         _files = files.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
@@ -72,9 +76,9 @@ internal sealed class HttpRoutes
             return new HttpRoute { IsPage = true };
         }
 
-        if (_files.TryGetValue(inside, out RpcServiceInfo? owner))
+        if (_files.TryGetValue(inside, out SchemaText? file))
         {
-            return new HttpRoute { Schema = owner.Schema, FileName = ExactName(owner.Schema, inside) };
+            return new HttpRoute { File = file };
         }
 
         int slash = inside.LastIndexOf('/');
@@ -87,20 +91,20 @@ internal sealed class HttpRoutes
         return slash < 0 ? HttpRoute.Nothing(path) : FindMethod(inside[..slash], inside[(slash + 1)..], path);
     }
 
+    // Files that are only imported for their options come along, because the text imports them.
     private static void AddFiles(
-        Dictionary<string, RpcServiceInfo> files, RpcServiceInfo owner, FileDescriptor file)
+        Dictionary<string, SchemaText> files, RpcSchema schema,
+        Dictionary<string, FileDescriptorProto> all, string name)
     {
-        if (files.TryAdd(file.Name, owner))
+        if (all.TryGetValue(name, out FileDescriptorProto? file)
+            && files.TryAdd(name, new SchemaText(schema, name)))
         {
-            foreach (FileDescriptor import in file.Dependencies)
+            foreach (string import in file.Dependency.Concat(file.OptionDependency))
             {
-                AddFiles(files, owner, import);
+                AddFiles(files, schema, all, import);
             }
         }
     }
-
-    private static string ExactName(RpcSchema schema, string name) =>
-        schema.Files.First(file => file.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Name;
 
     private HttpRoute FindMethod(string place, string name, string path)
     {
@@ -135,11 +139,8 @@ internal sealed class HttpRoute
     /// <summary>The method.</summary>
     public ServerMethod? Method { get; init; }
 
-    /// <summary>The schema of the file.</summary>
-    public RpcSchema? Schema { get; init; }
-
     /// <summary>The file.</summary>
-    public string? FileName { get; init; }
+    public SchemaText? File { get; init; }
 
     /// <summary>Whether it is the page.</summary>
     public bool IsPage { get; init; }

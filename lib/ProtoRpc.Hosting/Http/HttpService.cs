@@ -123,20 +123,19 @@ internal sealed class HttpService
             RequireMethod(http, route);
             return method;
         }
-        else if (route.FileName is { } file)
+        else if (route.File is { } file)
         {
             RequireMethod(http, route);
             RequireSchema(path, peer);
-            await WriteTextAsync(http, "text/plain; charset=utf-8", route.Schema!.ToProtoText(file))
-                .ConfigureAwait(false);
+            await WriteTextAsync(http, "text/plain; charset=utf-8", file.Bytes).ConfigureAwait(false);
         }
         else if (route.IsPage)
         {
             RequireMethod(http, route);
             RequireSchema(path, peer);
             http.Response.Headers.ContentSecurityPolicy = ServicePage.ContentSecurityPolicy;
-            await WriteTextAsync(http, "text/html; charset=utf-8", _page.TextAt(basePath))
-                .ConfigureAwait(false);
+            byte[] page = Encoding.UTF8.GetBytes(_page.TextAt(basePath));
+            await WriteTextAsync(http, "text/html; charset=utf-8", page).ConfigureAwait(false);
         }
         else
         {
@@ -195,9 +194,8 @@ internal sealed class HttpService
         : TakesGet(request, route) ? "GET, HEAD, POST, OPTIONS"
         : "POST, OPTIONS";
 
-    private static Task WriteTextAsync(HttpContext http, string mediaType, string text)
+    private static Task WriteTextAsync(HttpContext http, string mediaType, byte[] bytes)
     {
-        byte[] bytes = Encoding.UTF8.GetBytes(text);
         http.Response.ContentType = mediaType;
         http.Response.Headers.XContentTypeOptions = "nosniff";
         http.Response.ContentLength = bytes.Length;

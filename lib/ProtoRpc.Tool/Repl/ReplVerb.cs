@@ -30,7 +30,7 @@ internal static class ReplVerb
         {
             ToolTarget target =
                 connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
-            RpcSchema? given = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
+            RpcSchema? given = schemaOptions.LoadIfGiven(parsed, console) ?? target.LoadSchema(console);
             string? name = parsed.GetValue(service);
             RpcClientOptions options = connectOptions.Apply(
                 parsed, target, callOptions.ClientOptions(parsed, given is null ? null : name), console);

@@ -42,7 +42,7 @@ internal static class BenchVerb
                 .. (parsed.GetValue(further) ?? []).Prepend(parsed.GetRequiredValue(endpoint))
                     .Select(text => connectOptions.FindTarget(parsed, text, console)),
             ];
-            RpcSchema? given = schemaOptions.LoadIfGiven(parsed);
+            RpcSchema? given = schemaOptions.LoadIfGiven(parsed, console);
             RpcLoadOptions options = benchOptions.ToOptions(parsed, callOptions.Deadline(parsed));
             int connections = benchOptions.Connections(parsed);
             List<RpcClient> clients = [];
@@ -51,7 +51,7 @@ internal static class BenchVerb
             {
                 foreach (ToolTarget target in targets)
                 {
-                    RpcSchema? schema = given ?? target.LoadSchema();
+                    RpcSchema? schema = given ?? target.LoadSchema(console);
                     string name = target.FullNameOf(parsed.GetRequiredValue(methodName));
                     RpcClientOptions clientOptions = connectOptions.Apply(
                         parsed, target,

@@ -24,7 +24,7 @@ internal static class ListenVerb
         command.SetAction(async (parsed, cancellation) =>
         {
             RpcEndpoint[] listening = arguments.Endpoints(parsed, console);
-            RpcSchema schema = schemaOptions.Load(parsed);
+            RpcSchema schema = schemaOptions.Load(parsed, console);
             RpcServiceInfo[] served = Served(schema, arguments.Services(parsed));
             if (served.Length > 1 && parsed.GetValue(interfaceId) is not null)
             {

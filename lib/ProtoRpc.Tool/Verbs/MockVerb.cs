@@ -52,7 +52,7 @@ internal static class MockVerb
                 throw new UsageException($"{latency.Name} takes seconds, 0 or more.");
             }
 
-            RpcSchema schema = schemaOptions.Load(parsed);
+            RpcSchema schema = schemaOptions.Load(parsed, console);
             using RpcCallRecorder? recorder = listenOptions.OpenRecorder(parsed, console);
             RpcServerOptions options =
                 listenOptions.ServerOptions(parsed, listening, recorder, console);

@@ -27,7 +27,7 @@ internal static class PingVerb
         {
             ToolTarget target =
                 connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
-            RpcSchema? schema = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
+            RpcSchema? schema = schemaOptions.LoadIfGiven(parsed, console) ?? target.LoadSchema(console);
             RpcClientOptions options = connectOptions.Apply(
                 parsed, target, callOptions.ClientOptions(parsed, parsed.GetValue(service)), console);
             RpcPingOptions ping = new()

@@ -60,7 +60,7 @@ internal static class ProxyVerb
                 ForwardHeaders = parsed.GetValue(forwarded) ?? [],
                 BlockHeaders = parsed.GetValue(blocked) ?? [],
             };
-            RpcSchema? schema = schemaOptions.LoadIfGiven(parsed) ?? target.LoadSchema();
+            RpcSchema? schema = schemaOptions.LoadIfGiven(parsed, console) ?? target.LoadSchema(console);
             using RpcCallRecorder? recorder = listenOptions.OpenRecorder(parsed, console);
             RpcServerOptions serverOptions =
                 listenOptions.ServerOptions(parsed, listening, recorder, console);

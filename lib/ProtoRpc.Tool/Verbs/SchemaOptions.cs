@@ -30,7 +30,7 @@ internal sealed class SchemaOptions
     public bool IsGiven(ParseResult parsed) => parsed.GetValue(_schema) is { Length: > 0 };
 
     /// <summary>The schema, or null where none was asked for.</summary>
-    public RpcSchema? LoadIfGiven(ParseResult parsed)
+    public RpcSchema? LoadIfGiven(ParseResult parsed, ToolConsole console)
     {
         string[] sources = parsed.GetValue(_schema) ?? [];
         if (sources.Length == 0)
@@ -39,11 +39,24 @@ internal sealed class SchemaOptions
         }
 
         RpcSchemaLoadOptions options = new() { ImportPaths = parsed.GetValue(_importPath) ?? [] };
-        return sources.Any(RpcSchemaLoader.IsAddress)
-            ? CallFailedException.Guard(() => RpcSchemaLoader.Load(sources, options))
-            : RpcSchemaLoader.Load(sources, options);
+        return Load(sources, options, console);
     }
 
-    public RpcSchema Load(ParseResult parsed) =>
-        LoadIfGiven(parsed) ?? throw new UsageException("Give a schema with --schema SOURCE.");
+    /// <summary>Loads a schema, and warns of files that were left out because of their errors.</summary>
+    public static RpcSchema Load(
+        IReadOnlyList<string> sources, RpcSchemaLoadOptions options, ToolConsole console)
+    {
+        RpcSchema schema = sources.Any(RpcSchemaLoader.IsAddress)
+            ? CallFailedException.Guard(() => RpcSchemaLoader.Load(sources, options))
+            : RpcSchemaLoader.Load(sources, options);
+        foreach (string warning in schema.LeftOut)
+        {
+            console.WriteError(warning);
+        }
+
+        return schema;
+    }
+
+    public RpcSchema Load(ParseResult parsed, ToolConsole console) =>
+        LoadIfGiven(parsed, console) ?? throw new UsageException("Give a schema with --schema SOURCE.");
 }

@@ -34,7 +34,7 @@ internal static class SchemaSymbols
         {
             if (found.Add(name) && all.TryGetValue(name, out FileDescriptorProto? file))
             {
-                Array.ForEach([.. file.Dependency], wanted.Enqueue);
+                Array.ForEach([.. file.Dependency, .. file.OptionDependency], wanted.Enqueue);
             }
         }
 

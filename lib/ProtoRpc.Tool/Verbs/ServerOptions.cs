@@ -31,7 +31,8 @@ internal sealed class ServerOptions
     public bool HasSchema(ParseResult parsed) => _schema.IsGiven(parsed);
 
     /// <summary>The schema of --schema; null where it is not given.</summary>
-    public RpcSchema? GivenSchema(ParseResult parsed) => _schema.LoadIfGiven(parsed);
+    public RpcSchema? GivenSchema(ParseResult parsed, ToolConsole console) =>
+        _schema.LoadIfGiven(parsed, console);
 
     /// <summary>Finds the schema of a server: that of --schema, that of its registered name, or the one
     /// that it sends.</summary>
@@ -40,7 +41,7 @@ internal sealed class ServerOptions
     public async Task<ServerSession> BeginAsync(
         ParseResult parsed, ToolTarget target, ToolConsole console, CancellationToken cancellation)
     {
-        RpcSchema? given = GivenSchema(parsed) ?? target.LoadSchema();
+        RpcSchema? given = GivenSchema(parsed, console) ?? target.LoadSchema(console);
         RpcEndpoint endpoint = target.Endpoint;
         RpcClientOptions options =
             Connecting.Apply(parsed, target, _call.ClientOptions(parsed, service: null), console);

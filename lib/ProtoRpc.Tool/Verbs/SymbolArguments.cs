@@ -28,7 +28,7 @@ internal sealed class SymbolArguments
         (ToolTarget? target, string[] symbols) = Split(parsed, console);
         if (target is null)
         {
-            return (_server.GivenSchema(parsed)!, symbols);
+            return (_server.GivenSchema(parsed, console)!, symbols);
         }
 
         await using ServerSession session = await _server.BeginAsync(parsed, target, console, cancellation);

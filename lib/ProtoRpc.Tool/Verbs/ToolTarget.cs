@@ -29,10 +29,8 @@ internal sealed record ToolTarget(RpcEndpoint Endpoint, RpcNamedEndpoint? Named)
     }
 
     /// <summary>The schema that was registered with the name; null for none.</summary>
-    public RpcSchema? LoadSchema() => Named is { Schema: { Count: > 0 } sources }
-        ? sources.Any(RpcSchemaLoader.IsAddress)
-            ? CallFailedException.Guard(() => RpcSchemaLoader.Load(sources, new RpcSchemaLoadOptions()))
-            : RpcSchemaLoader.Load(sources, new RpcSchemaLoadOptions())
+    public RpcSchema? LoadSchema(ToolConsole console) => Named is { Schema: { Count: > 0 } sources }
+        ? SchemaOptions.Load(sources, new RpcSchemaLoadOptions(), console)
         : null;
 
     /// <summary>A method's name, with the service that was registered where it is bare.</summary>

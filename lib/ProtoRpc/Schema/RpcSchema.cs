@@ -49,7 +49,8 @@ public sealed class RpcSchema
     /// <summary>The names of the files that were loaded explicitly, without their imports.</summary>
     public IReadOnlyList<string> RootFiles { get; }
 
-    /// <summary>The warnings of protoc, as <c>file:line:column: text</c>.</summary>
+    /// <summary>The files of folders and wildcards that were left out because of their errors, and the
+    /// warnings of protoc, as <c>file:line:column: text</c>.</summary>
     public IReadOnlyList<string> Warnings { get; }
 
     /// <summary>The services of all files, in declared order.</summary>
@@ -68,6 +69,9 @@ public sealed class RpcSchema
     /// <summary>The files with what they were made of, imports first.</summary>
     internal IReadOnlyList<SchemaFile> SchemaFiles { get; }
 
+    /// <summary>The part of <see cref="Warnings"/> that names files which were left out.</summary>
+    internal IReadOnlyList<string> LeftOut { get; init; } = [];
+
     /// <summary>The full paths of the files on this machine that it was read from.</summary>
     internal IReadOnlyList<string> SourcePaths { get; init; } = [];
 
@@ -77,7 +81,8 @@ public sealed class RpcSchema
     /// <summary>Compiles .proto files and reads descriptor sets; the file extension decides.</summary>
     /// <param name="paths">
     /// Files: .proto, or .pb, .protoset, .desc, .binpb, .bin, .fds for a FileDescriptorSet. <c>*</c> and
-    /// <c>?</c> stand for any part of a name, <c>**</c> for any number of folders.
+    /// <c>?</c> stand for any part of a name, <c>**</c> for any number of folders. A
+    /// file with errors that such a path matches is left out with a warning, if another file is read.
     /// </param>
     /// <param name="importPaths">
     /// The folders to search for imports, in order. The folder of a .proto file that is not in them is added
@@ -132,7 +137,7 @@ public sealed class RpcSchema
     {
         ArgumentNullException.ThrowIfNull(name);
         return NameLookup.Find("service", name.TrimStart('.'), Services, s => s.FullName, s => s.Name)
-            ?? throw SchemaError.NameNotFound("service", name, [.. Services.Select(s => s.FullName)]);
+            ?? throw SchemaError.NameNotFound("service", name, [.. Services.Select(s => s.FullName)], LeftOut);
     }
 
     /// <summary>Finds a message by its full name, or by its bare name if it is unique.</summary>
@@ -145,7 +150,7 @@ public sealed class RpcSchema
         string trimmed = name.TrimStart('.');
         return _index.FindMessage(trimmed)
             ?? NameLookup.Find("message", trimmed, Messages, m => m.FullName, m => m.Name)
-            ?? throw SchemaError.NameNotFound("message", name, [.. Messages.Select(m => m.FullName)]);
+            ?? throw SchemaError.NameNotFound("message", name, [.. Messages.Select(m => m.FullName)], LeftOut);
     }
 
     /// <summary>Finds an enum by its full name, or by its bare name if it is unique.</summary>
@@ -156,7 +161,7 @@ public sealed class RpcSchema
     {
         ArgumentNullException.ThrowIfNull(name);
         return NameLookup.Find("enum", name.TrimStart('.'), Enums, e => e.FullName, e => e.Name)
-            ?? throw SchemaError.NameNotFound("enum", name, [.. Enums.Select(e => e.FullName)]);
+            ?? throw SchemaError.NameNotFound("enum", name, [.. Enums.Select(e => e.FullName)], LeftOut);
     }
 
     /// <summary>Finds a message by its exact full name; null if there is none.</summary>
@@ -168,7 +173,7 @@ public sealed class RpcSchema
     /// InvalidArgument where several have the name.
     /// </exception>
     public RpcMethodInfo GetMethod(string name) => FindMethod(name)
-        ?? throw SchemaError.NameNotFound("method", name, [.. _methods.Select(m => m.FullName)]);
+        ?? throw SchemaError.NameNotFound("method", name, [.. _methods.Select(m => m.FullName)], LeftOut);
 
     /// <summary>Finds a method like <see cref="GetMethod"/>; null if no service has it.</summary>
     /// <exception cref="RpcException">InvalidArgument: several services have a method with this
@@ -211,7 +216,7 @@ public sealed class RpcSchema
     public string ToProtoText(string fileName)
     {
         SchemaFile file = SchemaFiles.FirstOrDefault(f => f.Name == fileName)
-            ?? throw SchemaError.NameNotFound("file", fileName, [.. SchemaFiles.Select(f => f.Name)]);
+            ?? throw SchemaError.NameNotFound("file", fileName, [.. SchemaFiles.Select(f => f.Name)], LeftOut);
         return ProtoTextWriter.Write(this, file);
     }
 

@@ -14,7 +14,13 @@ internal static class SchemaError
         new(RpcStatusCode.NotFound, message) { ErrorId = RpcErrorIds.SchemaNotFound };
 
     /// <summary>A name that the schema does not have; the error suggests the nearest ones.</summary>
-    public static RpcException NameNotFound(string kind, string name, IReadOnlyCollection<string> candidates)
+    /// <param name="kind">What has the name.</param>
+    /// <param name="name">The name.</param>
+    /// <param name="candidates">The names that the schema has.</param>
+    /// <param name="leftOut">Says which files were left out, which may declare the name; null for none.</param>
+    public static RpcException NameNotFound(
+        string kind, string name, IReadOnlyCollection<string> candidates,
+        IReadOnlyList<string>? leftOut = null)
     {
         const int Listed = 10;
         string hint = NearestName.Hint(name, candidates);
@@ -24,6 +30,7 @@ internal static class SchemaError
             hint = $" It has {string.Join(", ", candidates.Take(Listed))}{more}.";
         }
 
+        hint += string.Concat((leftOut ?? []).Take(Listed).Select(file => $" {file}"));
         string errorId = kind switch
         {
             "service" => RpcErrorIds.ServiceNotFound,

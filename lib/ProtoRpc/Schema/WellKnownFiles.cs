@@ -1,24 +1,50 @@
+using Google.Protobuf.Reflection;
+using Google.Protobuf.WellKnownTypes;
+using ProtoRpc.Schema.Linking;
+
 namespace ProtoRpc.Schema;
 
 /// <summary>The files that come with Protocol Buffers.</summary>
 internal static class WellKnownFiles
 {
-    private static readonly HashSet<string> Names =
-    [
-        "google/protobuf/any.proto",
-        "google/protobuf/api.proto",
-        "google/protobuf/compiler/plugin.proto",
-        "google/protobuf/descriptor.proto",
-        "google/protobuf/duration.proto",
-        "google/protobuf/empty.proto",
-        "google/protobuf/field_mask.proto",
-        "google/protobuf/source_context.proto",
-        "google/protobuf/struct.proto",
-        "google/protobuf/timestamp.proto",
-        "google/protobuf/type.proto",
-        "google/protobuf/wrappers.proto",
-    ];
+    private const string Plugin = "google/protobuf/compiler/plugin.proto";
+
+    // Google.Protobuf contains all of them but one, which belongs to protoc.
+    private static readonly Dictionary<string, FileDescriptor> Known = new FileDescriptor[]
+    {
+        AnyReflection.Descriptor, ApiReflection.Descriptor, DescriptorReflection.Descriptor,
+        DurationReflection.Descriptor, EmptyReflection.Descriptor, FieldMaskReflection.Descriptor,
+        SourceContextReflection.Descriptor, StructReflection.Descriptor, TimestampReflection.Descriptor,
+        TypeReflection.Descriptor, WrappersReflection.Descriptor,
+    }.ToDictionary(file => file.Name, StringComparer.Ordinal);
 
     /// <summary>Whether a file name is one of them.</summary>
-    public static bool Contains(string fileName) => Names.Contains(fileName);
+    public static bool Contains(string fileName) => fileName == Plugin || Known.ContainsKey(fileName);
+
+    /// <summary>A file by the name that importers write; null if Google.Protobuf does not contain it.</summary>
+    public static DescriptorFile? Find(string fileName) =>
+        Known.TryGetValue(fileName, out FileDescriptor? file)
+            ? DescriptorFile.Parse(file.SerializedData, "Google.Protobuf")
+            : null;
+
+    /// <summary>Adds those that are imported and that no file has, for descriptor sets and servers that leave
+    /// them out.</summary>
+    public static IReadOnlyList<DescriptorFile> AddMissing(IReadOnlyList<DescriptorFile> files)
+    {
+        List<DescriptorFile> all = [.. files];
+        HashSet<string> names = [.. files.Select(file => file.Name)];
+        for (int i = 0; i < all.Count; i++)
+        {
+            foreach (string import in all[i].Proto.Dependency.Concat(all[i].Proto.OptionDependency))
+            {
+                if (!names.Contains(import) && Find(import) is { } file)
+                {
+                    names.Add(import);
+                    all.Add(file);
+                }
+            }
+        }
+
+        return all;
+    }
 }

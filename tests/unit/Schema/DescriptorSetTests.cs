@@ -2,6 +2,7 @@ using System.Diagnostics;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using Google.Protobuf.WellKnownTypes;
+using ProtoRpc.Schema;
 using Label = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Label;
 using Type = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Type;
 
@@ -37,6 +38,51 @@ public static class DescriptorSetTests
         byte[] bytes = RpcSchema.Load([TestProtos.PathOf("everything_proto3.proto")]).ToDescriptorSet();
 
         Assert.Equal(["everything_proto3.proto"], RpcSchema.FromDescriptorSet(bytes).RootFiles);
+    }
+
+    [Theory]
+    [InlineData("everything_proto3.proto")]
+    [InlineData("everything_proto2.proto")]
+    [InlineData("custom_options.proto")]
+    public static void A_set_that_lacks_only_well_known_files_is_completed(string name)
+    {
+        RpcSchema whole = RpcSchema.Load([TestProtos.PathOf(name)]);
+        FileDescriptorSet set = FileDescriptorSet.Parser.ParseFrom(whole.ToDescriptorSet());
+        FileDescriptorSet part = new();
+        part.File.AddRange(set.File.Where(file => !WellKnownFiles.Contains(file.Name)));
+
+        RpcSchema completed = RpcSchema.FromDescriptorSet(part.ToByteArray());
+
+        Assert.Equal(
+            whole.Files.Select(file => file.Name).Order(), completed.Files.Select(file => file.Name).Order());
+        Assert.Equal(whole.RootFiles, completed.RootFiles);
+        Assert.Equal(whole.ToProtoText(name), completed.ToProtoText(name));
+    }
+
+    [Fact]
+    public static void Each_well_known_file_is_found_with_what_it_imports()
+    {
+        string[] names =
+        [
+            "any", "api", "descriptor", "duration", "empty", "field_mask", "source_context", "struct",
+            "timestamp", "type", "wrappers",
+        ];
+        foreach (string name in names)
+        {
+            FileDescriptorSet set = new()
+            {
+                File =
+                {
+                    new FileDescriptorProto
+                    {
+                        Name = "a.proto",
+                        Dependency = { $"google/protobuf/{name}.proto" },
+                    },
+                },
+            };
+
+            Assert.Equal(["a.proto"], RpcSchema.FromDescriptorSet(set.ToByteArray()).RootFiles);
+        }
     }
 
     [Fact]

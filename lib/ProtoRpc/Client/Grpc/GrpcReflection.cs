@@ -1,6 +1,5 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
-using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
@@ -145,15 +144,26 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         {
             foreach (string import in file.Proto.Dependency)
             {
-                await ReadImportAsync(call, import).ConfigureAwait(false);
+                await ReadImportAsync(call, import, isRequired: true).ConfigureAwait(false);
+            }
+
+            // Linking does not need these, and a server's generated code may not have them.
+            foreach (string import in file.Proto.OptionDependency)
+            {
+                await ReadImportAsync(call, import, isRequired: false).ConfigureAwait(false);
             }
         }
     }
 
-    private async Task ReadImportAsync(GrpcCall call, string missing)
+    private async Task ReadImportAsync(GrpcCall call, string missing, bool isRequired)
     {
         if (!_files.ContainsKey(missing) && _asked.Add(missing))
         {
+            if (_asked.Count > MaxFiles)
+            {
+                throw Nonsense($"its files import more than {MaxFiles:N0} files", null);
+            }
+
             ServerReflectionResponse reply = await AskAsync(
                 call, new ServerReflectionRequest { FileByFilename = missing }).ConfigureAwait(false);
             if (reply.ErrorResponse is null)
@@ -162,7 +172,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
             }
 
             // The linker adds the imports of rpc_messages.proto.
-            if (!_files.ContainsKey(missing) && !AddWellKnown(missing)
+            if (isRequired && !_files.ContainsKey(missing) && !AddWellKnown(missing)
                 && !RpcMessageFiles.Names.Contains(missing))
             {
                 throw Nonsense($"it does not return '{missing}', which its files import", reply);
@@ -210,7 +220,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     }
 
     private bool AddWellKnown(string name) =>
-        WellKnownFiles.Contains(name) && GrpcWellKnown.Find(name) is { } file && Add(file);
+        WellKnownFiles.Find(name) is { } file && Add(file);
 
     private bool Add(DescriptorFile file)
     {

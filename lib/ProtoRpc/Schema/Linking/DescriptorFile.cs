@@ -61,18 +61,24 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
     /// of them has a new one.</summary>
     public FileDescriptorProto? Renamed(IReadOnlyDictionary<string, string> names)
     {
-        if (!names.ContainsKey(Name) && !Proto.Dependency.Any(names.ContainsKey))
+        if (!names.ContainsKey(Name)
+            && !Proto.Dependency.Concat(Proto.OptionDependency).Any(names.ContainsKey))
         {
             return null;
         }
 
         FileDescriptorProto proto = Proto.Clone();
         proto.Name = names.GetValueOrDefault(proto.Name, proto.Name);
-        for (int i = 0; i < proto.Dependency.Count; i++)
-        {
-            proto.Dependency[i] = names.GetValueOrDefault(proto.Dependency[i], proto.Dependency[i]);
-        }
-
+        Rename(proto.Dependency, names);
+        Rename(proto.OptionDependency, names);
         return proto;
+    }
+
+    private static void Rename(IList<string> imports, IReadOnlyDictionary<string, string> names)
+    {
+        for (int i = 0; i < imports.Count; i++)
+        {
+            imports[i] = names.GetValueOrDefault(imports[i], imports[i]);
+        }
     }
 }

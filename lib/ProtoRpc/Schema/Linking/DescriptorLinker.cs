@@ -13,7 +13,7 @@ internal static class DescriptorLinker
     public static IReadOnlyList<SchemaFile> Link(IReadOnlyList<DescriptorFile> files)
     {
         IReadOnlyList<DescriptorFile> sorted = RpcMessageLinks.Unify(
-            ImportOrder.Sort(RpcMessageLinks.AddMissing(files)));
+            ImportOrder.Sort(WellKnownFiles.AddMissing(RpcMessageLinks.AddMissing(files))));
         foreach (DescriptorFile file in sorted)
         {
             NameCheck.Check(file.Proto);
@@ -90,7 +90,8 @@ internal static class DescriptorLinker
     /// <summary>The names of the files that no other one imports.</summary>
     public static IReadOnlyList<string> FindRoots(IReadOnlyList<DescriptorFile> files)
     {
-        HashSet<string> imported = [.. files.SelectMany(f => f.Proto.Dependency)];
+        HashSet<string> imported = [.. files.SelectMany(
+            f => f.Proto.Dependency.Concat(f.Proto.OptionDependency))];
         return [
             .. files.Select(f => f.Name).Where(n => !imported.Contains(n)).Distinct(StringComparer.Ordinal)];
     }

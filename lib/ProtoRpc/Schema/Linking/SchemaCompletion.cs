@@ -138,7 +138,8 @@ internal sealed class SchemaCompletion
             if (files.TryGetValue(name, out DescriptorFile? file))
             {
                 needed.Add(file);
-                foreach (string import in file.Proto.Dependency.Where(seen.Add))
+                foreach (string import in file.Proto.Dependency.Concat(file.Proto.OptionDependency)
+                    .Where(seen.Add))
                 {
                     queue.Enqueue(import);
                 }

@@ -12,10 +12,7 @@ internal sealed class DescriptorSetSource : SchemaSource
         IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>
         Task.FromResult<IReadOnlyList<SchemaPart>>(
         [
-            .. locations.Select(file => PartOf(BytesOf(file), $"'{file.Given}'", file.FullPath) with
-            {
-                Paths = [file.FullPath],
-            }),
+            .. locations.Select(Read),
         ]);
 
     /// <summary>A descriptor set as a part of a schema.</summary>
@@ -28,6 +25,18 @@ internal sealed class DescriptorSetSource : SchemaSource
         IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(bytes, origin);
         return new SchemaPart(
             files, DescriptorLinker.FindRoots(files), [], Path.GetFileNameWithoutExtension(path));
+    }
+
+    private static SchemaPart Read(SourceFile file)
+    {
+        try
+        {
+            return PartOf(BytesOf(file), $"'{file.Given}'", file.FullPath) with { Paths = [file.FullPath] };
+        }
+        catch (RpcException e) when (file.IsMatched)
+        {
+            return SchemaPart.WithoutFiles([file], [SchemaPart.WarningOf(file, e.Message)], e);
+        }
     }
 
     private static byte[] BytesOf(SourceFile file)

@@ -36,7 +36,9 @@ internal static class SchemaLoader
         List<FoundFile> found =
         [
             .. locations.SelectMany(location => Find(location, sources, request.BaseFolder))
-                .DistinctBy(file => file.Location.FullPath),
+                .GroupBy(file => file.Location.FullPath)
+                // The errors of a file that is also named are errors.
+                .Select(same => same.FirstOrDefault(file => !file.Location.IsMatched) ?? same.First()),
         ];
         if (found.Count == 0)
         {
@@ -45,7 +47,9 @@ internal static class SchemaLoader
 
         DescriptorFileMerge merge = new();
         List<string> warnings = [];
+        List<string> leftOut = [];
         List<string> paths = [];
+        RpcException? failure = null;
         foreach (SchemaSource source in sources)
         {
             SourceFile[] own = [.. found.Where(file => file.Source == source).Select(file => file.Location)];
@@ -59,12 +63,20 @@ internal static class SchemaLoader
             {
                 merge.Add(part.Files, part.RootFiles, part.Label);
                 warnings.AddRange(part.Warnings);
+                leftOut.AddRange(part.LeftOut);
                 paths.AddRange(part.Paths);
+                failure ??= part.Failure;
             }
         }
 
-        return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, warnings)
+        if (merge.RootFiles.Count == 0 && failure is not null)
         {
+            throw failure;
+        }
+
+        return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, [.. leftOut, .. warnings])
+        {
+            LeftOut = leftOut,
             SourcePaths = paths,
         };
     }

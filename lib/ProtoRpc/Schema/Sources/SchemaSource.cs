@@ -33,7 +33,12 @@ internal sealed record SchemaRequest(IReadOnlyList<string> ImportPaths, string B
 /// <summary>A schema file to load, or another location.</summary>
 /// <param name="Given">The path as the user wrote it, for messages.</param>
 /// <param name="FullPath">The whole path; a location that is not a file is the same in both.</param>
-internal sealed record SourceFile(string Given, string FullPath);
+internal sealed record SourceFile(string Given, string FullPath)
+{
+    /// <summary>Whether a folder or a wildcard led to it. If it has errors, it is left out, and the other
+    /// files are read.</summary>
+    public bool IsMatched { get; init; }
+}
 
 /// <summary>Files that were read together, not linked yet: one run of protoc, one descriptor set, what one
 /// server sent.</summary>
@@ -47,6 +52,25 @@ internal sealed record SchemaPart(
 {
     /// <summary>The full paths of the files that were read; empty where it was a server.</summary>
     public IReadOnlyList<string> Paths { get; init; } = [];
+
+    /// <summary>Warnings that name the files that were left out because of their errors.</summary>
+    public IReadOnlyList<string> LeftOut { get; init; } = [];
+
+    /// <summary>The error to report if no part has a file; null if this one has.</summary>
+    public RpcException? Failure { get; init; }
+
+    /// <summary>A part without a file, because all its files have errors and none was named.</summary>
+    public static SchemaPart WithoutFiles(
+        IEnumerable<SourceFile> files, IReadOnlyList<string> leftOut, RpcException failure) => new([], [], [], "")
+        {
+            Paths = [.. files.Select(file => file.FullPath)],
+            LeftOut = leftOut,
+            Failure = failure,
+        };
+
+    /// <summary>The warning for a file that is left out.</summary>
+    public static string WarningOf(SourceFile file, string errors) =>
+        $"'{file.Given}' is left out of the schema, because it has errors: {errors}";
 
     /// <summary>The files of a schema that is linked already.</summary>
     public static SchemaPart Of(RpcSchema schema, string label) => new(

@@ -10,12 +10,14 @@ internal sealed class ProtoTextWriter
     private readonly ProtoTextNames _names;
     private readonly ProtoTextOptions _options;
     private readonly ProtoTextMessages _messages;
+    private readonly Func<string, bool> _hasFile;
 
     private ProtoTextWriter(RpcSchema schema, SchemaFile file)
     {
         _proto = file.Proto;
         _text = new ProtoText(file.Comments);
         _names = schema.TextNames;
+        _hasFile = name => schema.SchemaFiles.Any(one => one.Name == name);
         _options = new ProtoTextOptions(schema, _names, _text);
         _messages = new ProtoTextMessages(_text, _names, _options, file);
     }
@@ -101,9 +103,16 @@ internal sealed class ProtoTextWriter
                 $"{FileDescriptorProto.DependencyFieldNumber},{i}");
         }
 
-        foreach (string import in _proto.OptionDependency)
+        for (int i = 0; i < _proto.OptionDependency.Count; i++)
         {
-            _text.Line($"import option {ProtoTextLiteral.Quote(import)};");
+            // A server, or a descriptor set, may lack the file. The options that it declares are then not
+            // written, and protoc would not find it.
+            if (_hasFile(_proto.OptionDependency[i]))
+            {
+                _text.Statement(
+                    $"import option {ProtoTextLiteral.Quote(_proto.OptionDependency[i])};",
+                    $"{FileDescriptorProto.OptionDependencyFieldNumber},{i}");
+            }
         }
     }
 

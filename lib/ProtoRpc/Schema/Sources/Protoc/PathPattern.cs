@@ -47,7 +47,7 @@ internal static class PathPattern
             .. Match(full)
                 .Where(SchemaLoader.IsKnown)
                 .Order(StringComparer.Ordinal)
-                .Select(f => new SourceFile(Given(f, pattern, baseFolder), f)),
+                .Select(f => new SourceFile(Given(f, pattern, baseFolder), f) { IsMatched = true }),
         ];
         return found.Length > 0
             ? found

@@ -31,24 +31,43 @@ internal static class ProtocCompiler
         string output = Path.Combine(work.FullName, "out.pb");
         ProtocOutput run = Start(protoc, plan, output, timeout);
         ProtocDiagnostics diagnostics = ProtocDiagnostics.Read(run.Text, plan);
+        ProtocPlan? compiled = plan;
         if (run.ExitCode != 0)
         {
             ProtocVersion.RequireFor(protoc, run.Text, timeout);
-            throw WithOthers(protoc, plan, output, timeout, diagnostics).ToException(run.ExitCode);
+            (diagnostics, compiled) = WithOthers(protoc, plan, output, timeout, diagnostics);
+            RpcException error = diagnostics.ToException(run.ExitCode);
+            if (diagnostics.FailedInputs.Count == 0 || !diagnostics.FailedInputs.All(file => file.IsMatched))
+            {
+                throw error;
+            }
+
+            if (compiled is null)
+            {
+                return plan.Inputs.Count == diagnostics.FailedInputs.Count
+                    ? SchemaPart.WithoutFiles(diagnostics.FailedInputs, diagnostics.LeftOut, error)
+                    : throw error;
+            }
         }
 
         string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.File.Given}'"));
         IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
         plan.CheckImports(files.Select(f => f.Name));
         return new SchemaPart(
-            files, [.. plan.Inputs.Select(i => i.Name)], diagnostics.Warnings, plan.Label)
+            files, [.. compiled.Inputs.Select(i => i.Name)], diagnostics.Warnings, plan.Label)
         {
-            Paths = [.. files.Select(file => plan.FindFile(file.Name)).OfType<string>()],
+            Paths =
+            [
+                .. files.Select(file => plan.FindFile(file.Name)).OfType<string>(),
+                .. diagnostics.FailedInputs.Select(file => file.FullPath),
+            ],
+            LeftOut = diagnostics.LeftOut,
         };
     }
 
-    // protoc stops at the first file that has errors; the others may have some too.
-    private static ProtocDiagnostics WithOthers(
+    // protoc stops at the first file that has errors; the others may have some too. The files that have none
+    // are compiled, if there are any.
+    private static (ProtocDiagnostics All, ProtocPlan? Compiled) WithOthers(
         string protoc, ProtocPlan plan, string output, TimeSpan timeout, ProtocDiagnostics first)
     {
         ProtocDiagnostics all = first;
@@ -65,13 +84,18 @@ internal static class ProtocCompiler
             ProtocDiagnostics more = ProtocDiagnostics.Read(run.Text, plan);
             int known = all.FailedInputs.Count;
             all = all.With(more);
-            if (run.ExitCode == 0 || all.FailedInputs.Count == known)
+            if (run.ExitCode == 0)
+            {
+                return (all, rest);
+            }
+
+            if (all.FailedInputs.Count == known)
             {
                 break;
             }
         }
 
-        return all;
+        return (all, null);
     }
 
     private static ProtocOutput Start(string protoc, ProtocPlan plan, string output, TimeSpan timeout)

@@ -6,6 +6,7 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 internal sealed partial class ProtocDiagnostics
 {
     private const int MaxListed = 50;
+    private const int MaxOfFile = 3;
 
     private ProtocDiagnostics(
         IReadOnlyList<string> errors, IReadOnlyList<string> warnings, IReadOnlySet<SourceFile> failedInputs)
@@ -24,6 +25,15 @@ internal sealed partial class ProtocDiagnostics
 
     /// <summary>The files to compile that have errors.</summary>
     public IReadOnlySet<SourceFile> FailedInputs { get; }
+
+    /// <summary>A warning for each file that has errors, to compile the others without it.</summary>
+    public IReadOnlyList<string> LeftOut =>
+    [
+        .. FailedInputs.Select(file => SchemaPart.WarningOf(
+            file,
+            string.Join("; ", Errors.Where(
+                error => error.StartsWith($"{file.Given}:", StringComparison.Ordinal)).Take(MaxOfFile)))),
+    ];
 
     /// <summary>Reads what protoc wrote.</summary>
     public static ProtocDiagnostics Read(string text, ProtocPlan plan)
