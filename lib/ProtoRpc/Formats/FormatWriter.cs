@@ -84,17 +84,19 @@ internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views,
     protected bool IsWritten(DynamicMessage message, FieldLayout field) => message.Has(field) ||
         (Options.IncludeDefaults && !field.HasPresence && !field.Info.IsExtension);
 
+    /// <summary>Whether the URL in an Any has a slash and a name behind it.</summary>
+    protected static bool NamesType(string typeUrl) => typeUrl.Contains('/') && typeUrl[^1] != '/';
+
     /// <summary>The message in an Any; null where the schema does not have its type, or what names it is no
     /// URL.</summary>
     protected DynamicMessage? Unpack(DynamicMessage any)
     {
         string typeUrl = (string?)any.References[any.Layout.Fields[0].Slot] ?? "";
-        int slash = typeUrl.LastIndexOf('/');
-        if (slash < 0)
+        if (!NamesType(typeUrl))
         {
             return null;
         }
-        string fullName = typeUrl[(slash + 1)..];
+        string fullName = typeUrl[(typeUrl.LastIndexOf('/') + 1)..];
         RpcMessageInfo? type = Options.Schema?.FindMessage(fullName) ?? any.Type.Schema.FindMessage(fullName);
         if (type is null)
         {

@@ -64,6 +64,8 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         new(
             "An Any of an unknown type is its bytes: a reply must not be lost for it.",
             "no descriptor for type name", "\"value\"\\s*:\\s*\""),
+        new("An Any whose URL names no type is its two fields: a reply must not be lost for it.",
+            "@type", "\"type(U|_u)rl\"\\s*:"),
         new("google.protobuf.Empty has no \"value\" in an Any (AnyEmpty).",
             "Expected 'value' property for well-known type", "protobuf.Empty"),
         new(
@@ -98,7 +100,6 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         new(
             "A path of a FieldMask has letters, digits and dots, as in C++.",
             "the path '.*' cannot be written"),
-        new("An Any with a value but no URL: it writes {}, without the value.", "cannot hold an Any of ''"),
     ];
 
     /// <summary>What only Google.Protobuf refuses to write.</summary>
@@ -161,6 +162,7 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         new TestAllTypesProto3 { OptionalAny = new Any() },
         new TestAllTypesProto3 { OptionalAny = new Any { Value = ByteString.CopyFromUtf8("a") } },
         new TestAllTypesProto3 { OptionalAny = new Any { TypeUrl = "a/no.Such" } },
+        new TestAllTypesProto3 { OptionalAny = new Any { TypeUrl = "no.slash" } },
         new TestAllTypesProto3 { OptionalFieldMask = new FieldMask { Paths = { "a-b" } } },
         new TestAllTypesProto3 { OptionalStruct = new Struct { Fields = { [""] = Value.ForNull() } } },
         new TestAllTypesProto3 { OptionalNullValue = (NullValue)1 },

@@ -23,6 +23,14 @@ internal sealed record JsonReading(string Reason, string Different, string Same)
     /// <summary>Those of what we write: such numbers are in quotes.</summary>
     public static JsonReading[] Written { get; } = All[..1];
 
+    /// <summary>Those of what Google.Protobuf writes.</summary>
+    public static JsonReading[] TheyWrote { get; } =
+    [
+        new(
+            "An Any with a value but no URL: it writes {}, without the value.",
+            @"(?<=any \{)\s*value: ""(?:[^""\\]|\\.)*""(?=\s*\})", ""),
+    ];
+
     /// <summary>How often it occurred.</summary>
     public long Count { get; private set; }
 

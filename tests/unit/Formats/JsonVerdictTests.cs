@@ -78,18 +78,40 @@ public static class JsonVerdictTests
         MessageFormats.Json.Again(
             "proto3.WellKnown", """{"any":{"@type":"/everything.proto3.Leaf","text":"in"}}"""));
 
-    [Fact]
-    public static void An_any_without_a_slash_in_its_url_is_not_written_as_nobody_reads_it()
+    [Theory]
+    [InlineData("not_a_url", "AQI=")]
+    [InlineData("everything.proto3.Leaf", "")]
+    [InlineData("", "AQI=")]
+    [InlineData("ends.with/", "AQI=")]
+    [InlineData("/", "")]
+    public static void An_any_whose_url_names_no_type_is_its_two_fields(string url, string base64)
     {
         DynamicMessage message = new(TestMessages.Type("proto3.WellKnown"));
         DynamicMessage any = new(message.Type.Fields.Single(field => field.Name == "any").MessageType!);
-        any["type_url"] = "everything.proto3.Leaf";
+        any["type_url"] = url;
+        any["value"] = Convert.FromBase64String(base64);
         message["any"] = any;
 
-        RpcException error = Assert.Throws<RpcException>(() => MessageFormats.Json.ToArray(message));
+        byte[] json = MessageFormats.Json.ToArray(message);
+        byte[] named = MessageFormats.Json.ToArray(message, new FormatOptions { UseProtoNames = true });
 
-        Assert.Contains("no slash", error.Message, StringComparison.Ordinal);
+        Assert.Equal(
+            $$$"""{"any":{"typeUrl":"{{{url}}}","value":"{{{base64}}}"}}""", Encoding.UTF8.GetString(json));
+        Assert.Contains("\"type_url\"", Encoding.UTF8.GetString(named), StringComparison.Ordinal);
+        Assert.Equal(message, MessageFormats.Json.Read(message.Type, json));
+        Assert.Equal(message, MessageFormats.Json.Read(message.Type, named));
     }
+
+    [Theory]
+    [InlineData("""{"@type":"","value":""}""")]
+    [InlineData("""{"@type":"not_a_url","value":""}""")]
+    [InlineData("""{"@type":"not_a_url","typeUrl":"a/b","value":""}""")]
+    [InlineData("""{"value":"AQI="}""")]
+    [InlineData("""{"typeUrl":"a","type_url":"b"}""")]
+    [InlineData("""{"typeUrl":"a","x":1}""")]
+    [InlineData("""{"typeUrl":1}""")]
+    public static void Other_anys_without_a_type_are_refused(string any) =>
+        Assert.NotNull(Refusal("WellKnown", $$$"""{"any":{{{any}}}}"""));
 
     [Theory]
     [InlineData("""{"@type":"a/google.protobuf.Duration","value":"1s","value":"1s"}""")]

@@ -60,11 +60,7 @@ internal sealed partial class JsonMessageReader
     {
         if (FindType(reader) is not { } typeUrl)
         {
-            Next(ref reader);
-            if (reader.TokenType != JsonTokenType.EndObject)
-            {
-                throw Invalid("an Any needs '@type', the URL of the type of the message in it.");
-            }
+            ReadUntypedAny(ref reader, any, depth);
             return;
         }
         if (TryFindLayoutOfAny(any, typeUrl) is not { } layout)
@@ -90,6 +86,35 @@ internal sealed partial class JsonMessageReader
             ReadValueInAny(ref reader, inner, depth, isNeeded: true);
         }
         Pack(any, typeUrl, inner);
+    }
+
+    // An Any is written as any other message if its URL names no type. A value alone is an error, because the
+    // key '@type' is missing.
+    private void ReadUntypedAny(ref Utf8JsonReader reader, in MessageTarget any, int depth)
+    {
+        if (HasTypeUrl(reader))
+        {
+            ReadFields(ref reader, any, depth, inAny: false);
+            return;
+        }
+        Next(ref reader);
+        if (reader.TokenType != JsonTokenType.EndObject)
+        {
+            throw Invalid("an Any needs '@type', the URL of the type of the message in it.");
+        }
+    }
+
+    private bool HasTypeUrl(Utf8JsonReader reader)
+    {
+        while (NextName(ref reader))
+        {
+            if (reader.ValueTextEquals("typeUrl"u8) || reader.ValueTextEquals("type_url"u8))
+            {
+                return true;
+            }
+            reader.Skip();
+        }
+        return false;
     }
 
     // The form in which an Any is written whose type the schema lacks.

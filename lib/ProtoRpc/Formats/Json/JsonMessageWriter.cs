@@ -313,15 +313,20 @@ internal sealed class JsonMessageWriter(
     private void WriteAny(DynamicMessage any, int depth)
     {
         string typeUrl = any.References[any.Layout.Fields[0].Slot] as string ?? "";
+        byte[] bytes = any.References[any.Layout.Fields[1].Slot] as byte[] ?? [];
         _writer.WriteStart((byte)'{');
-        if (typeUrl.Length > 0 || any.Has(any.Layout.Fields[1]))
+        if (!NamesType(typeUrl) && (typeUrl.Length > 0 || bytes.Length > 0))
         {
-            if (!typeUrl.Contains('/'))
-            {
-                throw Invalid(
-                    $"JSON cannot hold an Any of '{typeUrl}', "
-                    + "which is not the URL of a type: it has no slash before the name.");
-            }
+            // No reader accepts such a URL as '@type', but a reply must not get lost. So the Any is written
+            // as any other message.
+            JsonNames names = JsonNames.Of(any.Layout);
+            _writer.WriteName(names.For(any.Layout.Fields[0], Options.UseProtoNames));
+            _writer.WriteString(typeUrl);
+            _writer.WriteName(names.For(any.Layout.Fields[1], Options.UseProtoNames));
+            _writer.WriteBase64(bytes);
+        }
+        else if (typeUrl.Length > 0)
+        {
             DynamicMessage? inner = Unpack(any);
             _writer.WriteName("\"@type\":"u8);
             _writer.WriteString(typeUrl);
@@ -329,7 +334,7 @@ internal sealed class JsonMessageWriter(
             {
                 // ProtoJSON has no form for a type that the schema lacks, but a reply must not get lost.
                 _writer.WriteName("\"value\":"u8);
-                _writer.WriteBase64(any.References[any.Layout.Fields[1].Slot] as byte[] ?? []);
+                _writer.WriteBase64(bytes);
             }
             else if (inner.Layout.WellKnown == WellKnownType.None)
             {
