@@ -318,6 +318,30 @@ Describe 'New-RpcMock' {
             Wait-Until { @(Get-Runspace).Count -le $runspaces } | Should -BeTrue
         }
 
+        It 'sets back the replies that it started with by -Reset' {
+            $mock = New-RpcMock $greeter -Service demo.Greeter -Latency 0.001 -Reply @{
+                SayHello = { @{ text = "first $($RpcMethod.Name)" } }
+                Fail = @{ text = 'first' }
+            }
+            $mock | Set-RpcMock -Latency 0.002 -Reply @{
+                SayHello = { @{ text = 'second' } }
+                Fail = { @{ text = 'second' } }
+            }
+            Get-Greeting $mock | Should -Be second
+            (Invoke-RpcMethod Fail -Connection $mock.Connection).text | Should -Be second
+
+            $mock | Set-RpcMock -Reset
+
+            1..3 | ForEach-Object { Get-Greeting $mock | Should -Be 'first SayHello' }
+            (Invoke-RpcMethod Fail -Connection $mock.Connection).text | Should -Be first
+            $mock.Latency | Should -Be ([timespan]::FromSeconds(0.001))
+            Get-RpcMockCall $mock | Should -HaveCount 4
+
+            $mock | Set-RpcMock -Reset -Reply @{ Fail = @{ text = 'third' } }
+            Get-Greeting $mock | Should -Be 'first SayHello'
+            (Invoke-RpcMethod Fail -Connection $mock.Connection).text | Should -Be third
+        }
+
         It 'begins lists again with Reset' {
             $mock = New-RpcMock $greeter -Service demo.Greeter -Reply @{ SayHello = @{ text = 'a' }, @{ text = 'b' } }
             Get-Greeting $mock, (Get-Greeting $mock) | Out-Null

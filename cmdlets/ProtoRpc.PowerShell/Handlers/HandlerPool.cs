@@ -108,6 +108,15 @@ internal sealed partial class HandlerPool : IDisposable
         }
     }
 
+    /// <summary>Keeps workers for further calls again.</summary>
+    public void Resume()
+    {
+        lock (_gate)
+        {
+            _retired = false;
+        }
+    }
+
     /// <summary>Runs a handler, or a filter that passes the call on.</summary>
     public ValueTask<IMessage> HandleAsync(
         RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next = null)

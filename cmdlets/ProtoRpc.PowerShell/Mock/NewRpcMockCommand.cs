@@ -86,8 +86,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         }
 
         RunspaceStore store = RunspaceStore.Current;
-        RpcMockListener listener = new(store.NextId(), schema, mock, pool);
-        listener.Use(pool, methods);
+        RpcMockListener listener = new(store.NextId(), schema, mock, pool, methods);
         store.Add(listener);
         MockDrive.Add(listener, SessionState);
         WriteObject(listener);

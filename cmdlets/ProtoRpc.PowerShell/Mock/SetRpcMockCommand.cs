@@ -49,12 +49,12 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
         };
         MockSetup setup = ReadSetup(Mock.Mock, environment, pool);
         Start(pool);
-        setup.Apply();
         if (Reset)
         {
             Mock.Reset();
         }
 
+        setup.Apply();
         Mock.Use(pool, setup.Methods);
         if (PassThru)
         {

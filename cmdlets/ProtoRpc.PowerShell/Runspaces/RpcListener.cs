@@ -183,6 +183,11 @@ public class RpcListener
         {
             HandlerPool[] earlier = [.. _pools.Except(used)];
             Array.ForEach(earlier, pool => pool.Retire());
+            foreach (HandlerPool pool in used)
+            {
+                pool.Resume();
+            }
+
             // An earlier pool without a worker holds nothing that has to end, only memory.
             _pools = [.. earlier.Where(pool => pool.WorkerCount > 0), .. used];
             if (!_isStopped)

@@ -15,12 +15,27 @@ public sealed class RpcMockListener : RpcListener
 
     // The workers of the scripts that answer a method. A method with other replies has none.
     private readonly Dictionary<string, HandlerPool> _workers = [];
+
+    // Those of the replies that the mock started with, which Reset sets back.
+    private readonly Dictionary<string, HandlerPool> _firstWorkers = [];
     private RpcConnection? _connection;
 
-    internal RpcMockListener(int id, RpcSchema schema, RpcMock mock, HandlerPool pool)
+    /// <param name="id">The id in the runspace.</param>
+    /// <param name="schema">The schema of the services.</param>
+    /// <param name="mock">The mock.</param>
+    /// <param name="pool">The workers of the first replies.</param>
+    /// <param name="methods">The methods that have a first reply.</param>
+    internal RpcMockListener(
+        int id, RpcSchema schema, RpcMock mock, HandlerPool pool, IReadOnlyList<string> methods)
         : base(id, schema, mock.Server, pool)
     {
         Mock = mock;
+        Use(pool, methods);
+        foreach ((string method, HandlerPool first) in _workers)
+        {
+            _firstWorkers.Add(method, first);
+        }
+
         Completion.ContinueWith(_ => Disconnect(), TaskScheduler.Default);
     }
 
@@ -70,8 +85,22 @@ public sealed class RpcMockListener : RpcListener
 
     internal RpcMock Mock { get; }
 
-    /// <summary>Clears the recorded calls, and restarts lists of replies.</summary>
-    public void Reset() => Mock.Reset();
+    /// <summary>Clears the recorded calls, and sets replies and latency back to those that the mock started
+    /// with, lists of replies from their beginning.</summary>
+    public void Reset()
+    {
+        lock (_gate)
+        {
+            Mock.Reset();
+            _workers.Clear();
+            foreach ((string method, HandlerPool first) in _firstWorkers)
+            {
+                _workers.Add(method, first);
+            }
+
+            UseWorkers();
+        }
+    }
 
     /// <summary>Notes whose scripts answer methods now. Earlier workers whose scripts answer no method any
     /// more end when their calls have ended.</summary>
@@ -94,9 +123,11 @@ public sealed class RpcMockListener : RpcListener
                 pool.Retire();
             }
 
-            Use([.. _workers.Values.Distinct()]);
+            UseWorkers();
         }
     }
+
+    private void UseWorkers() => Use([.. _workers.Values.Distinct()]);
 
     private RpcConnection Connect()
     {

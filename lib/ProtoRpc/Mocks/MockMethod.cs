@@ -11,6 +11,7 @@ internal sealed class MockMethod(RpcMock mock, RpcMethodInfo info) : RpcMethodHa
     private readonly TemplateAnswers _template = new(info);
     private volatile MockAnswers? _given;
     private volatile MockAnswers? _replayed;
+    private (MockAnswers? Given, MockAnswers? Replayed)? _first;
 
     public RpcMethodInfo Info => info;
 
@@ -29,8 +30,17 @@ internal sealed class MockMethod(RpcMock mock, RpcMethodInfo info) : RpcMethodHa
         set => _replayed = value;
     }
 
+    /// <summary>Keeps the answers for <see cref="Reset"/>.</summary>
+    public void KeepFirst() => _first = (_given, _replayed);
+
+    /// <summary>Sets the answers back to those that were kept, from the first one on.</summary>
     public void Reset()
     {
+        if (_first is { } first)
+        {
+            (_given, _replayed) = first;
+        }
+
         _given?.Reset();
         _replayed?.Reset();
     }

@@ -34,6 +34,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     private readonly MockLog _log;
     private readonly IReadOnlyList<MockMethod> _methods;
     private long _latency;
+    private TimeSpan? _firstLatency;
 
     private RpcMock(RpcServer server, MockLog log)
     {
@@ -151,6 +152,12 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         }
 
         Server.StartListening();
+        foreach (MockMethod method in _methods)
+        {
+            method.KeepFirst();
+        }
+
+        _firstLatency = Latency;
         return this;
     }
 
@@ -163,10 +170,12 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         return Calls.Where(call => call.Method == info).ToArray();
     }
 
-    /// <summary>Clears the recorded calls, and restarts lists of replies.</summary>
+    /// <summary>Clears the recorded calls, and sets replies and latency back to those that the mock had when
+    /// it started to listen, lists of replies from their beginning.</summary>
     public void Reset()
     {
         _log.Clear();
+        Latency = _firstLatency ?? Latency;
         foreach (MockMethod method in _methods)
         {
             method.Reset();

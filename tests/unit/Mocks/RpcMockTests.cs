@@ -65,6 +65,41 @@ public static class RpcMockTests
     }
 
     [Fact]
+    public static void Reset_sets_back_what_the_mock_started_with()
+    {
+        using RpcMock mock = Store.Mock()
+            .Reply("Find", Store.Item("one"), Store.Item("two"))
+            .StartListening();
+        using RpcClient client = Store.Connect(mock.Endpoint);
+        Store.Find(client, "x");
+        mock.Reply("Find", Store.Item("other")).Reply(
+            "Loop", new RpcException(RpcStatusCode.NotFound, "other"));
+        mock.Latency = TimeSpan.FromMilliseconds(1);
+        Assert.Equal("other", Store.Find(client, "x"));
+
+        mock.Reset();
+
+        Assert.Equal(["one", "two"], Enumerable.Range(0, 2).Select(_ => Store.Find(client, "x")));
+        Assert.Equal(
+            RpcStatusCode.Unimplemented,
+            Assert.Throws<RpcException>(() => client.Invoke("Loop", Store.Query("x"))).Code);
+        Assert.Equal(TimeSpan.Zero, mock.Latency);
+        Assert.Equal(3, mock.Calls.Count);
+    }
+
+    [Fact]
+    public static void Reset_before_it_listens_keeps_the_replies()
+    {
+        using RpcMock mock = Store.Mock().Reply("Find", Store.Item("one"));
+
+        mock.Reset();
+        mock.StartListening();
+
+        using RpcClient client = Store.Connect(mock.Endpoint);
+        Assert.Equal("one", Store.Find(client, "x"));
+    }
+
+    [Fact]
     public static void An_exception_fails_the_call_with_its_status_details_and_trailers()
     {
         RpcException down = new(RpcStatusCode.Unavailable, "down")
