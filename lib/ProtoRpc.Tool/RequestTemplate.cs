@@ -8,8 +8,10 @@ internal static class RequestTemplate
 
     private static readonly MessageMapper Mapper = new();
 
-    /// <summary>The template of a type.</summary>
+    /// <summary>The template of a type. Controls in names and defaults are escapes, which JSON
+    /// has.</summary>
     /// <exception cref="RpcException">InvalidArgument: the template cuts a required field.</exception>
     public static string Of(RpcMessageInfo type) =>
-        MessageFormats.Json.ToText(Mapper.ToMessage(type, Mapper.Template(type)), Filled);
+        TerminalText.Neutralize(
+            MessageFormats.Json.ToText(Mapper.ToMessage(type, Mapper.Template(type)), Filled));
 }

@@ -50,6 +50,34 @@ public static class ReplTests
     }
 
     [Fact]
+    public static void A_template_has_the_defaults_of_a_schema_as_escapes()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
+        try
+        {
+            string path = Path.Combine(folder.FullName, "a.proto");
+            File.WriteAllText(
+                path,
+                """
+                syntax = "proto2";
+                message M { optional string a = 1 [default = "\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xc2\x9b\x1b[2J\x7f"]; }
+                """);
+            RpcMessageInfo type = RpcSchema.Load([path]).GetMessage("M");
+
+            string template = RequestTemplate.Of(type);
+
+            Assert.True(template.All(c => c is '\n' or (>= ' ' and <= '~')), template);
+            Assert.Equal(
+                "\u202E\u2066\u061C\u009B\u001B[2J\u007F",
+                MessageFormats.Json.Read(type, System.Text.Encoding.UTF8.GetBytes(template))["a"]);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    [Fact]
     public static void Words_are_completed_by_the_schema()
     {
         ReplCompleter completer = new(Session());

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+using System.Globalization;
 using System.Text;
 using ProtoRpc.Tests.Messages;
 
@@ -49,6 +51,45 @@ public static class XmlFormatTests
     public static void Writes_what_it_has_read(string type, string xml) => Assert.Equal(
         xml.Replace("<f_string></f_string>", "<f_string />"),
         MessageFormats.Xml.Again(type, xml).Replace("<f_string></f_string>", "<f_string />"));
+
+    [Theory]
+    [InlineData(" a{0}=''")]
+    [InlineData(" xmlns:a{0}='u'")]
+    [InlineData(" xsi:a{0}=''")]
+    [InlineData(" same=''")]
+    [InlineData(" xsi:type=''")]
+    public static void An_element_with_very_many_attributes_is_refused_early(string attribute)
+    {
+        StringBuilder xml = new("<root xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance'><f_int32");
+        for (int i = 0; i < 300_000; i++)
+        {
+            xml.AppendFormat(CultureInfo.InvariantCulture, attribute, i);
+        }
+
+        byte[] bytes = Encoding.UTF8.GetBytes(xml.Append(">1</f_int32></root>").ToString());
+        Stopwatch time = Stopwatch.StartNew();
+
+        RpcException error = Assert.Throws<RpcException>(() => MessageFormats.Xml.Read(
+            TestMessages.Type("proto3.Singular"), bytes, new FormatOptions { IgnoreUnknownFields = true }));
+
+        Assert.Contains("too many attributes", error.Message, StringComparison.Ordinal);
+
+        // Reading all of them takes 10 seconds and more.
+        Assert.InRange(time.Elapsed, TimeSpan.Zero, TimeSpan.FromSeconds(2));
+    }
+
+    [Fact]
+    public static void Many_elements_may_have_some_attributes_each()
+    {
+        string some = string.Concat(Enumerable.Range(0, 500).Select(i => $" a{i}='{i}'"));
+        string xml = $"<root{some}>{string.Concat(Enumerable.Repeat($"<f_int32{some}>7</f_int32>", 20))}</root>";
+
+        DynamicMessage read = MessageFormats.Xml.Read(
+            TestMessages.Type("proto3.Repeated"), Encoding.UTF8.GetBytes(xml),
+            new FormatOptions { IgnoreUnknownFields = true });
+
+        Assert.Equal(20, ((System.Collections.ICollection)read["f_int32"]!).Count);
+    }
 
     [Theory]
     [InlineData("proto3.Repeated", "<root><f_int32><item>1</item><item>2</item></f_int32></root>")]

@@ -41,9 +41,12 @@ internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
         ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options)
     {
         using SequenceStream stream = new(input);
+        XmlNodeNames names = new();
+        XmlReaderSettings reading = Reading.Clone();
+        reading.NameTable = names;
         using XmlReader reader = XmlMessageReader.Open(
-            stream, Reading, target.Layout.Type, options);
-        new XmlMessageReader(reader, target.Layout.Type, options, input.Length).Read(target);
+            stream, reading, target.Layout.Type, options);
+        new XmlMessageReader(reader, names, target.Layout.Type, options, input.Length).Read(target);
     }
 }
 

@@ -7,7 +7,7 @@ namespace ProtoRpc.Formats.Xml;
 
 /// <summary>One run of reading a message of XML.</summary>
 internal sealed class XmlMessageReader(
-    XmlReader reader, RpcMessageInfo root, FormatOptions options, long length)
+    XmlReader reader, XmlNodeNames names, RpcMessageInfo root, FormatOptions options, long length)
     : FormatReader(root, options, length)
 {
     private const int MaxReason = 300;
@@ -40,7 +40,7 @@ internal sealed class XmlMessageReader(
         {
             reader.MoveToContent();
             ReadContent(target, 0);
-            while (Next())
+            while (ReadNode())
             {
                 // What may follow is checked by the reader: comments and the like.
             }
@@ -86,16 +86,10 @@ internal sealed class XmlMessageReader(
         }
     }
 
-    private bool Next()
-    {
-        CountToken();
-        return reader.Read();
-    }
-
     /// <summary>Goes to the next element within this one; false at its end.</summary>
     private bool NextElement()
     {
-        while (Next())
+        while (ReadNode())
         {
             switch (reader.NodeType)
             {
@@ -226,7 +220,7 @@ internal sealed class XmlMessageReader(
         }
         string first = "";
         StringBuilder? more = null;
-        while (Next() && reader.NodeType != XmlNodeType.EndElement)
+        while (ReadNode() && reader.NodeType != XmlNodeType.EndElement)
         {
             if (reader.NodeType == XmlNodeType.Element)
             {
@@ -242,6 +236,13 @@ internal sealed class XmlMessageReader(
             }
         }
         return more?.ToString() ?? first;
+    }
+
+    private bool ReadNode()
+    {
+        CountToken();
+        names.BeginNode();
+        return reader.Read();
     }
 
     private void CheckAttributes()
@@ -269,7 +270,7 @@ internal sealed class XmlMessageReader(
         {
             return;
         }
-        for (int depth = reader.Depth; Next() && reader.Depth > depth;)
+        for (int depth = reader.Depth; ReadNode() && reader.Depth > depth;)
         {
             // To the end of the element, however deep it is.
         }
