@@ -81,6 +81,29 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
             Should -Throw -ErrorId 'SchemaError,*' -ExpectedMessage '*bad.proto*3*'
     }
 
+    It 'leaves a file of a folder that has errors out with a warning, and calls go on' {
+        $folder = New-Item (Join-Path $TestDrive broken) -ItemType Directory
+        Copy-Item (Join-Path $TestProtos greeter.proto) $folder
+        Set-Content (Join-Path $folder bad.proto) 'syntax = "proto3"; message {}'
+        $listener = Start-TestListener { param($Request) @{ text = "hi $($Request.name)" } }
+        try {
+            $schema = Import-RpcSchema $folder -WarningVariable warnings -WarningAction SilentlyContinue
+            $reply = Invoke-RpcMethod demo.Greeter/SayHello @{ name = 'Ann' } -Endpoint $listener.Endpoint[0] -Schema $folder `
+                -WarningVariable ofCall -WarningAction SilentlyContinue
+
+            $schema.Services.FullName | Should -Contain demo.Greeter
+            $warnings | Should -BeLike "'*bad.proto' is left out of the schema*Expected message name*"
+            $reply.text | Should -Be 'hi Ann'
+            $ofCall | Should -BeLike "'*bad.proto' is left out of the schema*"
+            { Invoke-RpcMethod demo.Bad/Do -Endpoint $listener.Endpoint[0] -Schema $folder -ErrorAction Stop 3>$null } |
+                Should -Throw -ExpectedMessage "*'*bad.proto' is left out*"
+            { Import-RpcSchema (Join-Path $folder bad.proto) -ErrorAction Stop } | Should -Throw
+        }
+        finally {
+            Stop-RpcListener $listener
+        }
+    }
+
     It 'says that a file is missing' {
         { Import-RpcSchema (Join-Path $TestDrive missing.proto) -ErrorAction Stop } |
             Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*missing.proto*'

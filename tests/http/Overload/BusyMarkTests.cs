@@ -148,6 +148,81 @@ public static class BusyMarkTests
     }
 
     [Theory]
+    [InlineData("http://127.0.0.1:0/")]
+    [InlineData("grpc://127.0.0.1:0")]
+    [InlineData("inproc")]
+    public static async Task A_stream_of_replies_is_repeated_and_one_of_requests_is_not(string endpoint)
+    {
+        using WordsServer server = new(
+            endpoint == "inproc" ? $"inproc://{Guid.NewGuid():N}" : endpoint, new() { Limits = One });
+        using RpcClient holder = server.Connect();
+        using RpcClient client = server.Connect(new() { RetryCount = 10 });
+        using CancellationTokenSource end = new();
+        Task held = holder.InvokeAsync("Say", WordsServer.Text("wait"), null, end.Token);
+        await server.Waiting.Task.WaitAsync(Patience);
+        if (!endpoint.StartsWith("http", StringComparison.Ordinal))
+        {
+            await using RpcStreamingCall join = client.Open("Join");
+            RpcException refused = await Assert.ThrowsAsync<RpcException>(async () =>
+            {
+                await join.SendAsync(WordsServer.Text("a"));
+                await join.CompleteAsync();
+                await join.ReadAsync();
+            });
+            Assert.Equal(
+                (RpcStatusCode.ResourceExhausted, false), (refused.Code, refused.MayHaveExecuted));
+        }
+
+        long before = server.Server.Counters.Refused;
+        Task<List<string>> words = ReadAsync();
+        await BusyServer.UntilAsync(() => server.Server.Counters.Refused > before, "it is refused");
+        await end.CancelAsync();
+
+        Assert.Equal(["a", "b"], await words.WaitAsync(Patience));
+        await Assert.ThrowsAnyAsync<Exception>(() => held);
+
+        async Task<List<string>> ReadAsync()
+        {
+            List<string> read = [];
+            await foreach (DynamicMessage word in client.InvokeStreamAsync("Split", WordsServer.Text("a b")))
+            {
+                read.Add(WordsServer.TextOf(word));
+            }
+
+            return read;
+        }
+    }
+
+    [Fact]
+    public static async Task A_busy_server_of_several_does_not_move_its_calls_to_the_others_at_once()
+    {
+        using BusyServer busy = new("tcp", One);
+        using BusyServer other = new("tcp", One);
+        using RpcClient holder = busy.Connect();
+        _ = BusyServer.CallAsync(holder, "hold");
+        await BusyServer.UntilAsync(() => busy.Begun.Count == 1, "one runs");
+        using RpcClient patient = RpcClient.Connect(
+            [busy.Endpoint, other.Endpoint], RpcLoadBalancing.RoundRobin, SearchServer.Schema,
+            new() { RetryCount = 3 });
+        using RpcClient hasty = RpcClient.Connect(
+            [busy.Endpoint, other.Endpoint], RpcLoadBalancing.PickFirst, SearchServer.Schema, new());
+
+        RpcException refused = await Assert.ThrowsAsync<RpcException>(
+            () => BusyServer.CallAsync(hasty, "refused"));
+
+        Assert.Equal(RpcStatusCode.ResourceExhausted, refused.Code);
+        Assert.Empty(other.Begun);
+
+        // With retries, the next attempt goes to the next server.
+        for (int i = 0; i < 2; i++)
+        {
+            Assert.NotNull(await BusyServer.CallAsync(patient, "again"));
+        }
+
+        Assert.Equal(["again", "again"], other.Begun);
+    }
+
+    [Theory]
     [InlineData("tcp", "http")]
     [InlineData("http", "grpc")]
     [InlineData("grpc", "tcp")]

@@ -39,6 +39,27 @@ public sealed class SchemaVerbTests : IDisposable
     }
 
     [Fact]
+    public async Task A_broken_file_of_a_folder_is_a_warning_that_names_it()
+    {
+        File.Copy(Proto, Path.Combine(_folder.FullName, "streams.proto"));
+        string bad = Path.Combine(_folder.FullName, "bad.proto");
+        await File.WriteAllTextAsync(bad, "syntax = \"proto3\"; message {}");
+
+        ClientRun list = await ClientRun.RunAsync(["list", "--schema", _folder.FullName, "--names"]);
+        ClientRun call = await ClientRun.RunAsync(
+            ["call", Http, "streams.Words/Say", "--schema", _folder.FullName, "--set", "text=hi"]);
+        ClientRun missing = await ClientRun.RunAsync(
+            ["describe", "--schema", _folder.FullName, "streams.Nothing"]);
+
+        Assert.Equal(("streams.Words\nstreams.Silent\n", 0), (list.Output, list.Code));
+        Assert.StartsWith($"protorpc: '{bad}' is left out", list.Error, StringComparison.Ordinal);
+        Assert.Equal(0, call.Code);
+        Assert.Contains("hi", call.Output, StringComparison.Ordinal);
+        Assert.Contains(bad, call.Error, StringComparison.Ordinal);
+        Assert.NotEqual(0, missing.Code);
+    }
+
+    [Fact]
     public async Task List_shows_the_services_of_servers_without_reflection()
     {
         foreach (string endpoint in new[] { Http, Native })
