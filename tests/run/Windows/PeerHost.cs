@@ -67,8 +67,8 @@ internal sealed partial class PeerHost : IAsyncDisposable
                 connections.Add(ServeAsync(connection));
             }
         }
-        catch (Exception e)
-            when (e is OperationCanceledException or SocketException or ObjectDisposedException)
+        catch (Exception e) when (_end.IsCancellationRequested
+            && e is OperationCanceledException or SocketException or InvalidOperationException)
         {
             await Task.WhenAll(connections);
         }
