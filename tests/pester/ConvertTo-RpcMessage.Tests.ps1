@@ -3,6 +3,58 @@
 Describe 'ConvertTo-RpcMessage' {
     BeforeAll { $schema = Import-RpcSchema (Join-Path $TestProtos greeter.proto) }
 
+    It 'keeps nanoseconds of values that a script does not change' {
+        $proto = Join-Path $TestDrive times.proto
+        Set-Content $proto @'
+            syntax = "proto3"; package times;
+            import "google/protobuf/timestamp.proto"; import "google/protobuf/duration.proto";
+            message Times {
+              google.protobuf.Timestamp at = 1; google.protobuf.Duration took = 2; repeated google.protobuf.Timestamp all = 3;
+              map<string, google.protobuf.Duration> named = 4; Times inner = 5;
+            }
+            service Clock { rpc Same(Times) returns (Times); rpc Parts(Times) returns (Times); rpc At(google.protobuf.Timestamp) returns (google.protobuf.Timestamp); }
+'@
+        $times = Import-RpcSchema $proto
+        $inner = '{"at":"2024-02-29T12:30:00.123456789Z","took":"-1.000000001s","all":["1970-01-01T00:00:00.000000001Z"],"named":{"a":"0.000000099s"}}'
+        $json = "$($inner.Substring(0, $inner.Length - 1)),`"inner`":$inner}"
+        $message = $json | ConvertFrom-RpcMessage times.Times -Schema $times -Format Json
+        function Read-Times($Value) { ConvertTo-RpcMessage times.Times $Value -Schema $times -Format Json -ErrorAction Stop }
+
+        Read-Times $message | Should -BeExactly $json
+        Read-Times ($json | ConvertFrom-RpcMessage times.Times -Schema $times -Format Json -AsHashtable) | Should -BeExactly $json
+        Read-Times @{ at = $message.at } | Should -BeExactly '{"at":"2024-02-29T12:30:00.123456789Z"}'
+        Read-Times @{ all = $message.at, $message.inner.all[0] } |
+            Should -BeExactly '{"all":["2024-02-29T12:30:00.123456789Z","1970-01-01T00:00:00.000000001Z"]}'
+        Read-Times ($message | Select-Object took) | Should -BeExactly '{"took":"-1.000000001s"}'
+        Read-Times ($message | ConvertTo-RpcRecord | ConvertTo-Csv | ConvertFrom-Csv) | Should -BeExactly $json
+        "$message" | Should -BeExactly $json
+        Read-Times @{ at = $message.at.AddSeconds(1) } | Should -BeExactly '{"at":"2024-02-29T12:30:01.123456700Z"}'
+
+        foreach ($endpoint in "ncalrpc:[$(New-TestName)]", "inproc://$(New-TestName)") {
+            $listener = Start-RpcListener -Schema $times -Service times.Clock -Endpoint $endpoint -Handler @{
+                Same = { param($Request) $Request }
+                Parts = { param($Request) @{ at = $Request.at; took = $Request.took; all = $Request.all; named = $Request.named; inner = $Request.inner } }
+                At = { param($Request) $Request }
+            }
+            $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $times
+            Read-Times (Invoke-RpcMethod Same $message -Connection $rpc) | Should -BeExactly $json
+            Read-Times (Invoke-RpcMethod Parts $message -Connection $rpc) | Should -BeExactly $json
+            $at = Invoke-RpcMethod At $message.at -Connection $rpc
+            Read-Times @{ at = $at } | Should -BeExactly '{"at":"2024-02-29T12:30:00.123456789Z"}'
+            $module = Import-RpcService -Schema $times -Service times.Clock -Connection $rpc -PassThru
+            try {
+                $same = @($module.ExportedCommands.Values).Where{ $_.Name -like '*Same*' }[0]
+                Read-Times ($message | & $same) | Should -BeExactly $json
+                Read-Times (& $same -At $message.at) | Should -BeExactly '{"at":"2024-02-29T12:30:00.123456789Z"}'
+            }
+            finally {
+                Remove-Module $module
+            }
+            $rpc | Disconnect-RpcEndpoint
+            $listener | Stop-RpcListener
+        }
+    }
+
     It 'takes text for bytes only with a prefix, in hashtables, objects and rows' {
         $proto = Join-Path $TestDrive keys.proto
         Set-Content $proto @'

@@ -173,6 +173,11 @@ service Crossing {
         try {
             $command = @($module.ExportedCommands.Values).Where{ $_.Name -like '*Echo*' }[0]
             Read-Json ($copy | & $command) | Should -BeExactly $json
+            Read-Json (Copy-Serialized (Invoke-RpcMethod Echo $request -Connection $rpc -Raw) | & $command) |
+                Should -BeExactly $json
+            (& $command -At $copy.at -Seal $copy.seal -Took $copy.took).at.UtcTicks | Should -Be $reply.at.UtcTicks
+            $command = @($module.ExportedCommands.Values).Where{ $_.Name -like '*At' }[0]
+            ($copy.at | & $command).UtcTicks | Should -Be $reply.at.UtcTicks
         }
         finally {
             Remove-Module $module

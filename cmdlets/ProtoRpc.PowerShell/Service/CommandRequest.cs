@@ -41,9 +41,7 @@ internal sealed class CommandRequest
     /// that cannot be read.</exception>
     public object? Next(object? input)
     {
-        object? value = input is PSObject { BaseObject: not PSCustomObject } wrapped
-            ? wrapped.BaseObject
-            : input;
+        object? value = PSObjectModel.Instance.Unwrap(input);
         if (value is null)
         {
             bool isRequest = _given.Count > 0
@@ -65,6 +63,7 @@ internal sealed class CommandRequest
             DynamicMessage => input,
             IDictionary dictionary => _given.Count > 0 ? With(dictionary) : dictionary,
             IList when !_takesInput && _given.Count == 0 => input,
+            PSObject raw when _given.Count == 0 && DeserializedValue.EncodedOf(raw) is not null => input,
             _ => OfProperties(PSObject.AsPSObject(input)),
         };
     }

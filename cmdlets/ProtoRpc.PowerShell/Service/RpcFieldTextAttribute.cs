@@ -30,7 +30,7 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
 
     public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData)
     {
-        object? value = inputData is PSObject wrapped ? wrapped.BaseObject : inputData;
+        object? value = PSObjectModel.Instance.Unwrap(inputData);
         return value switch
         {
             null => Read("", inputData),
@@ -39,6 +39,8 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
             // A number with the suffix of seconds, 5s, is a number for the shell, which keeps its text.
             IConvertible when _kind == ArgumentText.Duration =>
                 ReadDuration(inputData!.ToString()!) ?? throw Invalid(inputData),
+            // After a job, an object that the shell would convert by its text.
+            DateTimeOffset => value,
             _ => inputData,
         };
     }

@@ -70,8 +70,9 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// <summary>Converts a message to an object of <see cref="Objects"/>.</summary>
     /// <remarks>
     /// Well-known types become values: a Timestamp becomes a DateTimeOffset in UTC, a Duration a TimeSpan
-    /// (both to 100 ns; out of range: an object with seconds and nanos), a wrapper its value, and a FieldMask
-    /// a text with commas. Struct, Value and ListValue become dictionaries, arrays and scalars; a null
+    /// (out of range: an object with seconds and nanos), a wrapper its value, and a FieldMask a text with
+    /// commas. .NET counts in 100 ns; <see cref="ToMessage"/> restores the nanoseconds of a boxed value that
+    /// is passed on itself. Struct, Value and ListValue become dictionaries, arrays and scalars; a null
     /// outside of them is DBNull. An Any has <c>@type</c>, and its bytes as <c>value</c> if the schema lacks
     /// its type or the bytes are not of that type.
     /// </remarks>

@@ -55,10 +55,10 @@ internal sealed class ViewJson
             case byte[] bytes:
                 WriteText(Convert.ToBase64String(bytes.AsSpan(0, Math.Min(bytes.Length, MaxLength))));
                 break;
-            case DateTimeOffset time when WellKnownTime.OfDate(time) is var (seconds, nanos):
+            case DateTimeOffset when ExactTime.OfDate(value) is var (seconds, nanos):
                 WriteText(WellKnownTime.TextOfTimestamp(seconds, nanos)!);
                 break;
-            case TimeSpan span when WellKnownTime.OfTimeSpan(span) is var (seconds, nanos):
+            case TimeSpan when ExactTime.OfTimeSpan(value) is var (seconds, nanos):
                 WriteText(WellKnownTime.TextOfDuration(seconds, nanos)!);
                 break;
             case string text:

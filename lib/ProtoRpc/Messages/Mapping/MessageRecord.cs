@@ -79,9 +79,9 @@ internal sealed class MessageRecord(ObjectWriter objects)
 
     private static string TextOf(object value) => value switch
     {
-        DateTimeOffset time when WellKnownTime.OfDate(time) is var (seconds, nanos) =>
+        DateTimeOffset when ExactTime.OfDate(value) is var (seconds, nanos) =>
             WellKnownTime.TextOfTimestamp(seconds, nanos)!,
-        TimeSpan span when WellKnownTime.OfTimeSpan(span) is var (seconds, nanos) =>
+        TimeSpan when ExactTime.OfTimeSpan(value) is var (seconds, nanos) =>
             WellKnownTime.TextOfDuration(seconds, nanos)!,
         byte[] bytes => BytesReader.TextOf(bytes),
         _ => Convert.ToString(value, CultureInfo.InvariantCulture)!,

@@ -39,11 +39,11 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         switch (message.Layout.WellKnown)
         {
             case WellKnownType.Timestamp:
-                return WellKnownTime.ToDate(
+                return ExactTime.ToDate(
                     (long)message.Scalars[fields[0].Slot], (int)message.Scalars[fields[1].Slot])
                     ?? WriteFields(message, depth);
             case WellKnownType.Duration:
-                return WellKnownTime.ToTimeSpan(
+                return ExactTime.ToTimeSpan(
                     (long)message.Scalars[fields[0].Slot], (int)message.Scalars[fields[1].Slot])
                     ?? WriteFields(message, depth);
             case WellKnownType.Wrapper:

@@ -37,8 +37,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
         bool read = true;
         switch (value)
         {
-            case DateTimeOffset offset:
-                time = WellKnownTime.OfDate(offset);
+            case DateTimeOffset:
+                time = ExactTime.OfDate(value);
                 break;
             case DateTime local:
                 // Without a kind it is local, as it is for .NET and for a shell.
@@ -67,8 +67,8 @@ internal sealed class WellKnownReader(ObjectReader reader)
         bool read;
         switch (value)
         {
-            case TimeSpan given:
-                span = WellKnownTime.OfTimeSpan(given);
+            case TimeSpan:
+                span = ExactTime.OfTimeSpan(value);
                 read = WellKnownTime.IsDuration(span.Seconds, span.Nanos);
                 break;
             case string text when text.Contains(':'):

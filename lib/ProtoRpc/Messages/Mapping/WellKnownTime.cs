@@ -9,9 +9,9 @@ internal static class WellKnownTime
     public const long MinSeconds = -62_135_596_800;
     public const long MaxSeconds = 253_402_300_799;
     public const long MaxDurationSeconds = 315_576_000_000;
+    public const int NanosPerTick = 100;
 
     private const int NanosPerSecond = 1_000_000_000;
-    private const int NanosPerTick = 100;
     private const int NanoDigits = 9;
     private const string DateFormat = "yyyy-MM-dd'T'HH:mm:ss";
     private const int DateLength = 19;
