@@ -2,7 +2,6 @@ using System.Diagnostics;
 using System.IO.Pipelines;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Protocols;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Hosting.Grpc;

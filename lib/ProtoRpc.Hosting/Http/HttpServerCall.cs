@@ -4,7 +4,6 @@ using System.Globalization;
 using System.Text;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Server;
