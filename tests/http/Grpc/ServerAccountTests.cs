@@ -172,7 +172,11 @@ public sealed class ServerAccountTests : IDisposable
 
     private ForeignSocket Foreign()
     {
-        File.SetUnixFileMode(_folder.FullName, (UnixFileMode)0x1FF);
+        if (!OperatingSystem.IsWindows())
+        {
+            File.SetUnixFileMode(_folder.FullName, (UnixFileMode)0x1FF);
+        }
+
         return _foreign = new ForeignSocket(Path.Combine(_folder.FullName, "foreign"), _server.Endpoint);
     }
 

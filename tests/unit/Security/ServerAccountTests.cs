@@ -1,3 +1,4 @@
+using System.Runtime.Versioning;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Security;
 using ProtoRpc.Tests.Transports;
@@ -37,13 +38,16 @@ public static class ServerAccountTests
             return;
         }
 
-        Assert.SkipWhen(UnixAccounts.UnmappedUserId is null, "this is no container with ids of its own");
+        uint? unmapped = UnixAccounts.UnmappedUserId;
+        Assert.SkipWhen(unmapped is null, "this is no container with ids of its own");
 
-        RpcException error = Assert.Throws<RpcException>(() => ServerAccount.Require(
-            RpcEndpoint.Parse("grpc+unix:///run/x"), UnixAccounts.UnmappedUserId, null));
+        RpcException error = Assert.Throws<RpcException>(RequireUnmapped);
 
         Assert.Contains("container", error.Message);
-        Assert.Contains($"ServerUser to '{UnixAccounts.UnmappedUserId}'", error.Message);
+        Assert.Contains($"ServerUser to '{unmapped}'", error.Message);
+
+        [UnsupportedOSPlatform("windows")]
+        void RequireUnmapped() => ServerAccount.Require(RpcEndpoint.Parse("grpc+unix:///run/x"), unmapped, null);
     }
 
     [Fact]
