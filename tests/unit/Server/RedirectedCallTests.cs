@@ -173,7 +173,8 @@ public static class RedirectedCallTests
         private static async Task<byte[]?> ReadAsync(NetworkStream stream)
         {
             byte[] header = new byte[PduHeader.Size];
-            if (await stream.ReadAtLeastAsync(header, header.Length, throwOnEndOfStream: false) < header.Length)
+            int count = await stream.ReadAtLeastAsync(header, header.Length, throwOnEndOfStream: false);
+            if (count < header.Length)
             {
                 return null;
             }

@@ -121,9 +121,9 @@ internal sealed class NativeCall(
         {
             throw new RpcException(
                 RpcStatusCode.PermissionDenied,
-                $"The call is not for the interface {service.InterfaceId} of {service.Info.FullName}, to which "
-                + "the connection is bound. A server in between may have changed the bind. Use TLS, or check "
-                + "the way to the server.");
+                $"The call is not for {service.Info.FullName} with the interface {service.InterfaceId}, to "
+                + "which the connection is bound. A server in between may have changed the bind. Use TLS, or "
+                + "check the way to the server.");
         }
     }
 

@@ -29,7 +29,8 @@ public static class ServerSpnegoTests
     {
         using ServerAssociation server = NewServer();
         using ClientAssociation client = SecuredClient.New(
-            signsHeaders ? RpcProtectionLevel.Privacy : RpcProtectionLevel.Packet, null, RpcMechanism.Negotiate);
+            signsHeaders ? RpcProtectionLevel.Privacy : RpcProtectionLevel.Packet,
+            mechanism: RpcMechanism.Negotiate);
         byte[] bind = client.Bind(0);
         if (!signsHeaders)
         {
