@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Text;
+using System.Text.Unicode;
 using Google.Protobuf;
 using ProtoRpc.Fuzz.Engine;
 using ProtoRpc.Fuzz.Inputs;
@@ -41,6 +42,10 @@ internal sealed class NativeHeaderTarget : FuzzTarget
             Exception = exception,
         };
         yield return Whole(0, request);
+        RpcRequestHeader forInterface = request.Clone();
+        forInterface.SetExtension(
+            ProtorpcTransportExtensions.InterfaceId, ByteString.CopyFrom(new byte[16]));
+        yield return Whole(0, forInterface);
         yield return Whole(1, response);
         yield return Whole(1, new RpcResponseHeader
         {
@@ -85,12 +90,16 @@ internal sealed class NativeHeaderTarget : FuzzTarget
                 return read;
             }),
             RpcStatusCode.Internal);
-        if (PlainHeaders.TryReadRequest(payload, out PlainRequest plain))
+        // A name that is not UTF-8 is that of no method, so a server then reads the header message.
+        if (PlainHeaders.TryReadRequest(payload, out PlainRequest plain)
+            && Utf8.IsValid(payload.AsSpan()[plain.Method]))
         {
             Require(header is not null, "what the short way reads is a header");
             Require(
                 Encoding.UTF8.GetString(payload.AsSpan()[plain.Method]) == header!.MethodName
                 && header.MessageId.Span.SequenceEqual(payload.AsSpan()[plain.Id])
+                && header.GetExtension(ProtorpcTransportExtensions.InterfaceId).Span
+                    .SequenceEqual(payload.AsSpan()[plain.Interface])
                 && payload.Length - plain.BodyStart == body
                 && plain.Timeout == (header.HasExtension(ProtorpcTransportExtensions.TimeoutMs)
                     ? header.GetExtension(ProtorpcTransportExtensions.TimeoutMs) : null),
