@@ -62,8 +62,10 @@ internal static class ServerAccount
     public static void Require(RpcEndpoint endpoint, SecurityIdentifier? server, string? named)
     {
         using WindowsIdentity self = WindowsIdentity.GetCurrent();
+
+        // The owner is what the system gives all that this account makes: under Wine, a group.
         bool isTrusted = server is not null
-            && (server == self.User
+            && (server == self.User || server == self.Owner
                 || server.IsWellKnown(WellKnownSidType.LocalSystemSid)
                 || server.IsWellKnown(WellKnownSidType.BuiltinAdministratorsSid)
                 || (named is not null && server == SidOf(named)));

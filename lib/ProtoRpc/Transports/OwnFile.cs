@@ -30,8 +30,9 @@ internal static class OwnFile
             bool isThere = UnixFileStatus.Read(path) is not null;
             try
             {
-                FileStream stream = new(path, OptionsOf(isThere ? FileMode.Open : FileMode.CreateNew));
-                return isThere ? RequireOwn(stream, path) : stream;
+                // Also of a new file: some file systems give all files to one account, or to everybody.
+                return RequireOwn(
+                    new(path, OptionsOf(isThere ? FileMode.Open : FileMode.CreateNew)), path);
             }
             catch (IOException e) when (attempt < Attempts
                 && (isThere ? e is FileNotFoundException : UnixFileStatus.Read(path) is not null))
@@ -81,9 +82,14 @@ internal static class OwnFile
     private static string? FindFault(FileStream stream, string path)
     {
         // Whoever starts the process chooses these, and its pipes may belong to another account.
-        if (IsStandardStream(path) || UnixFileStatus.Read(stream.SafeFileHandle) is not { } file)
+        if (IsStandardStream(path))
         {
             return null;
+        }
+
+        if (UnixFileStatus.Read(stream.SafeFileHandle) is not { } file)
+        {
+            return "the system does not report who owns it";
         }
 
         UnixFileStatus? named = UnixFileStatus.Read(path);

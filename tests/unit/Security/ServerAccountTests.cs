@@ -1,4 +1,5 @@
 using System.Runtime.Versioning;
+using System.Security.Principal;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Security;
 using ProtoRpc.Tests.Transports;
@@ -48,6 +49,31 @@ public static class ServerAccountTests
 
         [UnsupportedOSPlatform("windows")]
         void RequireUnmapped() => ServerAccount.Require(RpcEndpoint.Parse("grpc+unix:///run/x"), unmapped, null);
+    }
+
+    [Theory]
+    [InlineData("S-1-5-19", null, false)]
+    [InlineData("S-1-5-19", "S-1-5-20", false)]
+    [InlineData("S-1-5-19", "S-1-5-19", true)]
+    [InlineData("S-1-5-18", null, true)]
+    [InlineData("S-1-5-32-544", null, true)]
+    [InlineData("S-1-1-0", null, false)]
+    [InlineData(null, "S-1-5-19", false)]
+    public static void Administrators_the_system_and_the_named_account_may_have_secrets_on_Windows(
+        string? server, string? named, bool expected)
+    {
+        Assert.SkipUnless(
+            OperatingSystem.IsWindows(), "only Windows has this; the windows suite runs it under Wine");
+        if (!OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        SecurityIdentifier? account = server is null ? null : new(server);
+        RpcException? error = Record.Exception(
+            () => ServerAccount.Require(RpcEndpoint.Local("x"), account, named)) as RpcException;
+
+        Assert.Equal(expected ? null : "ServerAccountNotTrusted", error?.ErrorId);
     }
 
     [Fact]

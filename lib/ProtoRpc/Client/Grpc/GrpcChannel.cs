@@ -53,17 +53,17 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             endpoint.IsTls ? "https" : "http",
             endpoint.Kind.HasPort ? endpoint.Host : "localhost",
             endpoint.Kind.HasPort ? endpoint.Port : 80).Uri;
-        _checksServer = options.Security.ServerUser is not null || options.Headers.HaveSecret;
-        if (endpoint.Has(EndpointFeatures.KnowsServer) && !_checksServer)
-        {
-            _checkedAddress = new UriBuilder(_address) { Port = CheckedPort }.Uri;
-        }
-
         if (options.HttpHandler is { } make)
         {
             Http = new HttpMessageInvoker(
                 TracingHandler.Around(make(), options.Trace, endpoint), disposeHandler: true);
             return;
+        }
+
+        _checksServer = options.Security.ServerUser is not null || options.Headers.HaveSecret;
+        if (endpoint.Has(EndpointFeatures.KnowsServer) && !_checksServer)
+        {
+            _checkedAddress = new UriBuilder(_address) { Port = CheckedPort }.Uri;
         }
 
         SocketsHttpHandler handler = new()
