@@ -135,7 +135,8 @@ internal static class ServerAccount
             endpoint,
             $"The account {TerminalText.Neutralize(server)} runs the server at '{endpoint}', and "
             + (named is null
-                ? "this client sends tokens and passwords only to its own account and administrators"
+                ? "this client sends tokens and passwords only to its own account and "
+                    + (OperatingSystem.IsWindows() ? "administrators" : "root")
                 : $"{Member} requires '{TerminalText.Neutralize(named)}'")
             + $". If that is the right server, set {Member} to '{id}'.");
 
