@@ -143,7 +143,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
         bool isPlain = FindOption(parsed.CommandResult.Command, "--plaintext") is { } plain
             && parsed.GetResult(plain) is not null;
         ToolTarget target = ToolTarget.Find(ConnectOptions.Expand(endpoint, isPlain), console);
-        if (target.LoadSchema(console) is { } schema)
+        if (target.LoadSchema(console: null) is { } schema)
         {
             return schema;
         }

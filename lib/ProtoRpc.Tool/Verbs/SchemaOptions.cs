@@ -44,14 +44,14 @@ internal sealed class SchemaOptions
 
     /// <summary>Loads a schema, and warns of files that were left out because of their errors.</summary>
     public static RpcSchema Load(
-        IReadOnlyList<string> sources, RpcSchemaLoadOptions options, ToolConsole console)
+        IReadOnlyList<string> sources, RpcSchemaLoadOptions options, ToolConsole? console)
     {
         RpcSchema schema = sources.Any(RpcSchemaLoader.IsAddress)
             ? CallFailedException.Guard(() => RpcSchemaLoader.Load(sources, options))
             : RpcSchemaLoader.Load(sources, options);
         foreach (string warning in schema.LeftOut)
         {
-            console.WriteError(warning);
+            console?.WriteError(warning);
         }
 
         return schema;

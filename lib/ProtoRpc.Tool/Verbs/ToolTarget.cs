@@ -29,7 +29,8 @@ internal sealed record ToolTarget(RpcEndpoint Endpoint, RpcNamedEndpoint? Named)
     }
 
     /// <summary>The schema that was registered with the name; null for none.</summary>
-    public RpcSchema? LoadSchema(ToolConsole console) => Named is { Schema: { Count: > 0 } sources }
+    /// <param name="console">Gets warnings; null for none, as while a word is completed.</param>
+    public RpcSchema? LoadSchema(ToolConsole? console) => Named is { Schema: { Count: > 0 } sources }
         ? SchemaOptions.Load(sources, new RpcSchemaLoadOptions(), console)
         : null;
 

@@ -64,8 +64,6 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         new(
             "An Any of an unknown type is its bytes: a reply must not be lost for it.",
             "no descriptor for type name", "\"value\"\\s*:\\s*\""),
-        new("An Any whose URL names no type is its two fields: a reply must not be lost for it.",
-            "@type", "\"type(U|_u)rl\"\\s*:"),
         new("google.protobuf.Empty has no \"value\" in an Any (AnyEmpty).",
             "Expected 'value' property for well-known type", "protobuf.Empty"),
         new(
