@@ -83,8 +83,8 @@ public sealed class RpcException : Exception
     /// <summary>Whether a gateway forwards the error of another server.</summary>
     internal bool IsForwarded { get; init; }
 
-    /// <summary>How long to wait before the call is sent again, if a server or proxy was too busy and rejected
-    /// the call before it ran; zero if it did not say how long, null for any other error.</summary>
+    /// <summary>How long to wait before the call is sent again, if a server or proxy was too busy and
+    /// rejected the call before it ran; zero if it did not say how long, null for any other error.</summary>
     internal TimeSpan? RetryAfter { get; init; }
 
     /// <summary>Whether <see cref="ErrorId"/> was set.</summary>

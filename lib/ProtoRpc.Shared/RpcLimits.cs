@@ -69,8 +69,8 @@ public sealed record RpcLimits
     public int MaxMessageElements { get; set; } = 1_000_000;
 
     /// <summary>Entries of a map with numbers as keys in a request or reply that is read as a generated
-    /// class, and unknown fields of a message in it: 10,000. Several such maps together have fewer: the sum of
-    /// the squares of their entries is limited. A <c>DynamicMessage</c> has no such limit.</summary>
+    /// class, and unknown fields of a message in it: 10,000. Several such maps together have fewer: the sum
+    /// of the squares of their entries is limited. A <c>DynamicMessage</c> has no such limit.</summary>
     public int MaxGeneratedMapEntries { get; set; } = 10_000;
 
     /// <summary>Nesting of messages, in every format and for objects: 100.</summary>

@@ -4,8 +4,8 @@ using ProtoRpc.Client;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>Calls that end while their reply is decoded, and requests that are small and become large, on each
-/// kind of endpoint.</summary>
+/// <summary>Calls that end while their reply is decoded, and requests that are small and become large, on
+/// each kind of endpoint.</summary>
 public static class DecodingEndsTests
 {
     private const int Many = 20_000;

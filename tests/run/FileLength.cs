@@ -4,7 +4,7 @@ namespace ProtoRpc.TestRun;
 internal static class FileLength
 {
     /// <summary>The most lines of a file.</summary>
-    public const int Most = 400;
+    public const int Most = 600;
 
     /// <summary>A case for each file with more lines.</summary>
     public static IEnumerable<TestCase> Check(string root)

@@ -50,8 +50,8 @@ public sealed record RpcClientOptions
 
     /// <summary>How often to retry a call that the server cannot have run, because it was unreachable, or
     /// too busy and rejected the call before it ran; 0 for never. Connecting is retried as often. The pauses
-    /// grow, a busy server can ask for longer ones, and all attempts share one deadline. Calls with a stream of requests are not retried, because the messages
-    /// that were sent are not kept.</summary>
+    /// grow, a busy server can ask for longer ones, and all attempts share one deadline. Calls with a stream
+    /// of requests are not retried, because the messages that were sent are not kept.</summary>
     public int RetryCount { get; set; }
 
     /// <summary>The interceptors of every call, the first one outermost.</summary>

@@ -66,8 +66,8 @@ internal sealed class RequestMemory(long maxBytes)
             }
         }
 
-        /// <summary>Holds more bytes of the messages that the request is decoded to. They count from the first
-        /// one on.</summary>
+        /// <summary>Holds more bytes of the messages that the request is decoded to. They count from the
+        /// first one on.</summary>
         /// <exception cref="RpcException">ResourceExhausted if they do not fit.</exception>
         public void HoldDecoded(long more)
         {

@@ -137,7 +137,8 @@ public sealed class RpcSchema
     {
         ArgumentNullException.ThrowIfNull(name);
         return NameLookup.Find("service", name.TrimStart('.'), Services, s => s.FullName, s => s.Name)
-            ?? throw SchemaError.NameNotFound("service", name, [.. Services.Select(s => s.FullName)], LeftOut);
+            ?? throw SchemaError.NameNotFound(
+                "service", name, [.. Services.Select(s => s.FullName)], LeftOut);
     }
 
     /// <summary>Finds a message by its full name, or by its bare name if it is unique.</summary>
@@ -150,7 +151,8 @@ public sealed class RpcSchema
         string trimmed = name.TrimStart('.');
         return _index.FindMessage(trimmed)
             ?? NameLookup.Find("message", trimmed, Messages, m => m.FullName, m => m.Name)
-            ?? throw SchemaError.NameNotFound("message", name, [.. Messages.Select(m => m.FullName)], LeftOut);
+            ?? throw SchemaError.NameNotFound(
+                "message", name, [.. Messages.Select(m => m.FullName)], LeftOut);
     }
 
     /// <summary>Finds an enum by its full name, or by its bare name if it is unique.</summary>
@@ -216,7 +218,8 @@ public sealed class RpcSchema
     public string ToProtoText(string fileName)
     {
         SchemaFile file = SchemaFiles.FirstOrDefault(f => f.Name == fileName)
-            ?? throw SchemaError.NameNotFound("file", fileName, [.. SchemaFiles.Select(f => f.Name)], LeftOut);
+            ?? throw SchemaError.NameNotFound(
+                "file", fileName, [.. SchemaFiles.Select(f => f.Name)], LeftOut);
         return ProtoTextWriter.Write(this, file);
     }
 

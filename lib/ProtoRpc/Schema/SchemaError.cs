@@ -17,7 +17,8 @@ internal static class SchemaError
     /// <param name="kind">What has the name.</param>
     /// <param name="name">The name.</param>
     /// <param name="candidates">The names that the schema has.</param>
-    /// <param name="leftOut">Says which files were left out, which may declare the name; null for none.</param>
+    /// <param name="leftOut">Says which files were left out, which may declare the name; null for
+    /// none.</param>
     public static RpcException NameNotFound(
         string kind, string name, IReadOnlyCollection<string> candidates,
         IReadOnlyList<string>? leftOut = null)

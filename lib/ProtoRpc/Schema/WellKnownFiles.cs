@@ -21,7 +21,8 @@ internal static class WellKnownFiles
     /// <summary>Whether a file name is one of them.</summary>
     public static bool Contains(string fileName) => fileName == Plugin || Known.ContainsKey(fileName);
 
-    /// <summary>A file by the name that importers write; null if Google.Protobuf does not contain it.</summary>
+    /// <summary>A file by the name that importers write; null if Google.Protobuf does not contain
+    /// it.</summary>
     public static DescriptorFile? Find(string fileName) =>
         Known.TryGetValue(fileName, out FileDescriptor? file)
             ? DescriptorFile.Parse(file.SerializedData, "Google.Protobuf")

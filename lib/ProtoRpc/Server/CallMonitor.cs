@@ -108,9 +108,9 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
             return;
         }
 
-        string text = $"'{endpoint}' could not accept a connection, because the process has too few free file "
-            + $"handles. This has happened {count:N0} times since the server started. Raise the system's "
-            + "limit of open files, or lower the limit MaxConnections.";
+        string text = $"'{endpoint}' could not accept a connection, because the process has too few free "
+            + $"file handles. This has happened {count:N0} times since the server started. Raise the "
+            + "system's limit of open files, or lower the limit MaxConnections.";
         try
         {
             if (logger is not null)

@@ -6,7 +6,8 @@ namespace ProtoRpc.Http.Tests.Client;
 /// <summary>What clients repeat of the answers of servers that are too busy.</summary>
 public static class BusyServerRetryTests
 {
-    private const string OfHandler = """{"code": "resource_exhausted", "error_text": "no more orders today"}""";
+    private const string OfHandler =
+        """{"code": "resource_exhausted", "error_text": "no more orders today"}""";
 
     [Theory]
     [InlineData("http", "text/html", "slow down")]

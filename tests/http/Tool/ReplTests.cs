@@ -60,7 +60,9 @@ public static class ReplTests
                 path,
                 """
                 syntax = "proto2";
-                message M { optional string a = 1 [default = "\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xc2\x9b\x1b[2J\x7f"]; }
+                message M {
+                  optional string a = 1 [default = "\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xc2\x9b\x1b[2J\x7f"];
+                }
                 """);
             RpcMessageInfo type = RpcSchema.Load([path]).GetMessage("M");
 

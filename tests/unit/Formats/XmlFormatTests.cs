@@ -82,7 +82,8 @@ public static class XmlFormatTests
     public static void Many_elements_may_have_some_attributes_each()
     {
         string some = string.Concat(Enumerable.Range(0, 500).Select(i => $" a{i}='{i}'"));
-        string xml = $"<root{some}>{string.Concat(Enumerable.Repeat($"<f_int32{some}>7</f_int32>", 20))}</root>";
+        string fields = string.Concat(Enumerable.Repeat($"<f_int32{some}>7</f_int32>", 20));
+        string xml = $"<root{some}>{fields}</root>";
 
         DynamicMessage read = MessageFormats.Xml.Read(
             TestMessages.Type("proto3.Repeated"), Encoding.UTF8.GetBytes(xml),

@@ -24,7 +24,8 @@ public static class ExactTimeTests
     [InlineData("""{"timestampByName":{"a":"2024-02-29T12:30:00.000000123Z"}}""")]
     [InlineData(
         """{"any":{"@type":"type.googleapis.com/everything.proto3.WellKnown","duration":"0.000000001s"}}""")]
-    [InlineData("""{"any":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"0.000000001s"}}""")]
+    [InlineData(
+        """{"any":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"0.000000001s"}}""")]
     public static void Stay_as_long_as_the_value_is_not_changed(string json)
     {
         DynamicMessage message = MessageFormats.Json.Read(WellKnown, json);
@@ -73,7 +74,9 @@ public static class ExactTimeTests
         Assert.Equal("""["1970-01-01T00:00:00.000000001Z"]""", row["timestamps"]);
         Assert.Equal(Json(message), Json(Mapper.ToMessage(WellKnown, new OrderedDictionary
         {
-            ["timestamp"] = row["timestamp"], ["duration"] = row["duration"], ["timestamps"] = row["timestamps"],
+            ["timestamp"] = row["timestamp"],
+            ["duration"] = row["duration"],
+            ["timestamps"] = row["timestamps"],
         })));
     }
 

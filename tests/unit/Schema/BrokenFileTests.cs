@@ -62,7 +62,8 @@ public static class BrokenFileTests
         Assert.Equal(["good.proto"], schema.RootFiles);
         Assert.Equal(3, schema.Warnings.Count);
         Assert.Contains(
-            schema.Warnings, warning => warning.Contains("\"Nope\" is not defined", StringComparison.Ordinal));
+            schema.Warnings,
+            warning => warning.Contains("\"Nope\" is not defined", StringComparison.Ordinal));
     }
 
     [Fact]

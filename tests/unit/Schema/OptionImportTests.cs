@@ -18,7 +18,8 @@ public static class OptionImportTests
     public static void They_come_along_when_a_schema_is_completed_and_are_renamed_with_it()
     {
         using TempFolder folder = new();
-        RpcSchema own = RpcSchema.Load([folder.Write("own/note.proto", "syntax = \"proto3\"; message Own {}")]);
+        RpcSchema own = RpcSchema.Load(
+            [folder.Write("own/note.proto", "syntax = \"proto3\"; message Own {}")]);
         RpcSchema other = RpcSchema.Load([WriteService(folder)]);
 
         RpcSchema both = own.CompleteWith(other, "server");

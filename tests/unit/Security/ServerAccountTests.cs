@@ -48,7 +48,8 @@ public static class ServerAccountTests
         Assert.Contains($"ServerUser to '{unmapped}'", error.Message);
 
         [UnsupportedOSPlatform("windows")]
-        void RequireUnmapped() => ServerAccount.Require(RpcEndpoint.Parse("grpc+unix:///run/x"), unmapped, null);
+        void RequireUnmapped() => ServerAccount.Require(
+            RpcEndpoint.Parse("grpc+unix:///run/x"), unmapped, null);
     }
 
     [Theory]

@@ -11,14 +11,14 @@ public sealed class FileLengthTests : IDisposable
     [Fact]
     public void A_file_over_the_limit_is_found_with_the_number_of_its_lines()
     {
-        Write("lib/inner/A.cs", 401);
-        Write("lib/B.cs", 400);
+        Write("lib/inner/A.cs", 601);
+        Write("lib/B.cs", 600);
 
         TestCase found = Assert.Single(FileLength.Check(_root.FullName));
 
         Assert.Equal("lib/inner/A.cs", found.Name);
         Assert.Equal(
-            "The file has 401 lines. Split it by subject into files of at most 400.", found.Message);
+            "The file has 601 lines. Split it by subject into files of at most 600.", found.Message);
     }
 
     [Theory]
@@ -28,7 +28,7 @@ public sealed class FileLengthTests : IDisposable
     [InlineData("docs/page.md")]
     public void Built_and_other_files_pass(string path)
     {
-        Write(path, 401);
+        Write(path, 601);
 
         Assert.Empty(FileLength.Check(_root.FullName));
     }
@@ -36,7 +36,7 @@ public sealed class FileLengthTests : IDisposable
     [Fact]
     public void A_last_line_without_end_counts_and_an_end_begins_no_line()
     {
-        Write("A.cs", 400);
+        Write("A.cs", 600);
         File.AppendAllText(Path.Combine(_root.FullName, "A.cs"), "// the last");
 
         Assert.Equal("A.cs", Assert.Single(FileLength.Check(_root.FullName)).Name);

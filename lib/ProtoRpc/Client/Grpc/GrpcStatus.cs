@@ -14,7 +14,8 @@ internal static class GrpcStatus
     /// headers.</summary>
     /// <param name="headers">The trailers, or the headers.</param>
     /// <param name="trailers">The same without what belongs to the protocol.</param>
-    /// <param name="hasReplies">Whether a message of the reply was received, so that the call has run.</param>
+    /// <param name="hasReplies">Whether a message of the reply was received, so that the call has
+    /// run.</param>
     /// <returns>Null when the call succeeded.</returns>
     public static RpcException? Read(HttpHeaders headers, RpcMetadata trailers, bool hasReplies)
     {

@@ -47,7 +47,8 @@ internal sealed partial class HttpSchemaReader(
     // Only finds the imports to download: protoc parses the files and reports missing ones.
     // The text is a peer's: looking past the end of a line of blanks would take square time.
     [GeneratedRegex(
-        """^[^\S\n]*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<name>[^"']+)["']\s*;""", RegexOptions.Multiline)]
+        """^[^\S\n]*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<name>[^"']+)["']\s*;""",
+        RegexOptions.Multiline)]
     private static partial Regex Imports();
 
     private static ReadOnlyMemory<byte> BytesOf(PooledMessageBytes body) => body.Message;

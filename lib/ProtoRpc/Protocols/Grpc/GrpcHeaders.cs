@@ -64,8 +64,8 @@ internal static class GrpcHeaders
     /// <summary>Writes what the caller sends along.</summary>
     /// <remarks>HttpClient joins the values of one name to 'a, b'. Servers read that as one text. Servers on
     /// gRPC's C core fail the connection if the values are base64.</remarks>
-    /// <exception cref="RpcException">InvalidArgument: the name belongs to the protocol, or has several values
-    /// of bytes.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the name belongs to the protocol, or has several
+    /// values of bytes.</exception>
     public static void Add(HttpRequestMessage request, RpcMetadata metadata)
     {
         foreach ((string name, object value) in metadata)
@@ -84,8 +84,8 @@ internal static class GrpcHeaders
             {
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    $"The header '{name}' has several values, and a gRPC call sends one value of bytes for each "
-                    + "name. Use a name for each value, or one message that contains all values.")
+                    $"The header '{name}' has several values, and a gRPC call sends one value of bytes for "
+                    + "each name. Use a name for each value, or one message that contains all values.")
                 {
                     ErrorId = RpcErrorIds.InvalidHeader,
                 };

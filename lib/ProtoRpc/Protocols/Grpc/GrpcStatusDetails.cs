@@ -135,8 +135,8 @@ internal static class GrpcStatusDetails
         }
         catch (RpcException e)
         {
-            // Not of the type that it says, or too large; as it came, then. What has failed is not counted, so
-            // nothing is tried after too many elements.
+            // Not of the type that it says, or too large; as it came, then. What has failed is not counted,
+            // so nothing is tried after too many elements.
             budget = e.ErrorId == RpcErrorIds.TooManyElements ? default : budget;
             return null;
         }

@@ -61,7 +61,8 @@ internal sealed record SchemaPart(
 
     /// <summary>A part without a file, because all its files have errors and none was named.</summary>
     public static SchemaPart WithoutFiles(
-        IEnumerable<SourceFile> files, IReadOnlyList<string> leftOut, RpcException failure) => new([], [], [], "")
+        IEnumerable<SourceFile> files, IReadOnlyList<string> leftOut, RpcException failure) =>
+        new([], [], [], "")
         {
             Paths = [.. files.Select(file => file.FullPath)],
             LeftOut = leftOut,

@@ -5,8 +5,8 @@ namespace ProtoRpc.Server.Admission;
 /// <summary>The errors of a server with too many calls.</summary>
 internal static class ServerBusy
 {
-    /// <summary>How long the caller of a failed call should wait before it calls again, if this server, or the
-    /// one behind a gateway, was too busy to run the call; otherwise null.</summary>
+    /// <summary>How long the caller of a failed call should wait before it calls again, if this server, or
+    /// the one behind a gateway, was too busy to run the call; otherwise null.</summary>
     /// <remarks>Another server that was too busy for a call of the handler says nothing about the handler's
     /// call, which runs.</remarks>
     public static TimeSpan? RetryAfterOf(Exception error) =>

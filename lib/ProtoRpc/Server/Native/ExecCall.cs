@@ -19,8 +19,8 @@ internal abstract class ExecCall
     /// <summary>The interface's return code: 0 for success. Another code sends no reply bytes.</summary>
     public int ReturnCode { get; set; }
 
-    /// <summary>Whether the server was too busy to run the call, so that the caller receives this instead of a
-    /// return code.</summary>
+    /// <summary>Whether the server was too busy to run the call, so that the caller receives this instead of
+    /// a return code.</summary>
     public bool IsTooBusy { get; set; }
 
     /// <summary>Where the request counts; null for nowhere.</summary>

@@ -43,7 +43,8 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     /// a connection.</summary>
     public static void ReportHandleShortage(IEnumerable<ExecInterface> interfaces, RpcEndpoint endpoint)
     {
-        foreach (CallMonitor monitor in interfaces.Select(one => one.Monitor).OfType<CallMonitor>().Distinct())
+        foreach (CallMonitor monitor in
+            interfaces.Select(one => one.Monitor).OfType<CallMonitor>().Distinct())
         {
             monitor.ReportHandleShortage(endpoint);
         }

@@ -274,7 +274,8 @@ public static class ServerAssociationTests
         Assert.Equal(PduType.Response, TypeOf(server.Feed(Conversation.Request(new byte[1000]))));
         Assert.Empty(server.Feed(Conversation.Fragment(stub.AsSpan(0, 1000), PduFlags.First)));
         AssertFault(
-            server.Feed(Conversation.Fragment(stub.AsSpan(1000), PduFlags.Last)), FaultStatus.RequestTooLarge);
+            server.Feed(Conversation.Fragment(stub.AsSpan(1000), PduFlags.Last)),
+            FaultStatus.RequestTooLarge);
         Assert.True(server.IsClosed());
     }
 
