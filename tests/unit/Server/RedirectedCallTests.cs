@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using Google.Protobuf;
 using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Tests.Server;
@@ -55,6 +56,11 @@ public static class RedirectedCallTests
                 "Say", new EchoRequest { Text = "x" }, options);
             Assert.Equal("Echo", reply.Text);
         }
+
+        Assert.Contains("calls.Echo", client.Ping().Services);
+        EchoRequest large = new() { Text = "x", Payload = ByteString.CopyFrom(new byte[40_000]) };
+        await using RpcClient inParts = way.Connect(level, multiPartThreshold: 10_000);
+        Assert.Equal("Echo", (await inParts.InvokeAsync<EchoReply>("Say", large)).Text);
     }
 
     // Nothing proves what such a caller meant: docs/security.md says so.
@@ -110,10 +116,11 @@ public static class RedirectedCallTests
 
         public int Redirected { get; private set; }
 
-        public RpcClient Connect(RpcProtectionLevel level) => RpcClient.Connect(
+        public RpcClient Connect(RpcProtectionLevel level, int? multiPartThreshold = null) => RpcClient.Connect(
             RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)_listener.LocalEndpoint).Port), EchoServer.Schema, new()
             {
                 Service = "calls.Echo",
+                MultiPartThreshold = multiPartThreshold,
                 Security = level == RpcProtectionLevel.None ? RpcClientSecurity.Anonymous : new()
                 {
                     Authentication = RpcClientAuthentication.User,
