@@ -32,6 +32,7 @@ public static class ServerAccountTests
     }
 
     [Fact]
+    [UnsupportedOSPlatform("windows")]
     public static void An_account_without_an_id_here_is_told_with_what_to_do()
     {
         if (OperatingSystem.IsWindows())
@@ -42,14 +43,11 @@ public static class ServerAccountTests
         uint? unmapped = UnixAccounts.UnmappedUserId;
         Assert.SkipWhen(unmapped is null, "this is no container with ids of its own");
 
-        RpcException error = Assert.Throws<RpcException>(RequireUnmapped);
+        RpcException error = Assert.Throws<RpcException>(() => ServerAccount.Require(
+            RpcEndpoint.Parse("grpc+unix:///run/x"), unmapped, null));
 
         Assert.Contains("container", error.Message);
         Assert.Contains($"ServerUser to '{unmapped}'", error.Message);
-
-        [UnsupportedOSPlatform("windows")]
-        void RequireUnmapped() => ServerAccount.Require(
-            RpcEndpoint.Parse("grpc+unix:///run/x"), unmapped, null);
     }
 
     [Theory]
@@ -60,6 +58,7 @@ public static class ServerAccountTests
     [InlineData("S-1-5-32-544", null, true)]
     [InlineData("S-1-1-0", null, false)]
     [InlineData(null, "S-1-5-19", false)]
+    [SupportedOSPlatform("windows")]
     public static void Administrators_the_system_and_the_named_account_may_have_secrets_on_Windows(
         string? server, string? named, bool expected)
     {
