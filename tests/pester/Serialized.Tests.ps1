@@ -116,6 +116,15 @@ service Crossing {
             (($copy | ConvertTo-Csv)[0] -replace '"' -split ',').Where{ $_ -notin $shells } | Should -Be $fields
         }
 
+        It 'are sent again after Select-Object, and from a CSV file' {
+            $selected = $copy | Select-Object * -ExcludeProperty RunspaceId, PSShowComputerName
+            Read-Json $selected | Should -BeExactly $json
+            $record = $copy | ConvertTo-RpcRecord crossing.All -Schema $schema | ConvertTo-Csv | ConvertFrom-Csv
+            Read-Json $record | Should -BeExactly (Read-Json ($reply | ConvertTo-RpcRecord | ConvertTo-Csv | ConvertFrom-Csv))
+            $row = $copy | Select-Object * -ExcludeProperty at, took, times, value | ConvertTo-Csv | ConvertFrom-Csv
+            (Invoke-RpcMethod Echo $row -Connection $rpc).inner.inner.inner.inner.at.Millisecond | Should -Be 500
+        }
+
         It 'have the text and the view of a reply' {
             "$copy" | Should -BeExactly "$reply"
             "$($copy.inner)" | Should -BeExactly "$($reply.inner)"

@@ -11,6 +11,9 @@ namespace ProtoRpc.PowerShell.Objects;
 /// shell.</summary>
 internal class PSObjectModel : IObjectModel
 {
+    private const string ShowComputerName = "PSShowComputerName";
+    private const string SourceJob = "PSSourceJobInstanceId";
+
     // Only for objects of messages with unknown fields: their source is needed to send these fields again.
     private readonly ConditionalWeakTable<object, DynamicMessage> _sources = [];
 
@@ -154,10 +157,15 @@ internal class PSObjectModel : IObjectModel
         }
     }
 
-    // The shell adds these properties to each object that it receives from a job or a remote session.
-    private static bool IsOfRemoting(PSObject value, string name) =>
-        name is "PSComputerName" or "RunspaceId" or "PSShowComputerName" or "PSSourceJobInstanceId"
-        && value.Properties["PSShowComputerName"] is not null && value.Properties["RunspaceId"] is not null;
+    // The shell adds these properties to each object that it receives from a job or a remote session. Scripts
+    // often remove some of them. The names of two may also be names of a caller's own properties.
+    private static bool IsOfRemoting(PSObject value, string name) => name switch
+    {
+        ShowComputerName or SourceJob => true,
+        "PSComputerName" or "RunspaceId" =>
+            value.Properties[ShowComputerName] is not null || value.Properties[SourceJob] is not null,
+        _ => false,
+    };
 
     /// <summary>Whether a property is part of the message; the tag with the endpoint is not.</summary>
     protected virtual bool IsMember(PSPropertyInfo property) =>
