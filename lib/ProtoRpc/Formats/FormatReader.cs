@@ -63,6 +63,11 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     protected RpcException Invalid(string? value, string problem) =>
         Error(RpcErrorIds.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
 
+    /// <summary>Whether an unknown name in a message is passed over. Never in a well-known type: what is left
+    /// would be a value, such as 1970.</summary>
+    protected bool IgnoresUnknown(MessageLayout layout) =>
+        Options.IgnoreUnknownFields && layout.WellKnown == WellKnownType.None;
+
     protected RpcException UnknownField(MessageLayout layout, string name)
     {
         string hint = NearestName.Hint(name, layout.Fields.Select(field => field.Info.Name));

@@ -198,4 +198,24 @@ public static class MessageFormatsTests
         }
         return [.. damaged];
     }
+
+    [Theory]
+    [InlineData("text", "timestamp { year: 2024 }")]
+    [InlineData("text", "duration { hours: 5 }")]
+    [InlineData("text", "int64_value { number: 5 }")]
+    [InlineData("xml", "<root><any><type>a</type></any></root>")]
+    [InlineData("xml", "<root><value><number>5</number></value></root>")]
+    [InlineData("json", """{"timestamp":{"year":2024}}""")]
+    [InlineData("json", """{"int64Value":{"number":5}}""")]
+    [InlineData("json", """{"any":{"type":"a"}}""")]
+    public static void A_well_known_type_never_ignores_a_name(string format, string text)
+    {
+        RpcMessageInfo type = Messages.TestMessages.Type("proto3.WellKnown");
+        FormatOptions options = new() { IgnoreUnknownFields = true };
+
+        RpcException refused = Assert.Throws<RpcException>(
+            () => MessageFormats.Named(format).Read(type, text, options));
+
+        Assert.Equal(RpcStatusCode.InvalidArgument, refused.Code);
+    }
 }

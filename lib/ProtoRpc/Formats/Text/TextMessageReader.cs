@@ -67,7 +67,7 @@ internal sealed partial class TextMessageReader(
             name = _token.Text;
             field = TextNames.Find(message.Layout, name);
             isReserved = message.Layout.Type.Proto.ReservedName.Contains(name);
-            if (field is null && !isReserved && !Options.IgnoreUnknownFields)
+            if (field is null && !isReserved && !IgnoresUnknown(message.Layout))
             {
                 throw UnknownField(message.Layout, name);
             }
@@ -75,7 +75,7 @@ internal sealed partial class TextMessageReader(
         }
         if (field is null)
         {
-            if (!isReserved && !Options.IgnoreUnknownFields)
+            if (!isReserved && !IgnoresUnknown(message.Layout))
             {
                 throw UnknownField(message.Layout, name);
             }

@@ -108,7 +108,7 @@ internal sealed class XmlMessageReader(
     {
         if (XmlNames.Find(message.Layout, reader.LocalName) is not { } field)
         {
-            if (!Options.IgnoreUnknownFields)
+            if (!IgnoresUnknown(message.Layout))
             {
                 throw UnknownField(message.Layout, reader.LocalName);
             }
