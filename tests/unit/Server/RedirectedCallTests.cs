@@ -116,8 +116,11 @@ public static class RedirectedCallTests
 
         public int Redirected { get; private set; }
 
-        public RpcClient Connect(RpcProtectionLevel level, int? multiPartThreshold = null) => RpcClient.Connect(
-            RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)_listener.LocalEndpoint).Port), EchoServer.Schema, new()
+        private RpcEndpoint Endpoint =>
+            RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)_listener.LocalEndpoint).Port);
+
+        public RpcClient Connect(RpcProtectionLevel level, int? multiPartThreshold = null) =>
+            RpcClient.Connect(Endpoint, EchoServer.Schema, new()
             {
                 Service = "calls.Echo",
                 MultiPartThreshold = multiPartThreshold,

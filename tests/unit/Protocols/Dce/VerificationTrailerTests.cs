@@ -127,7 +127,7 @@ public static class VerificationTrailerTests
         }
 
         byte[] over = server.Feed(SecuredClient.Request(client, new byte[Limit + 1]));
-        ServerAnswers.AssertFault(over, FaultStatus.TooBusy);
+        ServerAnswers.AssertFault(over, FaultStatus.RequestTooLarge);
     }
 
     [Fact]
