@@ -14,10 +14,12 @@ public sealed class UnwritableReplyTests : IDisposable
         syntax = "proto3";
         package box;
         import "google/protobuf/any.proto";
+        import "google/protobuf/timestamp.proto";
         message Item {
           google.protobuf.Any extra = 1;
           repeated google.protobuf.Any more = 2;
           string text = 3;
+          google.protobuf.Timestamp at = 4;
         }
         service Shop { rpc Get (Item) returns (Item); rpc Watch (Item) returns (stream Item); }
         """;
@@ -84,8 +86,9 @@ public sealed class UnwritableReplyTests : IDisposable
     [InlineData("Get", "text/xml")]
     public async Task A_reply_that_cannot_be_written_does_not_blame_the_caller(string method, string accept)
     {
-        SetReply("no-url");
-        _reply["text"] = "\u0001";
+        // JSON has no time after the year 9999, XML no such character.
+        Google.Protobuf.WellKnownTypes.Timestamp late = new() { Seconds = long.MaxValue };
+        _reply = new(_reply.Type) { ["at"] = late, ["text"] = "\u0001" };
 
         using HttpResponseMessage refused = await PostAsync(method, accept);
         using HttpResponseMessage binary = await PostAsync(method, "application/x-protobuf");

@@ -9,8 +9,13 @@ namespace ProtoRpc.Hosting.Application;
 
 /// <summary>Finds the servers whose mapped routes require authorization, which endpoints that the server
 /// opens itself do not run.</summary>
-internal static partial class RequiredAuthorization
+internal static class RequiredAuthorization
 {
+    // Not by the attribute: its generator writes the classes of an assembly in random order, and builds would
+    // differ.
+    private static readonly Action<ILogger, string, Exception?> LogViolation = LoggerMessage.Define<string>(
+        LogLevel.Critical, new EventId(13, nameof(LogViolation)), "The application stops: {Reason}");
+
     /// <summary>Tells these servers. The routes of an application are complete once its web server has
     /// started.</summary>
     /// <exception cref="RpcException">FailedPrecondition: such a server already listens on an endpoint that
@@ -40,7 +45,7 @@ internal static partial class RequiredAuthorization
         }
         catch (RpcException e)
         {
-            LogViolation(services.GetRequiredService<ILogger<RpcServer>>(), e.Message);
+            LogViolation(services.GetRequiredService<ILogger<RpcServer>>(), e.Message, null);
             application.StopApplication();
         }
     }
@@ -52,7 +57,4 @@ internal static partial class RequiredAuthorization
             || metadata.GetMetadata<IAuthorizeData>() is not null
             || metadata.GetMetadata<AuthorizationPolicy>() is not null
             || metadata.GetMetadata<IAuthorizationRequirementData>() is not null);
-
-    [LoggerMessage(13, LogLevel.Critical, "The application stops: {Reason}")]
-    private static partial void LogViolation(ILogger logger, string reason);
 }

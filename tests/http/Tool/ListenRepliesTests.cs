@@ -40,18 +40,18 @@ public static class ListenRepliesTests
     public static async Task A_request_that_json_cannot_have_is_answered_and_printed_by_its_size()
     {
         string folder = Directory.CreateTempSubdirectory("listen").FullName;
-        string proto = Path.Combine(folder, "any.proto");
+        string proto = Path.Combine(folder, "item.proto");
         await File.WriteAllTextAsync(
             proto,
             """
             syntax = "proto3";
-            import "google/protobuf/any.proto";
-            message Item { google.protobuf.Any extra = 1; }
+            import "google/protobuf/timestamp.proto";
+            message Item { google.protobuf.Timestamp at = 1; }
             service Shop { rpc Put (Item) returns (Item); }
             """);
         RpcSchema schema = RpcSchema.Load([proto]);
-        // A type without a slash is no URL.
-        byte[] unknown = [0x0A, 0x04, 0x0A, 0x02, (byte)'a', (byte)'b'];
+        // JSON has no time after the year 9999.
+        byte[] late = [0x0A, 0x08, 0x08, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
         await using ToolProcess process = await ToolProcess.StartAsync(
             new() { ["PATH"] = Environment.GetEnvironmentVariable("PATH")! },
             ["listen", Grpc, "--schema", proto, "--echo"]);
@@ -59,10 +59,10 @@ public static class ListenRepliesTests
             process.Endpoints[0], schema, new RpcClientOptions { RetryCount = 0 });
 
         DynamicMessage reply = await client.InvokeAsync(
-            "Put", DynamicMessage.Parse(schema.GetMessage("Item"), unknown));
+            "Put", DynamicMessage.Parse(schema.GetMessage("Item"), late));
 
-        Assert.Equal(unknown, reply.ToByteArray());
-        Assert.Contains(": 6 bytes of Item", process.Output, StringComparison.Ordinal);
+        Assert.Equal(late, reply.ToByteArray());
+        Assert.Contains(": 10 bytes of Item", process.Output, StringComparison.Ordinal);
         Directory.Delete(folder, recursive: true);
     }
 
