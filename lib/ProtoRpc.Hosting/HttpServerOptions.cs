@@ -1,3 +1,6 @@
+using System.Net;
+using System.Security.Cryptography.X509Certificates;
+using System.Security.Principal;
 using ProtoRpc.Hosting.Grpc;
 
 namespace ProtoRpc;
@@ -48,3 +51,42 @@ public sealed record HttpServerOptions
     /// <summary>Replies of fewer bytes are not compressed: 1 KiB.</summary>
     public int CompressionThreshold { get; set; } = 1024;
 }
+
+/// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints.
+/// When nothing is set in either, everybody.</summary>
+/// <remarks>The checks do not run on native endpoints. A server with a check that opens a native endpoint on
+/// TCP also needs <see cref="RpcServerSecurity.Authentication"/>, or rules of
+/// <see cref="RpcAuthorization"/> that allow anonymous callers no method; otherwise it does not
+/// start.</remarks>
+public sealed record HttpServerSecurity
+{
+    /// <summary>Checks a user name and password (RFC 7617).
+    /// Plain HTTP accepts passwords only on loopback and Unix sockets.</summary>
+    public HttpCallerCheck<NetworkCredential>? Basic { get; set; }
+
+    /// <summary>Checks a bearer token (RFC 6750).</summary>
+    public HttpCallerCheck<string>? Bearer { get; set; }
+
+    /// <summary>Checks a client's certificate, of whose chain nothing is taken for granted. Certificates of
+    /// certificate authorities are rejected before the check.</summary>
+    public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; set; }
+
+    /// <summary>Whether callers who present nothing are served too.
+    /// What is presented and wrong is refused anyhow.</summary>
+    public bool AllowAnonymous { get; set; }
+
+    internal bool IsOpen => Basic is null && Bearer is null && ClientCertificate is null;
+
+    internal bool IsRequired => !IsOpen && !AllowAnonymous;
+}
+
+/// <summary>Finds out who calls, by what the caller presents.</summary>
+/// <remarks>The caller receives the text of an <see cref="RpcException"/> that the check creates. Other
+/// exceptions, such as those of calls that the check makes, are logged under a correlation id, which the
+/// caller receives.</remarks>
+/// <typeparam name="TProof">What is presented.</typeparam>
+/// <param name="proof">It.</param>
+/// <param name="cancellation">Cancelled when the caller disconnects.</param>
+/// <returns>The authenticated caller; null to reject it.</returns>
+public delegate ValueTask<IIdentity?> HttpCallerCheck<in TProof>(
+    TProof proof, CancellationToken cancellation);

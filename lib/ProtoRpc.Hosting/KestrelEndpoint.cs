@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Abstractions;
@@ -12,8 +13,9 @@ using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
 using ProtoRpc.Hosting.Http;
-using ProtoRpc.Hosting.Pings;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Server;
 using ProtoRpc.Transports;
@@ -59,12 +61,12 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
         builder.Services.AddSingleton<IConnectionListenerFactory>(services =>
-            ActivatorUtilities.CreateInstance<SparingSockets>(
+            ActivatorUtilities.CreateInstance<SpareHandleSockets>(
                 services, new Action(() => host.Monitor.ReportHandleShortage(Endpoint))));
         builder.Services.Configure<SocketTransportOptions>(sockets =>
         {
             sockets.CreateBoundListenSocket = place => place is UnixDomainSocketEndPoint path
-                ? OwnerSocket.Bind(endpoint, path)
+                ? OwnerOnlySocket.Bind(endpoint, path)
                 : SocketTransportOptions.CreateDefaultBoundListenSocket(place);
 
             // A request is read, handled and answered by the thread that received it. Kestrel would pass it
@@ -130,7 +132,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         catch (ArgumentOutOfRangeException e) when (!endpoint.Kind.HasPort)
         {
             kestrel?.Release();
-            throw OwnerSocket.TooLong(endpoint, e);
+            throw OwnerOnlySocket.TooLong(endpoint, e);
         }
         catch (Exception e) when (SocketErrorOf(e) is { } error)
         {
@@ -238,7 +240,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
 
     private async Task HandleAsync(HttpContext http)
     {
-        HttpConnection connection = HttpConnection.Of(http);
+        HttpConnection connection = HttpConnection.From(http);
         if (!connection.TryBegin(_isInline ? http : null))
         {
             // It is being closed, and its client will send the request on another one.
@@ -257,7 +259,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     }
 
     private Task RespondAsync(HttpContext http) =>
-        _stopping ? StoppingReply.SendAsync(http) : _handle(http);
+        _stopping ? ShutdownRefusal.SendAsync(http) : _handle(http);
 }
 
 /// <summary>Hands Kestrel's requests to one handler, without the middleware,
@@ -280,4 +282,172 @@ internal sealed class KestrelApplication(RequestDelegate handle) : IHttpApplicat
     public Task ProcessRequestAsync(DefaultHttpContext context) => handle(context);
 
     public void DisposeContext(DefaultHttpContext context, Exception? exception) => context.Uninitialize();
+}
+
+/// <summary>Kestrel's sockets, except that a connection which takes one of the last file handles is closed:
+/// without any, .NET ends the process, and Kestrel's accept loop tries again without a pause.</summary>
+/// <remarks>The loop of the listener closes it before the next accept. A middleware would be too late: it
+/// runs on other threads, and Kestrel accepts hundreds of connections meanwhile.</remarks>
+/// <param name="options">Kestrel's options of sockets.</param>
+/// <param name="log">Kestrel's log.</param>
+/// <param name="closed">Called for each connection that is closed.</param>
+internal sealed class SpareHandleSockets(
+    IOptions<SocketTransportOptions> options, ILoggerFactory log, Action closed)
+    : IConnectionListenerFactory, IConnectionListenerFactorySelector
+{
+    private readonly SocketTransportFactory _sockets = new(options, log);
+
+    public bool CanBind(EndPoint endpoint) => _sockets.CanBind(endpoint);
+
+    public async ValueTask<IConnectionListener> BindAsync(
+        EndPoint endpoint, CancellationToken cancellationToken = default) =>
+        new Listener(await _sockets.BindAsync(endpoint, cancellationToken).ConfigureAwait(false), closed);
+
+    private sealed class Listener(IConnectionListener sockets, Action closed) : IConnectionListener
+    {
+        public EndPoint EndPoint => sockets.EndPoint;
+
+        public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
+        {
+            while (true)
+            {
+                ConnectionContext? accepted =
+                    await sockets.AcceptAsync(cancellationToken).ConfigureAwait(false);
+                if (accepted?.Features.Get<IConnectionSocketFeature>() is not { } feature
+                    || SpareHandles.AreLeftBy(feature.Socket))
+                {
+                    return accepted;
+                }
+
+                accepted.Abort(new ConnectionAbortedException("The process has no file handle to spare."));
+                await accepted.DisposeAsync().ConfigureAwait(false);
+                closed();
+            }
+        }
+
+        public ValueTask UnbindAsync(CancellationToken cancellationToken = default) =>
+            sockets.UnbindAsync(cancellationToken);
+
+        public ValueTask DisposeAsync() => sockets.DisposeAsync();
+    }
+}
+
+/// <summary>Unix sockets at a path that the user chose, open to their owner alone.</summary>
+internal static class OwnerOnlySocket
+{
+    /// <summary>Binds a socket; one that a process left behind is replaced.</summary>
+    /// <exception cref="RpcException">AlreadyExists:
+    /// somebody listens there, or the path is something else.</exception>
+    public static Socket Bind(RpcEndpoint endpoint, UnixDomainSocketEndPoint path)
+    {
+        RemoveDead(endpoint, path);
+        Socket socket = NewSocket();
+        try
+        {
+            socket.Bind(path);
+            if (!OperatingSystem.IsWindows())
+            {
+                // No client can connect in between, because the socket does not listen yet.
+                File.SetUnixFileMode(endpoint.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+            }
+
+            return socket;
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
+        }
+    }
+
+    public static RpcException TooLong(RpcEndpoint endpoint, Exception why) => new(
+        RpcStatusCode.InvalidArgument,
+        $"'{endpoint}' cannot be used here: {why.Message} Use a shorter path.", why)
+    {
+        ErrorId = RpcErrorIds.EndpointNameTooLong,
+        Endpoint = endpoint,
+    };
+
+    private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+
+    // The socket of a process that ended is still there as a file, but refuses.
+    private static void RemoveDead(RpcEndpoint endpoint, UnixDomainSocketEndPoint path)
+    {
+        if (!File.Exists(endpoint.SocketPath))
+        {
+            return;
+        }
+
+        using Socket probe = NewSocket();
+        try
+        {
+            // Off Windows, a Unix socket answers at once. Where too many connections wait to be accepted, a
+            // blocking call would wait as well.
+            probe.Blocking = OperatingSystem.IsWindows();
+            probe.Connect(path);
+        }
+        catch (SocketException e)
+            when (e.SocketErrorCode == SocketError.ConnectionRefused && IsSocket(endpoint.SocketPath))
+        {
+            File.Delete(endpoint.SocketPath);
+            return;
+        }
+        catch (SocketException)
+        {
+            // Not for us to judge: binding says what is wrong.
+        }
+
+        throw EndpointErrors.InUse(endpoint);
+    }
+
+    // A file that is no socket refuses as well, and is not to be lost; a socket cannot be opened as a file.
+    private static bool IsSocket(string path)
+    {
+        try
+        {
+            File.OpenHandle(path).Dispose();
+            return false;
+        }
+        catch (IOException)
+        {
+            return true;
+        }
+    }
+}
+
+/// <summary>Refuses requests that arrive over open connections while their endpoint stops.</summary>
+internal static class ShutdownRefusal
+{
+    // RFC 9113, section 8.7: the request was not processed, so clients may send it again, here or elsewhere.
+    private const int RefusedStream = 0x7;
+
+    // "code" and "message" are for clients of the Connect protocol, "error_text" for those of ProtoRpc.
+    private static readonly byte[] Body =
+        """
+        {"code":"unavailable","message":"The server is stopping; the call did not run.",
+        "error_text":"The server is stopping; the call did not run."}
+        """u8.ToArray();
+
+    /// <summary>Refuses a request: HTTP/2 has a code for it that clients understand as not executed, other
+    /// versions get the status 503.</summary>
+    public static async Task SendAsync(HttpContext http)
+    {
+        bool isHttp2 = HttpProtocol.IsHttp2(http.Request.Protocol);
+        if (isHttp2 && http.Features.Get<IHttpResetFeature>() is { } stream)
+        {
+            stream.Reset(RefusedStream);
+            return;
+        }
+
+        HttpResponse reply = http.Response;
+        reply.StatusCode = StatusCodes.Status503ServiceUnavailable;
+        if (HttpProtocol.IsHttp11(http.Request.Protocol))
+        {
+            reply.Headers.Connection = "close";
+        }
+
+        reply.ContentType = "application/json";
+        reply.ContentLength = Body.Length;
+        await reply.Body.WriteAsync(Body, http.RequestAborted).ConfigureAwait(false);
+    }
 }

@@ -37,7 +37,7 @@ public sealed class RpcHostBuilder
         ArgumentNullException.ThrowIfNull(service);
         return Add<TService>(() => ServiceBinder.Bind(
             typeof(TService), RpcSchema.FromDescriptors(service.File).GetService(service.FullName),
-            MessageTypes.Of(service), interfaceId));
+            MessageTypes.From(service), interfaceId));
     }
 
     /// <summary>The same for a service of any schema, as one that is read from a .proto file.</summary>

@@ -7,7 +7,7 @@ internal static class FileProblem
     /// already shows.</summary>
     /// <param name="failure">The failure of .NET.</param>
     /// <param name="shown">The path that the error shows.</param>
-    public static string Of(Exception failure, string shown)
+    public static string Describe(Exception failure, string shown)
     {
         string text = failure.Message.TrimEnd('.');
         string quoted = $"'{shown}'";

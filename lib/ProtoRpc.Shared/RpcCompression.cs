@@ -12,3 +12,17 @@ public enum RpcCompression
     /// <summary>Brotli; only over HTTP.</summary>
     Brotli,
 }
+
+/// <summary>When replies over HTTP are compressed. Both sides must enable it: the client requests it, and the
+/// server compresses. Small replies, and replies that do not shrink, are sent uncompressed.</summary>
+public enum RpcReplyCompression
+{
+    /// <summary>Only between machines. A client that compresses its requests always requests it.</summary>
+    Automatic,
+
+    /// <summary>Also on one machine, for example through a tunnel or a proxy.</summary>
+    Always,
+
+    /// <summary>Never.</summary>
+    Never,
+}

@@ -93,7 +93,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         ArgumentNullException.ThrowIfNull(text);
         string trimmed = text.Trim();
         return Read(trimmed, out string? problem)
-            ?? throw Invalid(trimmed, problem!, EndpointHints.Of(trimmed));
+            ?? throw Invalid(trimmed, problem!, EndpointHints.Get(trimmed));
     }
 
     /// <summary>Parses a string binding or URI.</summary>
@@ -170,7 +170,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         isWindows && name.Length > 2 && char.IsAsciiLetter(name[1]) && name[2] == ':' ? name[1..] : name;
 
     private static RpcEndpoint Create(RpcTransport transport, string host, int port, string name) =>
-        TryCreate(EndpointKinds.Of(transport), host, port, name, out string? problem)
+        TryCreate(EndpointKinds.Get(transport), host, port, name, out string? problem)
         ?? throw Invalid($"{transport} {host}:{port} {name}".TrimEnd(), problem!);
 
     private static RpcEndpoint? Read(string text, out string? problem)
@@ -205,4 +205,300 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
             || name.Any(c => !(char.IsAsciiLetterOrDigit(c) || c is '.' or '-' or '_' or '{' or '}' or '$'))
             ? "a name has ASCII letters, digits and . - _ { } $ and does not start with a dot"
             : null;
+}
+
+/// <summary>Reads DCE string bindings:
+/// <c>[object-uuid@]protseq:host[endpoint,option]</c> (C706 section 3.1).</summary>
+internal static class StringBindingSyntax
+{
+    private const string PipePrefix = @"\pipe\";
+
+    /// <returns>Null for a text that is no endpoint, and why.</returns>
+    public static RpcEndpoint? Read(string text, out string? problem)
+    {
+        int colon = text.IndexOf(':');
+        if (colon <= 0)
+        {
+            problem = "it has neither '://' nor a protocol sequence followed by ':'";
+            return null;
+        }
+
+        string sequence = text[..colon].ToLowerInvariant();
+        if (sequence.Contains('@'))
+        {
+            problem = "object UUIDs are not used by this protocol";
+            return null;
+        }
+
+        if (EndpointKinds.OfSequence(sequence) is null)
+        {
+            problem = $"protocol sequence '{sequence}' is not known";
+            return null;
+        }
+
+        problem = FindPartsProblem(
+            text[(colon + 1)..], out string host, out string endpoint, out string option);
+        if (problem is not null)
+        {
+            return null;
+        }
+
+        // An option that has no effect would be silently ignored: report it instead.
+        if (EndpointKinds.OfSequence(sequence, option) is not { } kind)
+        {
+            problem = FindOptionProblem(sequence);
+            return null;
+        }
+
+        return Read(kind, host, endpoint, out problem);
+    }
+
+    private static RpcEndpoint? Read(
+        EndpointKindAttribute kind, string host, string endpoint, out string? problem)
+    {
+        int port = 0;
+        bool isHere = host.Length == 0 || HostNames.IsThisMachine(host);
+        problem = kind.Form switch
+        {
+            AddressForm.HostAndPort when !RpcEndpoint.TryReadPort(endpoint, out port) =>
+                $"'{endpoint}' is not a port number",
+            AddressForm.HostAndName when !IsPipe(endpoint) => @"a pipe is written [\pipe\NAME]",
+            AddressForm.NameAlone when !isHere => "a local endpoint has no host",
+            _ => null,
+        };
+        return problem is not null ? null : kind.Form switch
+        {
+            AddressForm.HostAndPort => RpcEndpoint.TryCreate(
+                kind, host.Length == 0 ? "127.0.0.1" : host, port, "", out problem),
+            AddressForm.HostAndName => RpcEndpoint.TryCreate(
+                kind, HostNames.OfPipe(host.TrimStart('\\')), 0, endpoint[PipePrefix.Length..], out problem),
+            _ => RpcEndpoint.TryCreate(kind, "", 0, endpoint, out problem),
+        };
+    }
+
+    private static string FindOptionProblem(string sequence)
+    {
+        string[] known =
+        [
+            .. EndpointKinds.All.Where(kind => kind.Sequence == sequence && kind.Option.Length > 0)
+                .Select(kind => $"'{kind.Option}'"),
+        ];
+        return known.Length == 0
+            ? $"options after the endpoint are not supported by {sequence}"
+            : $"of the options after the endpoint, {sequence} supports only {string.Join(", ", known)}";
+    }
+
+    private static string? FindPartsProblem(
+        string rest, out string host, out string endpoint, out string option)
+    {
+        (host, endpoint, option) = ("", "", "");
+        int open = rest.LastIndexOf('[');
+        if (open < 0 || !rest.EndsWith(']'))
+        {
+            return "the endpoint in square brackets is missing";
+        }
+
+        string inside = rest[(open + 1)..^1];
+        int comma = inside.IndexOf(',');
+        if (comma >= 0)
+        {
+            option = inside[(comma + 1)..].Trim();
+            inside = inside[..comma];
+            if (option.Length == 0)
+            {
+                return "the option after the comma is missing";
+            }
+        }
+
+        // No host means this machine; a blank one is a mistake.
+        endpoint = inside.Trim();
+        string written = rest[..open];
+        string trimmed = written.Trim();
+        return HostNames.FindBracketProblem(trimmed.Length == 0 ? written : trimmed, out host);
+    }
+
+    private static bool IsPipe(string endpoint) =>
+        endpoint.Replace('/', '\\').StartsWith(PipePrefix, StringComparison.OrdinalIgnoreCase);
+}
+
+/// <summary>Reads endpoints written as URIs.</summary>
+internal static class UriEndpointSyntax
+{
+    /// <returns>Null for a text that is no endpoint, and why.</returns>
+    public static RpcEndpoint? Read(string scheme, string rest, out string? problem)
+    {
+        problem = null;
+        if (EndpointKinds.OfScheme(scheme) is not { } kind)
+        {
+            problem = $"scheme '{scheme}' is not known";
+            return null;
+        }
+
+        return kind.Form switch
+        {
+            AddressForm.NameAlone => RpcEndpoint.TryCreate(kind, "", 0, rest.TrimEnd('/'), out problem),
+            AddressForm.HostAndName => ReadPipe(kind, rest, out problem),
+            AddressForm.SocketPath => ReadPath(kind, rest, out problem),
+            _ => ReadHostAndPort(kind, rest, out problem),
+        };
+    }
+
+    private static RpcEndpoint? ReadPath(EndpointKindAttribute kind, string rest, out string? problem)
+    {
+        if (rest.StartsWith('/') && rest.Length > 1)
+        {
+            return RpcEndpoint.TryCreate(kind, "", 0, rest, out problem);
+        }
+
+        problem = $"the socket's absolute path is missing ({kind.Scheme}:///path)";
+        return null;
+    }
+
+    private static RpcEndpoint? ReadPipe(EndpointKindAttribute kind, string rest, out string? problem)
+    {
+        int slash = rest.IndexOf('/');
+        if (slash < 0)
+        {
+            problem = $"a pipe is written {kind.Scheme}://./NAME or {kind.Scheme}://server/NAME";
+            return null;
+        }
+
+        string host = rest[..slash];
+        return RpcEndpoint.TryCreate(
+            kind, HostNames.OfPipe(host), 0, rest[(slash + 1)..].TrimEnd('/'), out problem);
+    }
+
+    private static RpcEndpoint? ReadHostAndPort(EndpointKindAttribute kind, string rest, out string? problem)
+    {
+        int end = rest.AsSpan().IndexOfAny('/', '?', '#');
+        string authority = end < 0 ? rest : rest[..end];
+        string path = end < 0 ? "/" : rest[end] == '/' ? rest[end..] : "/" + rest[end..];
+        int fragment = path.IndexOf('#');
+        bool takesPath = kind.Form == AddressForm.HostPortAndPath;
+
+        // The last colon outside an IPv6 address's brackets parts host and port.
+        int bracket = authority.LastIndexOf(']');
+        int colon = authority.IndexOf(':', bracket + 1);
+        string written = colon < 0 ? authority : authority[..colon];
+        string digits = colon < 0 ? "" : authority[(colon + 1)..];
+        int port = kind.DefaultPort;
+        string host = "";
+        problem = !takesPath && path != "/" ? $"'{rest[end..]}' after the port is not understood"
+            : fragment >= 0 ? $"'{path[fragment..]}' is a fragment, which is never sent; remove it"
+            : authority.Contains('@') ? "user names are not part of an endpoint; give a credential instead"
+            : colon < 0 && !kind.HasDefaultPort ? FindPortProblem(kind, written)
+            : colon >= 0 && !RpcEndpoint.TryReadPort(digits, out port) ? $"'{digits}' is not a port number"
+            : HostNames.FindBracketProblem(written, out host);
+        return problem is null
+            ? RpcEndpoint.TryCreate(kind, host, port, takesPath ? path : "", out problem)
+            : null;
+    }
+
+    private static string FindPortProblem(EndpointKindAttribute kind, string written) =>
+        HostNames.FindBracketProblem(written, out string host)
+        ?? $"the port is missing, as in '{kind.ExampleUri(host.Length == 0 ? "host" : host)}'";
+}
+
+/// <summary>Finds the endpoints that a text that is not one may have meant.</summary>
+internal static class EndpointHints
+{
+    // The protocol sequences of DCE RPC are as near to each other as 4 letters.
+    private const int MaxDistance = 2;
+
+    /// <summary>A sentence for an error message, with a space before it; empty if nothing is near.</summary>
+    public static string Get(string text)
+    {
+        string[] meant =
+        [
+            .. Find(text).FirstOrDefault(texts => texts.Any(IsEndpoint))?.Where(IsEndpoint) ?? [],
+        ];
+        return meant.Length == 0 ? "" : $" Did you mean '{string.Join("' or '", meant)}'?";
+    }
+
+    private static IEnumerable<IEnumerable<string>> Find(string text)
+    {
+        int colon = text.IndexOf(':');
+        if (colon <= 0)
+        {
+            yield break;
+        }
+
+        string first = text[..colon];
+        string rest = text[(colon + 1)..];
+        if (rest.StartsWith("//", StringComparison.Ordinal))
+        {
+            // A known scheme is meant. Another part is wrong.
+            if (EndpointKinds.OfScheme(first.ToLowerInvariant()) is null)
+            {
+                yield return Nearest(first, kind => kind.Scheme).Select(scheme => $"{scheme}:{rest}");
+            }
+
+            yield break;
+        }
+
+        yield return [$"{first}://{rest.TrimStart('/')}"];
+        yield return Nearest(first, kind => kind.Sequence).Select(sequence => $"{sequence}:{rest}");
+
+        int port = text.LastIndexOf(':') + 1;
+        if (port < text.Length && text.AsSpan(port).IndexOfAnyExceptInRange('0', '9') < 0)
+        {
+            yield return [$"{text[..(port - 1)]}[{text[port..]}]"];
+            yield return EndpointKinds.All
+                .Where(kind => kind.HasPort && !kind.Has(EndpointFeatures.Tls))
+                .Select(kind => $"{kind.Scheme}://{text}");
+        }
+    }
+
+    private static IEnumerable<string> Nearest(string name, Func<EndpointKindAttribute, string> nameOf) =>
+        NearestName.Find(name, EndpointKinds.All.Select(nameOf).Where(known => known.Length > 0))
+            .Where(known => NearestName.Distance(name, known, MaxDistance) <= MaxDistance);
+
+    private static bool IsEndpoint(string text) => RpcEndpoint.TryParse(text, out _);
+}
+
+/// <summary>Checks the hosts of endpoints.</summary>
+internal static class HostNames
+{
+    /// <summary>Whether a name means the machine that reads it.</summary>
+    public static bool IsThisMachine(string host) =>
+        host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
+        || host.Equals(Environment.MachineName, StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>The host of a pipe: nothing where it is this machine, however that is written.</summary>
+    public static string OfPipe(string host) => host == "." || IsThisMachine(host) ? "" : host;
+
+    /// <summary>What keeps a text from being the name or address of a host,
+    /// or a listener's <c>*</c> or <c>+</c>; null for nothing.</summary>
+    /// <param name="host">The host, an IPv6 address without brackets.</param>
+    public static string? FindProblem(string host)
+    {
+        if (string.IsNullOrWhiteSpace(host))
+        {
+            return "the host is missing";
+        }
+
+        // Brackets are for addresses and gone already; Uri would take them.
+        bool isHost = host is "*" or "+"
+            || (!host.Any(c => c is '[' or ']' || char.IsWhiteSpace(c) || RpcEndpoint.IsInvisible(c))
+                && Uri.CheckHostName(host) is not (UriHostNameType.Unknown or UriHostNameType.Basic));
+        return isHost ? null : $"'{host}' is neither a host name nor an IP address";
+    }
+
+    /// <summary>Takes the host out of brackets, which only IPv6 addresses have.</summary>
+    /// <param name="written">The host as it is written.</param>
+    /// <param name="host">The host that is written in brackets, or the text itself where it has none.</param>
+    /// <returns>What is wrong; null for nothing.</returns>
+    public static string? FindBracketProblem(string written, out string host)
+    {
+        host = written;
+        if (!written.StartsWith('[') || !written.EndsWith(']'))
+        {
+            return null;
+        }
+
+        host = written[1..^1];
+        return Uri.CheckHostName(host) == UriHostNameType.IPv6 && !host.StartsWith('[')
+            ? null
+            : $"'{written}' is not an IPv6 address";
+    }
 }

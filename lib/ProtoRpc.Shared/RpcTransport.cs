@@ -1,3 +1,5 @@
+using System.Globalization;
+using System.Reflection;
 using static ProtoRpc.AddressForm;
 using static ProtoRpc.EndpointFeatures;
 using static ProtoRpc.EndpointProtocol;
@@ -73,4 +75,281 @@ public enum RpcTransport
         Sequence = "ncalrpc", Option = "transport=lrpc",
         Hint = "LRPC: the local RPC of Windows, for programs that use rpcrt4")]
     Lrpc,
+}
+
+/// <summary>What endpoints of a kind are and can carry.</summary>
+[Flags]
+internal enum EndpointFeatures
+{
+    None = 0,
+
+    /// <summary>Only this machine reaches them.</summary>
+    LocalOnly = 1 << 0,
+
+    /// <summary>The transport itself says who calls: no proof is needed.</summary>
+    KnowsCaller = 1 << 1,
+
+    /// <summary>Always with TLS.</summary>
+    Tls = 1 << 2,
+
+    /// <summary>With TLS where both sides ask for it.</summary>
+    OptionalTls = 1 << 3,
+
+    /// <summary>Replies that stream.</summary>
+    ReplyStreams = 1 << 4,
+
+    /// <summary>Requests that stream, while replies do.</summary>
+    RequestStreams = 1 << 5,
+
+    /// <summary>Messages compressed with gzip.</summary>
+    Gzip = 1 << 6,
+
+    /// <summary>Messages compressed with Brotli.</summary>
+    Brotli = 1 << 7,
+
+    /// <summary>Callers as the account that their process runs as.</summary>
+    OwnAccount = 1 << 8,
+
+    /// <summary>Callers with a user name and a password.</summary>
+    Passwords = 1 << 9,
+
+    /// <summary>Callers with a bearer token.</summary>
+    Tokens = 1 << 10,
+
+    /// <summary>NTLM, Kerberos and Negotiate.</summary>
+    Mechanisms = 1 << 11,
+
+    /// <summary>Interface ids, under which bytes go without a schema too, and signed or encrypted
+    /// calls.</summary>
+    Interfaces = 1 << 12,
+
+    /// <summary>The types of exceptions.</summary>
+    ExceptionTypes = 1 << 13,
+
+    /// <summary>Messages in parts.</summary>
+    Parts = 1 << 14,
+
+    /// <summary>Messages in other formats than protobuf's own.</summary>
+    Formats = 1 << 15,
+
+    /// <summary>Browsers call them.</summary>
+    Browsers = 1 << 16,
+
+    /// <summary>Pings that keep a silent connection open.</summary>
+    KeepAlive = 1 << 17,
+
+    /// <summary>Servers can have reflection.</summary>
+    Reflection = 1 << 18,
+
+    /// <summary>Servers need ASP.NET Core.</summary>
+    AspNetCore = 1 << 19,
+
+    /// <summary>Servers that are called by a host name, which need not be where they are.</summary>
+    HostNames = 1 << 20,
+
+    /// <summary>Extensions of the headers of <c>rpc_messages.proto</c>.</summary>
+    HeaderExtensions = 1 << 21,
+
+    /// <summary>The operating system carries whole requests and replies, and there is no byte
+    /// stream.</summary>
+    WholeMessages = 1 << 22,
+
+    /// <summary>The operating system reports to clients which account runs the server.</summary>
+    KnowsServer = 1 << 23,
+
+    /// <summary>What the native protocol brings.</summary>
+    OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts | HeaderExtensions,
+
+    /// <summary>What HTTP brings.</summary>
+    OfHttp = ReplyStreams | Gzip | Brotli | OwnAccount | Passwords | Tokens | Mechanisms | Formats | Browsers
+        | AspNetCore,
+
+    /// <summary>What gRPC brings.</summary>
+    OfGrpc = RequestStreams | ReplyStreams | Gzip | Passwords | Tokens | KeepAlive | Reflection | AspNetCore
+        | HostNames,
+}
+
+/// <summary>A row of the table of endpoint kinds, which is <see cref="RpcTransport"/>.</summary>
+/// <param name="scheme">The scheme of its URIs.</param>
+/// <param name="protocol">What is spoken there, as texts call it.</param>
+/// <param name="form">What its addresses have.</param>
+/// <param name="features">What its endpoints are and can carry.</param>
+[AttributeUsage(AttributeTargets.Field)]
+internal sealed class EndpointKindAttribute(
+    string scheme, string protocol, AddressForm form, EndpointFeatures features) : Attribute
+{
+    private const int NoPort = -1;
+
+    public string Scheme => scheme;
+
+    public string Protocol => protocol;
+
+    public AddressForm Form => form;
+
+    public EndpointFeatures Features => features;
+
+    /// <summary>The protocol sequence of its string bindings; empty for a kind that has only URIs.</summary>
+    public string Sequence { get; init; } = "";
+
+    /// <summary>What follows the endpoint of a string binding after a comma, where kinds share a protocol
+    /// sequence; empty for nothing.</summary>
+    public string Option { get; init; } = "";
+
+    /// <summary>The port where none is written; -1 when one must be.</summary>
+    public int DefaultPort { get; init; } = NoPort;
+
+    /// <summary>The port of examples; the default port where none is given.</summary>
+    public int ExamplePort { get; init; } = NoPort;
+
+    /// <summary>What it is, in a few words.</summary>
+    public required string Hint { get; init; }
+
+    /// <summary>The member of the enumeration that the row stands at.</summary>
+    public RpcTransport Transport { get; set; }
+
+    public bool HasDefaultPort => DefaultPort != NoPort;
+
+    /// <summary>Whether an address has a port of a host, where somebody else's server may listen.</summary>
+    public bool HasPort => form is AddressForm.HostAndPort or AddressForm.HostPortAndPath;
+
+    /// <summary>Whether an address may be without a host, because it can mean this machine.</summary>
+    public bool MayLackHost => !HasPort;
+
+    /// <summary>Whether an address has a name and no path.</summary>
+    public bool HasName => form is AddressForm.HostAndName or AddressForm.NameAlone;
+
+    /// <summary>The same protocol with TLS, or without where this one has it; null when there is no such
+    /// kind.</summary>
+    public EndpointKindAttribute? Twin => EndpointKinds.All.FirstOrDefault(
+        other => other.Protocol == protocol && other.Form == form
+            && other.Features == (features ^ EndpointFeatures.Tls));
+
+    /// <summary>The scheme of the same protocol with TLS, or without.</summary>
+    public string SchemeWith(bool tls) =>
+        Has(EndpointFeatures.Tls) == tls ? scheme : Twin?.Scheme ?? (tls ? "https" : "http");
+
+    /// <summary>Whether endpoints of this kind have any of some features.</summary>
+    public bool Has(EndpointFeatures any) => (features & any) != 0;
+
+    /// <summary>An address with a scheme.</summary>
+    public string ToUri(string host, int port, string name)
+    {
+        string place = host.Contains(':') ? $"[{host}]" : host;
+        return form switch
+        {
+            AddressForm.HostAndPort => $"{scheme}://{place}:{Text(port)}",
+            AddressForm.HostPortAndPath => $"{scheme}://{place}:{Text(port)}{name}",
+            AddressForm.HostAndName => $"{scheme}://{(host.Length == 0 ? "." : host)}/{name}",
+            _ => $"{scheme}://{name}",
+        };
+    }
+
+    /// <summary>An address as a string binding, or with its scheme where it has no protocol
+    /// sequence.</summary>
+    public string ToBinding(string host, int port, string name) => Sequence.Length == 0
+        ? ToUri(host, port, name)
+        : form switch
+        {
+            AddressForm.HostAndPort => $"{Sequence}:{host}[{Text(port)}]",
+            AddressForm.HostAndName => $@"{Sequence}:{host}[\pipe\{name}]",
+            _ => $"{Sequence}:[{name}{(Option.Length == 0 ? "" : $",{Option}")}]",
+        };
+
+    /// <summary>An example of an address, as a string binding if the kind has one.</summary>
+    public string ExampleBinding(string host) =>
+        ToBinding(HasPort ? host : "", ExamplePortOrDefault, ExampleName);
+
+    /// <summary>What an address looks like with its scheme.</summary>
+    public string ExampleUri(string host) => ToUri(HasPort ? host : "", ExamplePortOrDefault, ExampleName);
+
+    private int ExamplePortOrDefault => ExamplePort == NoPort ? DefaultPort : ExamplePort;
+
+    private string ExampleName => form switch
+    {
+        AddressForm.HostPortAndPath => "/",
+        AddressForm.SocketPath => "/PATH",
+        _ => "NAME",
+    };
+
+    private static string Text(int port) => port.ToString(CultureInfo.InvariantCulture);
+}
+
+/// <summary>What the address of an endpoint has, and how it is written.</summary>
+internal enum AddressForm
+{
+    /// <summary><c>scheme://host:port</c>, <c>sequence:host[port]</c>.</summary>
+    HostAndPort,
+
+    /// <summary><c>scheme://host:port/path</c>.</summary>
+    HostPortAndPath,
+
+    /// <summary><c>scheme://host/name</c>, <c>sequence:host[\pipe\name]</c>; the host <c>.</c>, or none, is
+    /// this machine.</summary>
+    HostAndName,
+
+    /// <summary><c>scheme://name</c>, <c>sequence:[name]</c>.</summary>
+    NameAlone,
+
+    /// <summary><c>scheme:///path</c> of a socket.</summary>
+    SocketPath,
+}
+
+/// <summary>Looks kinds of endpoints up in their table, <see cref="RpcTransport"/>.</summary>
+internal static class EndpointKinds
+{
+    /// <summary>Every kind, in the order of the table.</summary>
+    public static IReadOnlyList<EndpointKindAttribute> All { get; } = Read();
+
+    public static EndpointKindAttribute Get(RpcTransport transport) => All[(int)transport];
+
+    /// <summary>The kind whose URIs have a scheme; null for an unknown one.</summary>
+    public static EndpointKindAttribute? OfScheme(string scheme) =>
+        All.FirstOrDefault(kind => kind.Scheme.Equals(scheme, StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>The kind whose string bindings have a protocol sequence, and an option if one is given; null
+    /// for an unknown one.</summary>
+    public static EndpointKindAttribute? OfSequence(string sequence, string option = "") =>
+        sequence.Length == 0
+            ? null
+            : All.FirstOrDefault(kind =>
+                kind.Sequence.Equals(sequence, StringComparison.OrdinalIgnoreCase)
+                && kind.Option.Equals(option, StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>The schemes of the kinds that have any of some features, as texts name them.</summary>
+    /// <param name="any">The features.</param>
+    /// <param name="last">What stands before the last one.</param>
+    public static string SchemesWith(EndpointFeatures any, string last = "or") =>
+        Enumerate([.. All.Where(kind => kind.Has(any)).Select(kind => $"{kind.Scheme}://")], last);
+
+    /// <summary>Names in one phrase.</summary>
+    public static string Enumerate(IReadOnlyList<string> names, string last) => names.Count == 1
+        ? names[0]
+        : $"{string.Join(", ", names.SkipLast(1))} {last} {names[^1]}";
+
+    private static EndpointKindAttribute[] Read()
+    {
+        RpcTransport[] transports = Enum.GetValues<RpcTransport>();
+        EndpointKindAttribute[] kinds = new EndpointKindAttribute[transports.Length];
+        foreach (RpcTransport transport in transports)
+        {
+            FieldInfo member = typeof(RpcTransport).GetField(transport.ToString())!;
+            kinds[(int)transport] = member.GetCustomAttribute<EndpointKindAttribute>()!;
+            kinds[(int)transport].Transport = transport;
+        }
+
+        return kinds;
+    }
+}
+
+/// <summary>The protocols that several kinds of endpoints speak, by the names that texts call them.</summary>
+internal static class EndpointProtocol
+{
+    /// <summary>Connection-oriented DCE/RPC.</summary>
+    public const string Native = "native";
+
+    /// <summary>A request and a reply of HTTP, in the format that both sides agree on.</summary>
+    public const string Http = "HTTP";
+
+    /// <summary>gRPC on HTTP/2.</summary>
+    public const string Grpc = "gRPC";
 }

@@ -26,7 +26,7 @@ internal static class ErrorOutput
     public static void Write(ToolConsole console, CallFailedException failure)
     {
         RpcException error = failure.Cause;
-        console.WriteError(Paint(console, $"{error.Code}: ", Red) + FlagNames.Of(error));
+        console.WriteError(Paint(console, $"{error.Code}: ", Red) + FlagNames.Rename(error));
         foreach (object detail in error.Details.Take(MaxDetails))
         {
             console.Error.WriteLine($"  {Paint(console, TextOf(detail), Faint)}");
@@ -46,7 +46,7 @@ internal static class ErrorOutput
         JsonObject status = new()
         {
             ["code"] = (int)error.Code,
-            ["message"] = FlagNames.Of(error),
+            ["message"] = FlagNames.Rename(error),
             ["details"] = details,
         };
         console.WriteErrorLine(TerminalText.Neutralize(status.ToJsonString(Indented)));
@@ -93,4 +93,40 @@ internal static class ErrorOutput
 
     private static string Paint(ToolConsole console, string text, string colour) =>
         console.IsErrorTerminal ? $"{colour}{text}{Reset}" : text;
+}
+
+/// <summary>Error texts of the core for the command line: members that they name become options.</summary>
+internal static class FlagNames
+{
+    private static readonly Dictionary<string, string> Options = new(StringComparer.Ordinal)
+    {
+        [$"{nameof(RpcClientOptions)}.{nameof(RpcClientOptions.UseTls)}"] = "--tls",
+        [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.UseTls)}"] = "--tls",
+        [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Certificate)}"] = "--cert",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.CaCertificates)}"] = "--cacert",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ClientCertificate)}"] = "--cert",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ServerName)}"] = "--servername",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] = "--insecure",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] = "--user",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] = "--spn",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] = "--server-user",
+        [$"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)}"] = "--max-msg-sz",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Duration)}"] = "--duration",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.WarmUp)}"] = "--warmup",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Count)}"] = "--count",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Concurrency)}"] = "--concurrency",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Rate)}"] = "--rate",
+        [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.MaxErrors)}"] = "--max-errors",
+        [$"{nameof(RpcRandomMessageOptions)}.{nameof(RpcRandomMessageOptions.MaxBytes)}"] = "--max-size",
+        [$"{nameof(RpcRandomMessageOptions)}.{nameof(RpcRandomMessageOptions.StreamLength)}"] =
+            "--stream-length",
+        ["Give a schema"] = "Use --schema to give a schema",
+        ["as an import path"] = "with --import-path",
+        ["Choose fewer services"] = "Choose fewer services with --service",
+    };
+
+    /// <summary>The text of an error. What a server wrote stays as it is.</summary>
+    public static string Rename(RpcException error) => error.IsByProtoRpc
+        ? MemberTexts.Rename(error.Message, name => Options.GetValueOrDefault(name))
+        : error.Message;
 }

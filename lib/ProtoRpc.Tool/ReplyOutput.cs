@@ -1,4 +1,8 @@
+using System.Diagnostics;
+using System.Globalization;
 using Google.Protobuf;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool;
 
@@ -49,4 +53,80 @@ internal sealed class ReplyOutput(
             output.Flush();
         });
     }
+}
+
+/// <summary>Reports a call on standard error: <c>&gt;</c> is sent, <c>&lt;</c> is received.</summary>
+internal sealed class CallReport(ToolConsole console, bool isShown, bool hasSizes)
+{
+    private const int MaxValueLength = 4000;
+
+    private long _start;
+    private TimeSpan? _first;
+    private int _sent;
+    private int _received;
+    private bool _hasHeaders;
+
+    public void Begin(ServerSession session, RpcMethodInfo method, RpcMetadata headers)
+    {
+        _start = Stopwatch.GetTimestamp();
+        Write($"> rpc {method.FullName} at {session.Endpoint}");
+        Write(">", session.Headers.Concat(headers));
+    }
+
+    public void Sent() => Interlocked.Increment(ref _sent);
+
+    public void Received(RpcResponseInfo response)
+    {
+        _first ??= Stopwatch.GetElapsedTime(_start);
+        _received++;
+        WriteHeaders(response);
+    }
+
+    public void End(ServerSession session, RpcResponseInfo response)
+    {
+        WriteHeaders(response);
+        Write("< trailer", response.Trailers);
+        if (!hasSizes)
+        {
+            return;
+        }
+
+        Write($"= sent {_sent} messages, {response.BytesSent} bytes; received {_received} messages, "
+            + $"{response.BytesReceived} bytes");
+        string first = _first is { } time ? $", first reply after {Milliseconds(time)}" : "";
+        Write($"= schema {Milliseconds(session.SchemaTime)}, connect {Milliseconds(session.ConnectTime)}"
+            + $"{first}, call {Milliseconds(Stopwatch.GetElapsedTime(_start))}");
+    }
+
+    private void WriteHeaders(RpcResponseInfo response)
+    {
+        if (!_hasHeaders)
+        {
+            _hasHeaders = true;
+            Write("< header", response.Headers);
+        }
+    }
+
+    private void Write(string mark, IEnumerable<KeyValuePair<string, object>> headers)
+    {
+        foreach ((string name, object value) in headers)
+        {
+            string text = HeaderTrace.IsSecret(name) ? "(not shown)"
+                : value is byte[] bytes ? Convert.ToBase64String(bytes)
+                : (string)value;
+            Write($"{mark} {name}: {text}");
+        }
+    }
+
+    // Names and values may come from a server.
+    private void Write(string line)
+    {
+        if (isShown)
+        {
+            console.WriteErrorLine(TerminalText.OneLine(line, MaxValueLength));
+        }
+    }
+
+    private static string Milliseconds(TimeSpan time) =>
+        time.TotalMilliseconds.ToString("0.0", CultureInfo.InvariantCulture) + " ms";
 }

@@ -1,3 +1,6 @@
+using System.Text;
+using Microsoft.Win32.SafeHandles;
+
 namespace ProtoRpc.Tool;
 
 /// <summary>Where a run of the tool reads and writes, so that tests can stand in for the console.</summary>
@@ -106,5 +109,83 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
         string[] lines = message.Split(
             '\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
         Error.WriteLine($"protorpc: {string.Join("; ", lines)}");
+    }
+}
+
+/// <summary>The standard output of the process.</summary>
+internal static class StandardOutput
+{
+    private const int Descriptor = 1;
+
+    /// <summary>Standard output as bytes. Writing to a pipe fails when the reader has gone: the console's own
+    /// stream goes on in silence on Unix, so that <c>protorpc call ... | head</c> would read an endless
+    /// stream for ever.</summary>
+    public static Stream Open()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return Console.OpenStandardOutput();
+        }
+
+        // A FileStream writes to a file at positions that it counts itself. Programs that write to the same
+        // file would not see the file position move, and would overwrite each other's output.
+        FileStream stream = new(
+            new SafeFileHandle(Descriptor, ownsHandle: false), FileAccess.Write, bufferSize: 0);
+        return stream.CanSeek ? Console.OpenStandardOutput() : stream;
+    }
+
+    /// <summary>Standard output as text: the console where it is a terminal.</summary>
+    public static TextWriter OpenText() => Console.IsOutputRedirected
+        ? new StreamWriter(Open(), new UTF8Encoding(encoderShouldEmitUTF8Identifier: false))
+        : Console.Out;
+}
+
+/// <summary>The reader of the output has ended, as <c>head</c> does, so nothing more can be
+/// written.</summary>
+internal sealed class OutputClosedException(IOException cause) : Exception(cause.Message, cause);
+
+/// <summary>Asks at the terminal for a secret, and does not show it.</summary>
+internal static class SecretPrompt
+{
+    /// <summary>Asks on standard error, so that standard output has replies alone.</summary>
+    /// <exception cref="OperationCanceledException">Ctrl+C.</exception>
+    public static string Ask(string prompt)
+    {
+        // Else Ctrl+C would wait for the key that is read here.
+        bool before = Console.TreatControlCAsInput;
+        Console.TreatControlCAsInput = true;
+        try
+        {
+            Console.Error.Write(prompt);
+            return Read(() => Console.ReadKey(intercept: true));
+        }
+        finally
+        {
+            Console.TreatControlCAsInput = before;
+            Console.Error.WriteLine();
+        }
+    }
+
+    /// <summary>Reads keys up to Enter.</summary>
+    internal static string Read(Func<ConsoleKeyInfo> readKey)
+    {
+        StringBuilder secret = new();
+        while (true)
+        {
+            ConsoleKeyInfo key = readKey();
+            switch (key)
+            {
+                case { Key: ConsoleKey.Enter }:
+                    return secret.ToString();
+                case { Key: ConsoleKey.C, Modifiers: ConsoleModifiers.Control }:
+                    throw new OperationCanceledException();
+                case { Key: ConsoleKey.Backspace }:
+                    secret.Length = Math.Max(0, secret.Length - 1);
+                    break;
+                case { KeyChar: var c } when !char.IsControl(c):
+                    secret.Append(c);
+                    break;
+            }
+        }
     }
 }

@@ -70,14 +70,14 @@ public static class ImpacketTests
         using PeerProcess server =
             PeerProcess.Start(Peers.Python, Script("exec_server.py"), Service.ToString());
         int port = int.Parse(await server.ReadLineAsync(), CultureInfo.InvariantCulture);
-        using NativeClient client = NativeClient.Connect(
+        using NativeConnectionPool client = NativeConnectionPool.Connect(
             RpcEndpoint.Tcp("127.0.0.1", port), Service, RpcLimits.Default);
 
         foreach (int length in new[] { 0, 1, 5, 1000, 60_000 })
         {
             byte[] bytes = new byte[length];
             new Random(length).NextBytes(bytes);
-            using NativeExchange exchange = client.Begin();
+            using NativeClientCall exchange = client.Begin();
             exchange.Request.Write(bytes);
 
             Assert.Equal(0, exchange.Execute(Patience));

@@ -28,14 +28,14 @@ public sealed class KerberosTests(KerberosRealm realm)
     public static async Task A_user_with_a_password_calls(RpcMechanism mechanism, RpcProtectionLevel level)
     {
         await using EchoListener echo = new(Demanding);
-        using NativeClient client = Connect(
+        using NativeConnectionPool client = Connect(
             echo.Port, AsUser() with { Mechanism = mechanism, ProtectionLevel = level });
 
         foreach (int length in new[] { 0, 1, 5, 1000, 60_000 })
         {
             byte[] bytes = new byte[length];
             new Random(length).NextBytes(bytes);
-            using NativeExchange exchange = client.Begin();
+            using NativeClientCall exchange = client.Begin();
             exchange.Request.Write(bytes);
 
             Assert.Equal(0, exchange.Execute(Patience));
@@ -195,13 +195,14 @@ public sealed class KerberosTests(KerberosRealm realm)
             Mechanism = RpcMechanism.Kerberos,
         };
 
-    private static NativeClient Connect(int port, RpcClientSecurity security) => NativeClient.Connect(
+    private static NativeConnectionPool Connect(int port, RpcClientSecurity security) =>
+        NativeConnectionPool.Connect(
         RpcEndpoint.Tcp("127.0.0.1", port), EchoListener.Service, RpcLimits.Default, security);
 
     private static string Call(int port, RpcClientSecurity security)
     {
-        using NativeClient client = Connect(port, security);
-        using NativeExchange exchange = client.Begin();
+        using NativeConnectionPool client = Connect(port, security);
+        using NativeClientCall exchange = client.Begin();
         exchange.Request.Write("\u0001"u8);
         Assert.Equal(0, exchange.Execute(Patience));
         return Convert.ToHexString(exchange.Reply.Span);

@@ -101,13 +101,13 @@ public static class NtlmTests
     {
         using PeerProcess server = Server();
         int port = int.Parse(await server.ReadLineAsync(), CultureInfo.InvariantCulture);
-        using NativeClient client = Connect(port, level, Password);
+        using NativeConnectionPool client = Connect(port, level, Password);
 
         foreach (int length in new[] { 0, 1, 5, 1000, 5000 })
         {
             byte[] bytes = new byte[length];
             new Random(length).NextBytes(bytes);
-            using NativeExchange exchange = client.Begin();
+            using NativeClientCall exchange = client.Begin();
             exchange.Request.Write(bytes);
 
             Assert.Equal(0, exchange.Execute(Patience));
@@ -120,8 +120,8 @@ public static class NtlmTests
     {
         using PeerProcess server = Server();
         int port = int.Parse(await server.ReadLineAsync(), CultureInfo.InvariantCulture);
-        using NativeClient client = Connect(port, RpcProtectionLevel.Privacy, "guessed");
-        using NativeExchange exchange = client.Begin();
+        using NativeConnectionPool client = Connect(port, RpcProtectionLevel.Privacy, "guessed");
+        using NativeClientCall exchange = client.Begin();
 
         RpcException e = Assert.Throws<RpcException>(() => exchange.Execute(Patience));
 
@@ -147,9 +147,9 @@ public static class NtlmTests
         const ushort port = 1024;
         await using EchoListener echo = new(Demanding(level));
         using RecordingRelay relay = new(echo.Port);
-        using (NativeClient client = Connect(relay.Port, level, Password))
+        using (NativeConnectionPool client = Connect(relay.Port, level, Password))
         {
-            using NativeExchange exchange = client.Begin();
+            using NativeClientCall exchange = client.Begin();
             exchange.Request.Write(System.Text.Encoding.UTF8.GetBytes(text));
             Assert.Equal(0, exchange.Execute(Patience));
             Assert.Equal(text, System.Text.Encoding.UTF8.GetString(exchange.Reply.Span));
@@ -186,8 +186,8 @@ public static class NtlmTests
 
     private static string Hex(string text) => Convert.ToHexString(System.Text.Encoding.UTF8.GetBytes(text));
 
-    private static NativeClient Connect(int port, RpcProtectionLevel level, string password) =>
-        NativeClient.Connect(
+    private static NativeConnectionPool Connect(int port, RpcProtectionLevel level, string password) =>
+        NativeConnectionPool.Connect(
             RpcEndpoint.Tcp("127.0.0.1", port), EchoListener.Service, RpcLimits.Default, new RpcClientSecurity
             {
                 Authentication = RpcClientAuthentication.User,

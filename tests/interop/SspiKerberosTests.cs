@@ -180,9 +180,9 @@ public sealed class SspiKerberosTests(KerberosRealm realm, WinePrefix wine) : IC
 
     private static void Call(int port, RpcClientSecurity security)
     {
-        using NativeClient client = NativeClient.Connect(
+        using NativeConnectionPool client = NativeConnectionPool.Connect(
             RpcEndpoint.Tcp("127.0.0.1", port), EchoListener.Service, RpcLimits.Default, security);
-        using NativeExchange exchange = client.Begin();
+        using NativeClientCall exchange = client.Begin();
         exchange.Request.Write("\u0001"u8);
         exchange.Execute(TimeSpan.FromSeconds(30));
     }

@@ -76,7 +76,7 @@ public static class TsharkTests
         foreach (string ending in new[] { "deadline", "withdrawn" })
         {
             using RecordingRelay relay = new(listener.Endpoint.Port);
-            using (NativeClient client = NativeClient.Connect(
+            using (NativeConnectionPool client = NativeConnectionPool.Connect(
                 RpcEndpoint.Tcp("127.0.0.1", relay.Port), id, RpcLimits.Default))
             {
                 Assert.Equal(0, Call(client, 0, Patience));
@@ -99,9 +99,9 @@ public static class TsharkTests
         return said;
     }
 
-    private static int Call(NativeClient client, int length, TimeSpan timeout)
+    private static int Call(NativeConnectionPool client, int length, TimeSpan timeout)
     {
-        using NativeExchange exchange = client.Begin();
+        using NativeClientCall exchange = client.Begin();
         exchange.Request.Write(new byte[length]);
         int code = exchange.Execute(timeout);
         Assert.Equal(code == 0 ? length : 0, exchange.Reply.Length);

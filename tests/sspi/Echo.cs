@@ -21,9 +21,9 @@ internal static class Echo
         };
         try
         {
-            using NativeClient client = NativeClient.Connect(
+            using NativeConnectionPool client = NativeConnectionPool.Connect(
                 RpcEndpoint.Tcp("127.0.0.1", port), Service, RpcLimits.Default, security);
-            using NativeExchange exchange = client.Begin();
+            using NativeClientCall exchange = client.Begin();
             exchange.Request.Write("\u0001\u0002"u8);
             int code = exchange.Execute(TimeSpan.FromSeconds(30));
             Console.WriteLine($"reply {code} {Convert.ToHexString(exchange.Reply.Span)}");

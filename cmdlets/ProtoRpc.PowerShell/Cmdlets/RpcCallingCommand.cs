@@ -1,7 +1,5 @@
 using System.Management.Automation;
 using System.Security;
-using ProtoRpc.PowerShell.Completion;
-using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 

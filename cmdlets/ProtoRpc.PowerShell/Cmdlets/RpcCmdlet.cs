@@ -1,15 +1,17 @@
 using System.Collections;
+using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Runtime.ExceptionServices;
-using ProtoRpc.Client.Kept;
+using ProtoRpc.Client;
+using ProtoRpc.Client.Schemas;
 using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
 
 /// <summary>The base of every cmdlet. Handles cancellation and paths, and converts failures to error records
 /// in one place.</summary>
-public abstract partial class RpcCmdlet : PSCmdlet, IDisposable
+public abstract class RpcCmdlet : PSCmdlet, IDisposable
 {
     private readonly CancellationTokenSource _stopping = new();
     private long _row;
@@ -239,7 +241,7 @@ public abstract partial class RpcCmdlet : PSCmdlet, IDisposable
     /// a kept connection.</summary>
     private protected RpcSchema ResolveKept(RpcSchemaSource source)
     {
-        KeptSchemas kept = Store.Schemas;
+        SchemaCache kept = Store.Schemas;
         if (source.Paths.Count == 0)
         {
             return Resolve(source);
@@ -255,7 +257,7 @@ public abstract partial class RpcCmdlet : PSCmdlet, IDisposable
     private ClientKey ContactOf(string address)
     {
         RpcEndpoint endpoint = RpcSchemaLoader.EndpointOf(address);
-        return ClientKey.Of(endpoint, schema: null, SchemaOptionsOf(endpoint));
+        return ClientKey.Create(endpoint, schema: null, SchemaOptionsOf(endpoint));
     }
 
     /// <summary>Loads a schema from files and servers.</summary>
@@ -313,4 +315,64 @@ public abstract partial class RpcCmdlet : PSCmdlet, IDisposable
             };
         }
     }
+
+    /// <summary>Resolves paths to files by the rules of the shell: relative to its location, with drives and
+    /// wildcards.</summary>
+    /// <returns>The files; for a path without a match the path itself, which the code that reads the files
+    /// reports as missing.</returns>
+    /// <exception cref="RpcException">NotFound: a path is not on the file system.</exception>
+    protected IReadOnlyList<string> ResolveFiles(IEnumerable<string> paths)
+    {
+        List<string> files = [];
+        foreach (string path in paths)
+        {
+            try
+            {
+                Collection<string> found = GetResolvedProviderPathFromPSPath(path, out ProviderInfo provider);
+                if (provider.Name != "FileSystem")
+                {
+                    throw RpcErrors.NotAFile(path, $"it is on the provider {provider.Name}");
+                }
+
+                // The shell does not report wildcards without a match, nor a missing file in '[x]'.
+                files.AddRange(found.Count > 0 ? found : [ResolveLiteral(path)]);
+            }
+            catch (ItemNotFoundException)
+            {
+                // The code that reads the files reports which one is missing.
+                files.Add(ResolveLiteral(path));
+            }
+            catch (SessionStateException e)
+            {
+                throw RpcErrors.NotAFile(path, e.Message.TrimEnd('.'), e);
+            }
+        }
+
+        return files;
+    }
+
+    /// <summary>Resolves the path of one file or folder, which need not exist: relative to the shell's
+    /// location, with drives, and without wildcards.</summary>
+    /// <exception cref="RpcException">NotFound: the path is not on the file system.</exception>
+    internal string ResolveLiteral(string path)
+    {
+        try
+        {
+            string full = SessionState.Path.GetUnresolvedProviderPathFromPSPath(
+                path, out ProviderInfo provider, out _);
+            // On another provider, the result is no path of a file. .NET would take it as relative to the
+            // folder that the process was started in.
+            return provider.Name == "FileSystem" ? full : throw RpcErrors.NotOnFileSystem(path, provider);
+        }
+        catch (Exception e) when (e is SessionStateException or PSInvalidOperationException)
+        {
+            throw RpcErrors.NotAFile(path, e.Message.TrimEnd('.'), e);
+        }
+    }
 }
+
+/// <summary>A pipeline object, for the errors that it causes.</summary>
+/// <param name="Number">The position in the pipeline, counted from 1, like the rows of a table below its
+/// header.</param>
+/// <param name="Input">The object.</param>
+internal sealed record PipelineRow(long Number, object Input);

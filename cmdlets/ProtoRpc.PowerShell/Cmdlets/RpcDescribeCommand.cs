@@ -1,7 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Parameters;
-using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc;

@@ -1,7 +1,6 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
-using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 

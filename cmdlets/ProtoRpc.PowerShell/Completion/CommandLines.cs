@@ -9,7 +9,7 @@ internal sealed class CommandLines(string script, Token[] tokens)
     /// that it is assigned to. Null if none is found.</summary>
     /// <param name="table">The hashtable, or the list of hashtables.</param>
     /// <param name="path">The keys to the place in it.</param>
-    public CommandLine? Find(TableFrame table, IReadOnlyList<string> path)
+    public CommandLine? Find(BracketFrame table, IReadOnlyList<string> path)
     {
         int first = StartOfCasts(table.Start);
         while (first > 1 && tokens[first - 1].Kind == TokenKind.Comma)
@@ -59,7 +59,7 @@ internal sealed class CommandLines(string script, Token[] tokens)
         return start < end ? Line(start, end, end, end, path, " -InputObject ") : null;
     }
 
-    private CommandLine? FindUse(string variable, int from, TableFrame table, IReadOnlyList<string> path)
+    private CommandLine? FindUse(string variable, int from, BracketFrame table, IReadOnlyList<string> path)
     {
         for (int i = from; i < tokens.Length; i++)
         {

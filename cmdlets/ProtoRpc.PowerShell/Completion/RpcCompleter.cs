@@ -3,7 +3,7 @@ using System.Management.Automation;
 using System.Management.Automation.Language;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Completion;
-using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
 
@@ -55,7 +55,7 @@ public abstract class RpcCompleter : IArgumentCompleter
 
     /// <summary>The keys of the hashtable for this parameter; null if the schema does not define
     /// them.</summary>
-    internal virtual TableShape? TableOf(IDictionary bound) => null;
+    internal virtual HashtableShape? TableOf(IDictionary bound) => null;
 
     /// <summary>The schemas for completion: the given one, the given connection's, otherwise those of all
     /// connections.</summary>
@@ -99,7 +99,7 @@ public abstract class RpcCompleter : IArgumentCompleter
             : RpcEndpointRegistry.OfUser.Find(text).SelectMany(named =>
                 named.Schema.Count == 0 || named.Schema.Any(RpcSchemaLoader.IsAddress)
                     ? RunspaceStore.Current.SchemasOf(named.Endpoint)
-                    : SchemasOfFiles([.. RpcSchemaSource.Of(named).Paths.SelectMany(FilesOf)]));
+                    : SchemasOfFiles([.. RpcSchemaSource.From(named).Paths.SelectMany(FilesOf)]));
 
     // Kept until a file changes: protoc takes longer than a user waits for Tab.
     private static IReadOnlyList<RpcSchema> SchemasOfFiles(string[] files) => files.Length == 0
@@ -135,7 +135,7 @@ public abstract class RpcCompleter : IArgumentCompleter
 
     /// <summary>A candidate for a numeric id.</summary>
     private protected static Candidate OfId(int id, string toolTip) =>
-        Candidate.OfScript(ScriptLiteral.Of(id), toolTip);
+        Candidate.OfScript(ScriptLiteral.Format(id), toolTip);
 
     private protected static object? Unwrap(object? value) =>
         value is PSObject wrapped ? wrapped.BaseObject : value;
@@ -178,5 +178,60 @@ public abstract class RpcCompleter : IArgumentCompleter
         /// <summary>The candidate as the shell lists it.</summary>
         public CompletionResult ToResult(CompletionResultType kind) =>
             new(Text, Shown(Name), kind, Shown(ToolTip));
+    }
+}
+
+/// <summary>Called by the function TabExpansion2 of Enable-RpcCompletion.</summary>
+public static class RpcCompletion
+{
+    /// <summary>The body of the previous TabExpansion2; empty if there was none.</summary>
+    public static ScriptBlock Previous =>
+        RunspaceStore.Current.Completion.Previous ?? ScriptBlock.Create("");
+
+    /// <summary>Completes the arguments of TabExpansion2.</summary>
+    /// <param name="bound">The parameters of the function.</param>
+    /// <returns>The completion; null if the previous function should complete.</returns>
+    public static CommandCompletion? Complete(IDictionary bound)
+    {
+        ArgumentNullException.ThrowIfNull(bound);
+        ShellCompletion state = RunspaceStore.Current.Completion;
+        Hashtable? options = bound["options"] as Hashtable;
+        if (bound["ast"] is Ast ast && bound["positionOfCursor"] is IScriptPosition position)
+        {
+            return Find(state, ast.Extent.Text, ast.Extent.StartOffset, position.Offset, options)
+                ?? (state.IsPreviousOfShell
+                    ? CommandCompletion.CompleteInput(ast, (Token[])bound["tokens"]!, position, options)
+                    : null);
+        }
+
+        string script = bound["inputScript"] as string ?? "";
+        int cursor = bound["cursorColumn"] as int? ?? script.Length;
+        return Find(state, script, 0, cursor, options)
+            // Completing here keeps variables of the function out of the results: PowerShell finds these by
+            // name.
+            ?? (state.IsPreviousOfShell ? CommandCompletion.CompleteInput(script, cursor, options) : null);
+    }
+
+    // A failure here must not prevent the shell's own completion.
+    private static CommandCompletion? Find(
+        ShellCompletion state, string script, int start, int cursor, Hashtable? options)
+    {
+        if (!state.IsEnabled)
+        {
+            return null;
+        }
+
+        try
+        {
+            return HashtableCompletion.Find(script, cursor - start, options) is not { } found ? null
+                : start == 0 ? found
+                : new CommandCompletion(
+                    found.CompletionMatches, -1, found.ReplacementIndex + start, found.ReplacementLength);
+        }
+        catch (Exception e) when (e is RpcException or RuntimeException or InvalidOperationException
+            or ArgumentException)
+        {
+            return null;
+        }
     }
 }

@@ -13,7 +13,7 @@ internal static class ScriptLiteral
     private const string Rfc3339 = "yyyy-MM-dd'T'HH:mm:ss.FFFFFFF'Z'";
 
     /// <summary>A value as an expression: constants, arrays and hashtables of constants.</summary>
-    public static string Of(object? value) => value switch
+    public static string Format(object? value) => value switch
     {
         null => "$null",
         string text => OfText(text),
@@ -22,7 +22,7 @@ internal static class ScriptLiteral
         byte[] bytes => OfText(BytesReader.TextOf(bytes)),
         IDictionary { Count: 0 } => "@{}",
         IDictionary dictionary => Table(Entries(dictionary)),
-        IEnumerable list => $"@({string.Join(", ", list.Cast<object?>().Select(Of))})",
+        IEnumerable list => $"@({string.Join(", ", list.Cast<object?>().Select(Format))})",
         // Infinity and NaN have no literal: as bare words they would be commands.
         double number when !double.IsFinite(number) => OfText(number.ToString(CultureInfo.InvariantCulture)),
         float number when !float.IsFinite(number) => OfText(number.ToString(CultureInfo.InvariantCulture)),
@@ -49,12 +49,12 @@ internal static class ScriptLiteral
     {
         foreach (DictionaryEntry entry in dictionary)
         {
-            yield return KeyValuePair.Create(entry.Key, Of(entry.Value));
+            yield return KeyValuePair.Create(entry.Key, Format(entry.Value));
         }
     }
 
     /// <summary>A key of a hashtable: bare if it is a plain word, otherwise quoted.</summary>
-    public static string Key(object key) => key is string name && IsWord(name) ? name : Of(key);
+    public static string Key(object key) => key is string name && IsWord(name) ? name : Format(key);
 
     private static bool IsWord(string text) => text.Length > 0 && !char.IsAsciiDigit(text[0])
         && text.All(c => char.IsAsciiLetterOrDigit(c) || c == '_');

@@ -2,8 +2,7 @@ using System.Collections;
 using System.Diagnostics;
 using System.Globalization;
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
 

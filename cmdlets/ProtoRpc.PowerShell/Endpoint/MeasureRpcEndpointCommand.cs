@@ -1,15 +1,17 @@
+using System.Collections;
+using System.Collections.ObjectModel;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Endpoint;
+using ProtoRpc.PowerShell.Connections;
+using ProtoRpc.PowerShell.Methods;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Parameters;
-using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 
 [Cmdlet(VerbsDiagnostic.Measure, "RpcEndpoint", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(RpcLoadResult))]
-public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
+public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
 {
     private static readonly TimeSpan DefaultDuration = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan DefaultWarmUp = TimeSpan.FromSeconds(1);
@@ -251,4 +253,247 @@ public sealed partial class MeasureRpcEndpointCommand : RpcCallingCommand
     {
         ErrorId = RpcErrorIds.InvalidLoadTest,
     };
+
+    private readonly List<RpcEndpoint> _endpoints = [];
+    private RpcSchema? _given;
+
+    [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    [NoConnection]
+    [FilledLines]
+    [ArgumentCompleter(typeof(EndpointCompleter))]
+    public string[] Endpoint { get; set; } = [];
+
+    [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(HeaderCompleter))]
+    public override IDictionary? Header
+    {
+        get => base.Header;
+        set => base.Header = value;
+    }
+
+    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
+        SchemaOptionsFor(endpoint, _endpoints);
+
+    private protected override RpcClientOptions CreateOptions()
+    {
+        RpcClientOptions options = base.CreateOptions();
+        int callers = (Concurrency + Connections - 1) / Connections;
+        return options with
+        {
+            Limits = options.Limits with
+            {
+                MaxClientConnections = Math.Max(options.Limits.MaxClientConnections, callers),
+            },
+        };
+    }
+
+    private MessageMapper? _mapper;
+
+    [Parameter(Position = 1)]
+    [AllowNull]
+    [ArgumentCompleter(typeof(MessageCompleter))]
+    public object? Message { get; set; }
+
+    [Parameter]
+    public SwitchParameter AllowUnknownField { get; set; }
+
+    [Parameter]
+    public SwitchParameter RandomMessage { get; set; }
+
+    [Parameter]
+    public int Seed { get; set; }
+
+    [Parameter]
+    [ValidateRange(0, 4 * 1024 * 1024)]
+    public int MaxMessageSize { get; set; } = new RpcRandomMessageOptions().MaxBytes;
+
+    [Parameter]
+    [ValidateRange(1, 100_000)]
+    public int StreamLength { get; set; } = new RpcRandomMessageOptions().StreamLength;
+
+    private MessageMapper Mapper => _mapper ??= ShellMapper.Create(asHashtable: false, AllowUnknownField);
+
+    private ScriptRequests? ScriptOf(RpcMethodInfo method)
+    {
+        CheckRequests(method);
+        return Unwrap(Message) is ScriptBlock script
+            ? new ScriptRequests(script, method, message => ToRequest(method, message))
+            : null;
+    }
+
+    private RpcLoadRequests RequestsOf(RpcMethodInfo method)
+    {
+        if (RandomMessage)
+        {
+            return RpcLoadRequests.Random(
+                method,
+                new RpcRandomMessageOptions
+                {
+                    Seed = Seed,
+                    MaxBytes = MaxMessageSize,
+                    StreamLength = StreamLength,
+                });
+        }
+
+        IReadOnlyList<DynamicMessage> messages = MessagesOf(method, Message);
+        return RpcLoadRequests.Same(
+            method,
+            IsGiven(nameof(StreamLength))
+                ? [.. Enumerable.Range(0, StreamLength).Select(i => messages[i % messages.Count])]
+                : messages);
+    }
+
+    private void CheckRequests(RpcMethodInfo method)
+    {
+        if (RandomMessage && IsGiven(nameof(Message)))
+        {
+            throw Invalid(
+                "-Message and -RandomMessage cannot be used together. Remove one of them.");
+        }
+
+        foreach (string parameter in new[] { nameof(Seed), nameof(MaxMessageSize) })
+        {
+            if (!RandomMessage && IsGiven(parameter))
+            {
+                throw Invalid($"-{parameter} requires -RandomMessage.");
+            }
+        }
+
+        if (IsGiven(nameof(StreamLength))
+            && (!method.IsClientStreaming || Unwrap(Message) is ScriptBlock or ICollection { Count: 0 }))
+        {
+            throw Invalid(
+                "-StreamLength is the number of messages that a call sends. It requires a method with a "
+                + "request stream, and -RandomMessage or a list as -Message.");
+        }
+    }
+
+    // For a client-streaming method, each element of a list is one message.
+    private IReadOnlyList<DynamicMessage> MessagesOf(RpcMethodInfo method, object? given)
+    {
+        object? value = Unwrap(given);
+        bool isList = method.IsClientStreaming && value is IList && value is not byte[];
+        IEnumerable<object?> messages = isList ? ((IList)value!).Cast<object?>() : [given];
+        return [.. messages.Select(message => ToRequest(method, message))];
+    }
+
+    private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
+        message is PSObject { BaseObject: DynamicMessage raw }
+            ? raw
+            : WrittenMessage.TryRead(method.RequestType, Unwrap(message), format: null, AllowUnknownField)
+                ?? Mapper.ToMessage(method.RequestType, message);
+
+    private static object? Unwrap(object? value) => value is PSObject wrapped ? wrapped.BaseObject : value;
+}
+
+/// <summary>One target of a load test.</summary>
+/// <param name="Subject">The target object of errors: a connection, or the name of an endpoint.</param>
+/// <param name="Target">The target to call.</param>
+/// <param name="Script">The script that makes requests during the test; null if they were made
+/// before.</param>
+internal sealed record LoadPlan(object Subject, RpcLoadTarget Target, ScriptRequests? Script);
+
+/// <summary>Waits for a load test on the pipeline thread. Meanwhile it shows the progress and runs script
+/// blocks.</summary>
+internal sealed class LoadRun(RpcLoadTest test, WaitProgress progress, CancellationToken cancellation)
+{
+    private static readonly TimeSpan Period = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan ScriptPeriod = TimeSpan.FromMilliseconds(2);
+
+    /// <summary>Runs the test to its end.</summary>
+    /// <param name="scripts">The scripts that make requests during the test.</param>
+    public IReadOnlyList<RpcLoadResult> Wait(IReadOnlyList<ScriptRequests> scripts)
+    {
+        // The first requests are ready before the first call needs one.
+        FillAll(scripts);
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        Task<IReadOnlyList<RpcLoadResult>> running = Task.Run(() => test.RunAsync(end.Token));
+        try
+        {
+            while (!running.IsCompleted)
+            {
+                bool isFull = FillAll(scripts);
+                Report();
+                if (isFull)
+                {
+                    Task.WaitAny([running], scripts.Count > 0 ? ScriptPeriod : Period);
+                }
+            }
+        }
+        catch
+        {
+            // A script block failed or was stopped.
+            end.Cancel();
+            Task.WaitAny([running]);
+            throw;
+        }
+
+        return running.GetAwaiter().GetResult();
+    }
+
+    private static bool FillAll(IReadOnlyList<ScriptRequests> scripts)
+    {
+        bool areFull = true;
+        foreach (ScriptRequests script in scripts)
+        {
+            areFull &= script.Fill();
+        }
+
+        return areFull;
+    }
+
+    private void Report()
+    {
+        RpcLoadProgress now = test.Progress;
+        progress.Report(
+            () =>
+            {
+                string what = now.IsWarmUp ? "warm-up" : $"{now.Calls:N0} calls, {now.Failed:N0} failed";
+                return TerminalText.Neutralize($"{now.Target}: {what}");
+            },
+            (int)(now.Share * 100),
+            total: 100);
+    }
+}
+
+/// <summary>Makes the requests of a load test with a script block, one for each call, on the pipeline
+/// thread.</summary>
+/// <param name="script">Gets the number of the call, from 1, as <c>$_</c> and as its argument.</param>
+/// <param name="method">The method to call.</param>
+/// <param name="toMessage">Converts the block's output to a message.</param>
+internal sealed class ScriptRequests(
+    ScriptBlock script, RpcMethodInfo method, Func<object?, DynamicMessage> toMessage)
+{
+    // The progress bar and Ctrl+C are handled between batches.
+    private const int Batch = 100;
+
+    private long _number;
+
+    /// <summary>The queue that the load test reads.</summary>
+    public QueuedRequests Requests { get; } = new();
+
+    /// <summary>Makes some requests if the queue has too few.</summary>
+    /// <returns>Whether the queue has enough now.</returns>
+    /// <exception cref="RpcException">InvalidArgument: the block's output is not a request.</exception>
+    /// <exception cref="RuntimeException">The block failed.</exception>
+    public bool Fill()
+    {
+        for (int i = 0; i < Batch && Requests.WantsMore; i++)
+        {
+            Requests.Add(method, Make(++_number));
+        }
+
+        return !Requests.WantsMore;
+    }
+
+    private DynamicMessage[] Make(long number)
+    {
+        Collection<PSObject?> written = script.InvokeWithContext(
+            functionsToDefine: null, [new PSVariable("_", number)], number)!;
+        return written.Count == 0 && !method.IsClientStreaming
+            ? [toMessage(null)]
+            : [.. written.Select(toMessage)];
+    }
 }

@@ -1,6 +1,5 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Completion;
-using ProtoRpc.PowerShell.Parameters;
+using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc;
 
@@ -183,4 +182,77 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
         RpcCertificateSource.IsThumbprint(pathOrThumbprint)
             ? pathOrThumbprint
             : ResolveLiteral(pathOrThumbprint);
+}
+
+[Cmdlet(VerbsCommon.Get, "RpcEndpoint")]
+[OutputType(typeof(RpcNamedEndpoint))]
+public sealed class GetRpcEndpointCommand : RpcCmdlet
+{
+    [Parameter(Position = 0, ValueFromPipeline = true)]
+    [ValidateNotNullOrEmpty]
+    [SupportsWildcards]
+    [ArgumentCompleter(typeof(EndpointNameCompleter))]
+    public string[] Name { get; set; } = ["*"];
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    [SupportsWildcards]
+    [ArgumentCompleter(typeof(TagCompleter))]
+    public string? Tag { get; set; }
+
+    protected override void Process()
+    {
+        RpcEndpointRegistry registry = RpcEndpointRegistry.OfUser;
+        foreach (string name in Name)
+        {
+            Guard(name, () => Write(registry, name));
+        }
+    }
+
+    private void Write(RpcEndpointRegistry registry, string name)
+    {
+        IReadOnlyList<RpcNamedEndpoint> found = registry.Find(name, Tag);
+        if (found.Count == 0 && Tag is null && !WildcardPattern.ContainsWildcardCharacters(name))
+        {
+            WriteError(RpcErrors.ToRecord(registry.NotFound(name), name));
+        }
+
+        WriteObject(found, enumerateCollection: true);
+    }
+}
+
+[Cmdlet(VerbsLifecycle.Unregister, "RpcEndpoint", SupportsShouldProcess = true)]
+public sealed class UnregisterRpcEndpointCommand : RpcCmdlet
+{
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true)]
+    [ValidateNotNullOrEmpty]
+    [SupportsWildcards]
+    [ArgumentCompleter(typeof(EndpointNameCompleter))]
+    public string[] Name { get; set; } = [];
+
+    protected override void Process()
+    {
+        RpcEndpointRegistry registry = RpcEndpointRegistry.OfUser;
+        foreach (string name in Name)
+        {
+            Guard(name, () => Remove(registry, name));
+        }
+    }
+
+    private void Remove(RpcEndpointRegistry registry, string name)
+    {
+        IReadOnlyList<RpcNamedEndpoint> found = registry.Find(name);
+        if (found.Count == 0 && !WildcardPattern.ContainsWildcardCharacters(name))
+        {
+            WriteError(RpcErrors.ToRecord(registry.NotFound(name), name));
+        }
+
+        foreach (RpcNamedEndpoint endpoint in found)
+        {
+            if (ShouldProcess($"'{endpoint.Name}' in '{registry.Path}'", "Unregister"))
+            {
+                registry.Unregister(endpoint.Name);
+            }
+        }
+    }
 }

@@ -1,13 +1,14 @@
 using System.Diagnostics;
 using System.Management.Automation;
+using System.Management.Automation.Runspaces;
 using Google.Protobuf;
-using ProtoRpc.Server.Admission;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>The workers of a listener: threads with one runspace each, created on demand up to a
 /// limit.</summary>
-internal sealed partial class HandlerPool : IDisposable
+internal sealed class HandlerPool : IDisposable
 {
     // How long a stopped worker may take to end. The shell cannot stop .NET code that a script called, so
     // such a worker is written off. Its background thread does not keep the process alive.
@@ -122,7 +123,7 @@ internal sealed partial class HandlerPool : IDisposable
         RpcServerCallContext context, IMessage request, ScriptSource script, RpcHandler? next = null)
     {
         bool blocking = IsBlocking;
-        MethodCall call = new(context, request, script, next);
+        MethodFilterCall call = new(context, request, script, next);
         return HasFilters && FindWorkerHere(context) is { } worker
             ? new ValueTask<IMessage>(call.Execute(worker))
             : HandleAsync(call, blocking);
@@ -150,7 +151,7 @@ internal sealed partial class HandlerPool : IDisposable
         RpcRawContext context, ReadOnlyMemory<byte> request, ScriptSource script, RpcRawHandler? next = null)
     {
         bool blocking = IsBlocking;
-        RawCall call = new(context, request, script, next);
+        RawFilterCall call = new(context, request, script, next);
         if (HasFilters && FindWorkerHere(context) is { } worker)
         {
             return call.Execute(worker);
@@ -350,4 +351,238 @@ internal sealed partial class HandlerPool : IDisposable
         ErrorId = RpcErrorIds.WorkersStuck,
         MayHaveExecuted = false,
     };
+
+    // How often the deadlines are checked: a connection's thread cannot check them while it runs a script.
+    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(50);
+
+    private readonly Timer _watch;
+    private int _watching;
+
+    // A thread that is already in a runspace stays there. This happens when a script calls a listener in its
+    // own process.
+    private HandlerWorker? TryLend<TReply>(HandlerCall<TReply> call)
+    {
+        if (!call.CanRunHere || Impersonates || Runspace.DefaultRunspace is not null)
+        {
+            return null;
+        }
+
+        HandlerWorker? worker;
+        lock (_gate)
+        {
+            if (_closed || !_idle.TryPeek(out worker) || !worker.CanBeLent)
+            {
+                return null;
+            }
+
+            _idle.Pop();
+            worker.Begin(call);
+            worker.Lend(Thread.CurrentThread);
+        }
+
+        Watch();
+        return worker;
+    }
+
+    private TReply RunHere<TReply>(HandlerCall<TReply> call, HandlerWorker worker)
+    {
+        try
+        {
+            worker.RunHere(call);
+        }
+        finally
+        {
+            TakeBack(worker);
+        }
+
+        return call.Result();
+    }
+
+    private void TakeBack(HandlerWorker worker)
+    {
+        lock (_gate)
+        {
+            worker.End();
+            worker.TakeBack();
+            _memory.NoteUse();
+            if (!_closed && !worker.IsEnding)
+            {
+                if (_queue.TryTake(out HandlerCall? next))
+                {
+                    worker.Begin(next);
+                }
+                else if (_retired)
+                {
+                    _workers.Remove(worker);
+                    worker.Retire();
+                    return;
+                }
+                else
+                {
+                    _idle.Push(worker);
+                    return;
+                }
+            }
+        }
+
+        // Wakes the worker's thread for the next call, or to end its pipeline.
+        worker.Wake();
+    }
+
+    /// <summary>Calls that wait for a worker.</summary>
+    public int QueuedCount
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _queue.Count;
+            }
+        }
+    }
+
+    private void Post(HandlerCall call)
+    {
+        HandlerWorker? worker;
+        HandlerCall? displaced = null;
+        lock (_gate)
+        {
+            if (_closed)
+            {
+                throw Stopped();
+            }
+
+            if (_idle.TryPop(out worker))
+            {
+                worker.Begin(call);
+            }
+            else
+            {
+                if (WorkersAllowed == 0)
+                {
+                    throw AllStuck();
+                }
+
+                if (_workers.Count < WorkersAllowed)
+                {
+                    // This call waits for the new worker, so the limit of the queue does not apply.
+                    call.Place = _queue.Add(call.Context.Client, call);
+                    Watch();
+
+                    // Inside the lock, because the worker counts towards the limit from now on.
+                    StartWorker();
+                }
+                else
+                {
+                    displaced = Enqueue(call);
+                }
+            }
+        }
+
+        worker?.Wake();
+        displaced?.Fail(ServerBusy.GivenUp());
+    }
+
+    // Returns the call that was removed from the queue to make room, or null.
+    private HandlerCall? Enqueue(HandlerCall call)
+    {
+        call.Place = _queue.TryAdd(
+            call.Context.Client, call, call.Context.Clock.Bound, out HandlerCall? displaced)
+            ?? throw ServerBusy.Full(_maxWorkers, _queue.Count, "workers");
+        Watch();
+        return displaced;
+    }
+
+    // Checks the deadlines of waiting calls, and of calls on the threads of their connections, because no
+    // other thread does.
+    private void Watch()
+    {
+        if (Volatile.Read(ref _watching) == 0 && Interlocked.Exchange(ref _watching, 1) == 0)
+        {
+            _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    private void GiveUpLate()
+    {
+        List<HandlerCall> late = [];
+        List<HandlerCall> unserved = [];
+        lock (_gate)
+        {
+            List<HandlerWorker> lent = _workers.FindAll(worker => worker.IsLent);
+            late.AddRange(lent.Where(worker => !worker.IsEnding).Select(worker => worker.Call!)
+                .Where(call => call.IsOver));
+            while (_queue.TryTakeLate(out HandlerCall? waiting))
+            {
+                unserved.Add(waiting);
+            }
+
+            bool goesOn = lent.Count > 0 || _queue.Count > 0;
+            Volatile.Write(ref _watching, goesOn ? 1 : 0);
+            if (goesOn && !_closed)
+            {
+                _watch.Change(WatchPeriod, Timeout.InfiniteTimeSpan);
+            }
+        }
+
+        late.ForEach(GiveUp);
+        unserved.ForEach(call => call.Fail(ServerBusy.GivenUp()));
+    }
+}
+
+/// <summary>Returns memory to the system after a listener has been idle for a while.</summary>
+/// <remarks>.NET only collects garbage when something is allocated, and keeps freed memory. After one large
+/// request, an idle listener would keep its memory forever.</remarks>
+internal sealed class IdleMemory : IDisposable
+{
+    // Smaller amounts are kept, because a collection pauses the process for some milliseconds.
+    private const long WorthIt = 16L * 1024 * 1024;
+    private static readonly TimeSpan Quiet = TimeSpan.FromSeconds(5);
+
+    private readonly Timer _timer;
+    private long _kept = Committed();
+    private long _lastUse;
+    private int _armed;
+
+    public IdleMemory() => _timer = new Timer(static self => ((IdleMemory)self!).Look(), this, -1, -1);
+
+    /// <summary>Notes that a call begins or ends.</summary>
+    public void NoteUse()
+    {
+        Volatile.Write(ref _lastUse, Environment.TickCount64);
+        if (Volatile.Read(ref _armed) == 0 && Interlocked.Exchange(ref _armed, 1) == 0)
+        {
+            _timer.Change(Quiet, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    public void Dispose() => _timer.Dispose();
+
+    private static long Committed() => GC.GetGCMemoryInfo(GCKind.Any).TotalCommittedBytes;
+
+    private void Look()
+    {
+        TimeSpan left =
+            Quiet - TimeSpan.FromMilliseconds(Environment.TickCount64 - Volatile.Read(ref _lastUse));
+        if (left > TimeSpan.Zero)
+        {
+            try
+            {
+                _timer.Change(left, Timeout.InfiniteTimeSpan);
+            }
+            catch (ObjectDisposedException)
+            {
+                // The listener has stopped.
+            }
+
+            return;
+        }
+
+        Volatile.Write(ref _armed, 0);
+        if (Committed() - _kept > WorthIt)
+        {
+            GC.Collect(GC.MaxGeneration, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+            _kept = Committed();
+        }
+    }
 }

@@ -1,8 +1,11 @@
+using System.Collections;
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
@@ -18,7 +21,7 @@ internal static class HandlerReply
     /// <summary>Converts a handler's output to the reply. No output is an empty message.</summary>
     /// <exception cref="RpcException">Internal: the handler wrote several objects, or an object that does not
     /// fit the reply's type.</exception>
-    public static IMessage Of(RpcMethodInfo method, Collection<PSObject> output)
+    public static IMessage ToMessage(RpcMethodInfo method, Collection<PSObject> output)
     {
         PSObject? reply = null;
         int count = 0;
@@ -38,12 +41,12 @@ internal static class HandlerReply
                 + "or assign it to $null.", inner: null);
         }
 
-        return Of(method, reply);
+        return ToMessage(method, reply);
     }
 
     /// <summary>Converts an object to the reply. Null is an empty message.</summary>
     /// <exception cref="RpcException">Internal: the object does not fit the reply's type.</exception>
-    public static IMessage Of(RpcMethodInfo method, PSObject? reply)
+    public static IMessage ToMessage(RpcMethodInfo method, PSObject? reply)
     {
         if (reply?.BaseObject is IMessage message)
         {
@@ -220,4 +223,130 @@ internal static class HandlerReply
     private static RpcException Wrong(RpcMethodInfo method, string what, Exception? inner) =>
         new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}", inner)
         { ErrorId = RpcErrorIds.WrongReply };
+}
+
+/// <summary>A failed call in the listener's records.</summary>
+internal static class HandlerFailure
+{
+    /// <summary>The failed method, the caller, the error text that remote callers do not get, and the id that
+    /// they get.</summary>
+    public static ErrorRecord ToRecord(RpcFailedCall failed)
+    {
+        string method = failed.Context?.Method.FullName ?? "A call";
+        string caller = failed.Context is { } context ? CallerOf(context) : "";
+        ErrorRecord? thrown = HandlerReply.RecordOf(failed.Error);
+        string stack = thrown?.ScriptStackTrace ?? "";
+
+        // The copy keeps the script's line number.
+        ErrorRecord record = thrown is null
+            ? new ErrorRecord(
+                failed.Error, RpcErrorIds.HandlerFailed, ErrorCategory.NotSpecified, targetObject: null)
+            : new ErrorRecord(thrown, failed.Error);
+        record.CategoryInfo.Activity = method;
+        record.CategoryInfo.TargetName = caller;
+        // The exception may contain text from the caller, and a terminal would execute its escape sequences.
+        record.ErrorDetails = new System.Management.Automation.ErrorDetails(
+            TerminalText.Neutralize(TextOf(failed, method, caller, stack)));
+
+        PSObject members = PSObject.AsPSObject(record);
+        members.Properties.Add(new PSNoteProperty("Method", method));
+        members.Properties.Add(new PSNoteProperty("Caller", TerminalText.Neutralize(caller)));
+        members.Properties.Add(new PSNoteProperty("CorrelationId", failed.CorrelationId));
+        members.Properties.Add(new PSNoteProperty(
+            "Stack", TerminalText.Neutralize(stack.Length > 0 ? stack : failed.Error.StackTrace)));
+        return record;
+    }
+
+    /// <summary>The record of a check that failed. Callers only see that authentication failed.</summary>
+    public static ErrorRecord ToRecord(RuntimeException failure, string authenticationType)
+    {
+        string stack = failure.ErrorRecord.ScriptStackTrace ?? "";
+        string text =
+            $"The {authenticationType} check failed with {failure.GetType().FullName}: {failure.Message}";
+        return new ErrorRecord(failure.ErrorRecord, failure)
+        {
+            ErrorDetails = new(TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}")),
+        };
+    }
+
+    private static string TextOf(RpcFailedCall failed, string method, string caller, string stack)
+    {
+        string by = caller.Length > 0 ? $" for {caller}" : "";
+        string id = failed.CorrelationId is null ? "" : $" (id {failed.CorrelationId})";
+        string text =
+            $"{method} failed{by} with {failed.Error.GetType().FullName}: {failed.Error.Message}{id}";
+        return stack.Length == 0 ? text : $"{text}\n{stack}";
+    }
+
+    private static string CallerOf(RpcServerCallContext context)
+    {
+        string name = context.User.Name ?? "";
+        return (name.Length, context.ClientAddress.Length) switch
+        {
+            (0, 0) => "an anonymous caller",
+            (0, _) => context.ClientAddress,
+            (_, 0) => name,
+            _ => $"{name} at {context.ClientAddress}",
+        };
+    }
+}
+
+/// <summary>Converts what a script adds to a failure: details of the status, as hashtables or objects with
+/// their type in <c>@type</c>, and extensions of the native protocol's exception.</summary>
+internal static class ErrorDetails
+{
+    private const string TypeKey = "@type";
+
+    /// <summary>Converts an exception's details to messages. A detail that cannot be converted stays as it
+    /// is, and is not sent.</summary>
+    public static void ToMessages(RpcException error, RpcSchema? schema)
+    {
+        if (error.Details.Any(detail => Unwrap(detail) is not IMessage))
+        {
+            error.Details = error.Details.Select(detail => ToMessage(detail, schema)).ToArray();
+        }
+    }
+
+    /// <summary>Converts an exception's extensions, a hashtable by name, to a message.</summary>
+    /// <exception cref="RpcException">InvalidArgument: an extension does not exist, or its value does not fit
+    /// its type.</exception>
+    public static void ToExtensions(RpcException error, RpcSchema? schema)
+    {
+        object given = Unwrap(error.Extensions!);
+        error.Extensions = given as IMessage
+            ?? HeaderExtensionMap.ToMessage(schema, RpcExceptionInfo.Descriptor, given);
+    }
+
+    private static object Unwrap(object detail) =>
+        detail is PSObject { BaseObject: not PSCustomObject } wrapped ? wrapped.BaseObject : detail;
+
+    private static object ToMessage(object detail, RpcSchema? schema)
+    {
+        object given = Unwrap(detail);
+        Dictionary<string, object?> fields = new(StringComparer.Ordinal);
+        if (given is IDictionary dictionary)
+        {
+            foreach (DictionaryEntry entry in dictionary)
+            {
+                fields[LanguagePrimitives.ConvertTo<string>(entry.Key)] = entry.Value;
+            }
+        }
+        else if (given is PSObject custom)
+        {
+            foreach (PSPropertyInfo property in custom.Properties)
+            {
+                fields[property.Name] = property.Value;
+            }
+        }
+
+        if (!fields.Remove(TypeKey, out object? type) || type is null)
+        {
+            return given;
+        }
+
+        string name = LanguagePrimitives.ConvertTo<string>(type);
+        name = name[(name.LastIndexOf('/') + 1)..];
+        RpcMessageInfo? known = GrpcStatusDetails.Schema.FindMessage(name) ?? schema?.FindMessage(name);
+        return known is null ? given : ShellMapper.Create(asHashtable: false).ToMessage(known, fields);
+    }
 }

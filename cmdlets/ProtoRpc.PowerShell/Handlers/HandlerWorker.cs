@@ -1,6 +1,9 @@
 using System.Collections.ObjectModel;
+using System.Diagnostics;
 using System.Management.Automation;
 using System.Management.Automation.Runspaces;
+using System.Runtime.CompilerServices;
+using ProtoRpc.Protocols.Native;
 using Shell = System.Management.Automation.PowerShell;
 
 namespace ProtoRpc.PowerShell.Handlers;
@@ -10,7 +13,7 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// Streams of handlers only work in a pipeline. All calls share one, because a new pipeline costs a hundred
 /// times as much as invoking a block. Stopping a call stops the pipeline; the worker then begins another one.
 /// </remarks>
-internal sealed partial class HandlerWorker
+internal sealed class HandlerWorker
 {
     private const int SpinCount = 20;
 
@@ -173,7 +176,7 @@ internal sealed partial class HandlerWorker
             Prepare(cmdlet);
         }
 
-        _pipelineThread = PipelineThread.Of(_runspace!);
+        _pipelineThread = PipelineThread.From(_runspace!);
         _ready.TrySetResult();
         while (_pool.Take(this) is { } call)
         {
@@ -351,4 +354,188 @@ internal sealed partial class HandlerWorker
         _methodVariable!.Value = variables?.Method;
         _nextVariable!.Value = variables?.Next;
     }
+
+    private void RunCall(HandlerCall call)
+    {
+        long start = Stopwatch.GetTimestamp();
+        Activity? outer = Activity.Current;
+        if (outer != call.Activity)
+        {
+            // Calls of the script belong to the trace of its caller.
+            Activity.Current = call.Activity;
+        }
+
+        try
+        {
+            // The previous call was of another caller, whose sessions on other servers are not for this one.
+            _pool.Environment.Forget(_runspace!);
+            _running = call;
+            call.Run(this);
+        }
+        catch (PipelineStoppedException) when (_stopping)
+        {
+            throw;
+        }
+        catch (Exception e)
+        {
+            call.Fail(Explain(HandlerReply.Unwrap(e, _pool.Scripts), call));
+        }
+        finally
+        {
+            _running = null;
+            if (Activity.Current != outer)
+            {
+                Activity.Current = outer;
+            }
+
+            call.Script.Pace.Note(start);
+        }
+    }
+
+    private static Exception Explain(Exception failure, HandlerCall call)
+    {
+        try
+        {
+            if (failure is RpcException { Details.Count: > 0 } rpc)
+            {
+                ErrorDetails.ToMessages(rpc, (call.Context as RpcServerCallContext)?.Method.Service.Schema);
+            }
+
+            if (failure is RpcException extended && HeaderExtensions.AreSentWith(extended))
+            {
+                ErrorDetails.ToExtensions(
+                    extended, (call.Context as RpcServerCallContext)?.Method.Service.Schema);
+            }
+
+            return failure;
+        }
+        catch (RpcException e)
+        {
+            return new RpcException(
+                RpcStatusCode.Internal,
+                $"The details or extensions of '{failure.Message}' cannot be sent: {e.Message}", failure);
+        }
+    }
+
+    // The thread that runs scripts in the runspace.
+    private volatile Thread _runner;
+
+    // Null before the first pipeline, and if this version of the shell does not support other threads.
+    private PipelineThread? _pipelineThread;
+
+    /// <summary>Whether another thread can use the runspace.</summary>
+    public bool CanBeLent => _pipelineThread is not null;
+
+    /// <summary>Whether another thread uses the runspace now.</summary>
+    public bool IsLent => _runner != _thread;
+
+    /// <summary>Whether the worker's pipeline or thread is ending.</summary>
+    public bool IsEnding => _stopping || _closed;
+
+    /// <summary>The current call; null for none.</summary>
+    public HandlerCall? Call => _call;
+
+    // The pool's lock is held for the next two methods.
+    public void Lend(Thread thread) => _runner = thread;
+
+    public void TakeBack() => _runner = _thread;
+
+    /// <summary>Runs a call on the current thread, to which the runspace was lent.</summary>
+    public void RunHere(HandlerCall call)
+    {
+        Runspace.DefaultRunspace = _runspace;
+        _pipelineThread!.Set(Thread.CurrentThread);
+        try
+        {
+            RunCall(call);
+        }
+        catch (PipelineStoppedException)
+        {
+            // The call was cancelled, or the listener is stopping.
+            call.Fail(call.GivenUp());
+        }
+        finally
+        {
+            _pipelineThread.Set(_thread);
+            Runspace.DefaultRunspace = null;
+        }
+    }
+}
+
+// Runs as the only command of a worker's pipeline. Not public, so that the module does not export it.
+[Cmdlet(VerbsLifecycle.Invoke, "RpcHandlerLoop")]
+internal sealed class HandlerLoopCommand : PSCmdlet
+{
+    [Parameter(Mandatory = true)]
+    public HandlerWorker Worker { get; set; } = null!;
+
+    protected override void EndProcessing() => Worker.RunCalls(this);
+}
+
+// Sends the replies of a streaming handler: the last command of its pipeline. Not public, so that the module
+// does not export it.
+[Cmdlet(VerbsCommunications.Send, "RpcReply")]
+internal sealed class ReplySinkCommand : PSCmdlet
+{
+    [Parameter(Mandatory = true)]
+    public Action<PSObject> Send { get; set; } = null!;
+
+    [Parameter(ValueFromPipeline = true)]
+    [AllowNull]
+    public PSObject? InputObject { get; set; }
+
+    protected override void ProcessRecord()
+    {
+        if (InputObject is not null)
+        {
+            Send(InputObject);
+        }
+    }
+}
+
+/// <summary>Sets the thread that runs scripts in a pipeline.</summary>
+/// <remarks>If another thread invokes a script block, the shell passes the block to the pipeline's thread as
+/// an event, which takes milliseconds. The shell asks the pipeline which thread that is.</remarks>
+internal sealed class PipelineThread
+{
+    private const string Running =
+        "System.Management.Automation.Runspaces.Pipeline, System.Management.Automation";
+
+    private const string Base =
+        "System.Management.Automation.Runspaces.PipelineBase, System.Management.Automation";
+
+    private readonly object _pipeline;
+
+    private PipelineThread(object pipeline) => _pipeline = pipeline;
+
+    /// <summary>The running pipeline of a runspace. Null if none is running, or if this version of the shell
+    /// lacks the internal members.</summary>
+    public static PipelineThread? From(Runspace runspace)
+    {
+        try
+        {
+            if (GetPipeline(runspace) is not { } running)
+            {
+                return null;
+            }
+
+            PipelineThread pipeline = new(running);
+            pipeline.Set(Thread.CurrentThread);
+            return pipeline;
+        }
+        catch (Exception e) when (e is MissingMemberException or TypeLoadException or BadImageFormatException)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>Makes a thread the pipeline's thread.</summary>
+    public void Set(Thread thread) => SetThread(_pipeline, thread);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "GetCurrentlyRunningPipeline")]
+    [return: UnsafeAccessorType(Running)]
+    private static extern object? GetPipeline(Runspace runspace);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_NestedPipelineExecutionThread")]
+    private static extern void SetThread([UnsafeAccessorType(Base)] object pipeline, Thread thread);
 }

@@ -1,4 +1,5 @@
 using System.Collections.Frozen;
+using System.Diagnostics;
 using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Text;
@@ -187,4 +188,90 @@ internal sealed class ScriptSource
     private static string TextOf(IReadOnlyCollection<ParameterAst> parameters) =>
         parameters.Count == 0 ? ""
             : $"param({string.Join(", ", parameters.Select(one => new string(WithoutUsing(one))))})";
+}
+
+/// <summary>A block in a script that a command runs in another runspace, such as that of
+/// <c>ForEach-Object -Parallel</c>. Its <c>$using:</c> reads the variables of the script around it.</summary>
+internal static class InnerBlock
+{
+    private static readonly HashSet<string> Loops =
+        new(StringComparer.OrdinalIgnoreCase) { "ForEach-Object", "foreach", "%" };
+
+    private static readonly HashSet<string> Jobs =
+        new(StringComparer.OrdinalIgnoreCase) { "Start-ThreadJob", "Start-Job", "sajb" };
+
+    private static readonly HashSet<string> Remote =
+        new(StringComparer.OrdinalIgnoreCase) { "Invoke-Command", "icm" };
+
+    // Without one of these, Invoke-Command runs the block in place.
+    private static readonly string[] Places =
+    [
+        "ComputerName", "Cn", "Session", "ConnectionUri", "HostName", "SSHConnection", "VMName", "VMId",
+        "ContainerId",
+    ];
+
+    /// <summary>Whether a part of a script is in such a block of it.</summary>
+    public static bool Contains(Ast part, Ast script)
+    {
+        for (Ast? ast = part; ast is not null && ast != script; ast = ast.Parent)
+        {
+            if (ast is ScriptBlockExpressionAst block && RunsElsewhere(block))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static bool RunsElsewhere(ScriptBlockExpressionAst block)
+    {
+        Ast argument = block.Parent is CommandParameterAst ? block.Parent : block;
+        if (argument.Parent is not CommandAst command || command.GetCommandName() is not { } path)
+        {
+            return false;
+        }
+
+        string name = path[(path.LastIndexOf('\\') + 1)..];
+        return Jobs.Contains(name)
+            || (Loops.Contains(name) && IsParallel(command, argument))
+            || (Remote.Contains(name) && command.CommandElements.OfType<CommandParameterAst>()
+                .Any(parameter => parameter.ParameterName.Length > 0 && Array.Exists(
+                    Places, place => place.StartsWith(
+                        parameter.ParameterName, StringComparison.OrdinalIgnoreCase))));
+    }
+
+    private static bool IsParallel(CommandAst command, Ast argument)
+    {
+        Ast? parameter = argument is CommandParameterAst
+            ? argument
+            : command.CommandElements.TakeWhile(element => element != argument).LastOrDefault();
+        return parameter is CommandParameterAst { ParameterName: { Length: > 1 } name }
+            && "Parallel".StartsWith(name, StringComparison.OrdinalIgnoreCase);
+    }
+}
+
+/// <summary>Whether a script runs for a short time only, so that it may run on the thread of a
+/// connection.</summary>
+/// <remarks>Counted without a lock, because a lost count does not matter.</remarks>
+internal sealed class HandlerPace
+{
+    private const int Proven = 32;
+    private const int Most = 64;
+    private const int Least = -1024;
+
+    // One long run cancels this many short ones.
+    private const int OfLongRun = 64;
+    private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(10);
+
+    private int _score;
+
+    /// <summary>Whether enough recent runs were short.</summary>
+    public bool IsShort => Volatile.Read(ref _score) >= Proven;
+
+    /// <summary>Counts a run that just ended.</summary>
+    /// <param name="start">When it began, by <see cref="Stopwatch.GetTimestamp"/>.</param>
+    public void Note(long start) => _score = Stopwatch.GetElapsedTime(start) <= Short
+        ? Math.Min(_score + 1, Most)
+        : Math.Max(_score - OfLongRun, Least);
 }

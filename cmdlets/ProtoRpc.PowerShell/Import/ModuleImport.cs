@@ -1,7 +1,7 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Completing;
-using ProtoRpc.PowerShell.Service;
-using ProtoRpc.PowerShell.Views;
+using ProtoRpc.PowerShell.Prediction;
+using ProtoRpc.PowerShell.Rendering;
+using ProtoRpc.PowerShell.ServiceCommands;
 
 namespace ProtoRpc.PowerShell.Import;
 

@@ -1,10 +1,9 @@
 using System.Management.Automation;
 using System.Security;
 using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Parameters;
-using ProtoRpc.PowerShell.Runspaces;
 
 namespace ProtoRpc;
 

@@ -1,10 +1,9 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Security;
-using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Parameters;
-using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Transports;
 
@@ -13,7 +12,7 @@ namespace ProtoRpc;
 [Cmdlet(
     VerbsLifecycle.Start, "RpcListener", DefaultParameterSetName = ByHandler, SupportsShouldProcess = true)]
 [OutputType(typeof(RpcListener))]
-public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
+public sealed class StartRpcListenerCommand : RpcHandlersCommand
 {
     private const string ByHandler = "Handler";
     private const string ByRawHandler = "Raw";
@@ -310,7 +309,7 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
     };
 
     private RpcAccessLog? CreateAccessLog(HandlerEnvironment environment, HandlerPool pool) =>
-        AccessLogTarget.Of(AccessLog, environment, pool.Streams, ResolveLiteral, out _accessLog);
+        AccessLogTarget.Create(AccessLog, environment, pool.Streams, ResolveLiteral, out _accessLog);
 
     private RpcHandler[] CreatePing(HandlerEnvironment environment, HandlerPool pool)
     {
@@ -364,4 +363,158 @@ public sealed partial class StartRpcListenerCommand : RpcHandlersCommand
 
         return security;
     }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    public SwitchParameter AllowUnencrypted { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompletions("https://app.example.com", "*")]
+    public string[] AllowedOrigin { get; set; } = [];
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(AllowedHostCompleter))]
+    public string[] AllowedHost { get; set; } = [];
+
+    [Parameter(ParameterSetName = ByHandler)]
+    public SwitchParameter AllowGet { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    public RpcReplyCompression ReplyCompression { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public ScriptBlock? BasicCheck { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public ScriptBlock? BearerCheck { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [ValidateNotNull]
+    public ScriptBlock? CertificateCheck { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    public SwitchParameter NoReflection { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    public SwitchParameter NoHealth { get; set; }
+
+    // Anonymous callers must be allowed explicitly, even if checks are given.
+    private HttpEndpoints CreateHttp(HandlerPool pool) => new()
+    {
+        AllowUnencrypted = AllowUnencrypted,
+        AllowedOrigins = AllowedOrigin,
+        AllowedHosts = AllowedHost,
+        AllowGet = AllowGet,
+        ReplyCompression = ReplyCompression,
+        EnableReflection = !NoReflection,
+        EnableHealth = !NoHealth,
+        Checks = new CheckScripts(BasicCheck, BearerCheck, CertificateCheck),
+        AllowAnonymous = IsAuthenticationGiven && Authentication.HasFlag(RpcAuthentication.None),
+        CheckFailed = pool.Streams.Add,
+    };
+
+    private CallRecord? _record;
+    private RpcServiceInfo[] _services = [];
+
+    // Also in the set of raw listeners, which refuse it with a reason. The shell's own error would not give
+    // one.
+    [Parameter(ParameterSetName = ByHandler)]
+    [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
+    [ValidateNotNullOrEmpty]
+    public string? Record { get; set; }
+
+    [Parameter(ParameterSetName = ByHandler)]
+    [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(FieldNameCompleter))]
+    public string[] Mask { get; set; } = [];
+
+    // Outermost, so that it also records calls that authorization and filters reject.
+    private CallRecord[] CreateRecord() => Record is null ? [] : [_record = new CallRecord()];
+
+    // Opened after the user has confirmed the start of the listener.
+    private void OpenRecord(HandlerPool pool)
+    {
+        if (_record is null)
+        {
+            return;
+        }
+
+        RpcCallRecorder recorder = _record.Open(ResolveLiteral(Record!), new RpcCallRecorderOptions
+        {
+            Mask = Mask,
+            Warning = text => pool.Streams.Add(new WarningRecord(text)),
+        });
+        foreach (string mask in recorder.FindUnknownMasks(_services))
+        {
+            WriteWarning(
+                $"-Mask '{mask}' matches no field of the services' messages. It only masks keys of "
+                + "maps and Struct.");
+        }
+    }
+}
+
+/// <summary>The value of <c>-NtlmAccount</c>: a credential, or a name with the NT hash of its
+/// password.</summary>
+/// <remarks>The shell converts arguments with these constructors.</remarks>
+public sealed class NtlmAccountSource
+{
+    private const string NameKey = "UserName";
+    private const string HashKey = "NtHash";
+
+    /// <summary>An account with a password.</summary>
+    public NtlmAccountSource(PSCredential credential) =>
+        Account = NtlmAccount.From(credential.GetNetworkCredential());
+
+    /// <summary>An account given by the NT hash of its password: <c>@{ UserName = 'bob'; NtHash = '8846f7...'
+    /// }</c>.</summary>
+    public NtlmAccountSource(IDictionary account)
+    {
+        foreach (object key in account.Keys)
+        {
+            if (!Is(key, NameKey) && !Is(key, HashKey))
+            {
+                throw Invalid($"'{key}' is not a known key");
+            }
+        }
+
+        string name = Find(account, NameKey) ?? throw Invalid($"{NameKey} is missing");
+        string hash = Find(account, HashKey) ?? throw Invalid($"{HashKey} is missing");
+        try
+        {
+            Account = NtlmAccount.FromHash(name, Convert.FromHexString(hash));
+        }
+        catch (FormatException)
+        {
+            throw Invalid($"the {HashKey} of '{name}' is not hexadecimal");
+        }
+    }
+
+    internal NtlmAccount Account { get; }
+
+    private static bool Is(object key, string name) =>
+        name.Equals(key as string, StringComparison.OrdinalIgnoreCase);
+
+    private static string? Find(IDictionary account, string name)
+    {
+        foreach (DictionaryEntry entry in account)
+        {
+            if (Is(entry.Key, name))
+            {
+                return LanguagePrimitives.ConvertTo<string>(entry.Value);
+            }
+        }
+
+        return null;
+    }
+
+    private static RpcException Invalid(string what) => new(
+        RpcStatusCode.InvalidArgument,
+        $"An NTLM account is a credential, or a hashtable with {NameKey} and {HashKey}: {what}.")
+    {
+        ErrorId = RpcErrorIds.InvalidNtlmAccount,
+    };
 }

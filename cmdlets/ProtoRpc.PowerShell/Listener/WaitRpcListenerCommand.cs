@@ -1,10 +1,56 @@
 using System.Diagnostics;
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Listener;
-using ProtoRpc.PowerShell.Runspaces;
+using System.Runtime.CompilerServices;
+using ProtoRpc.PowerShell.Connections;
+using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc;
+
+/// <summary>The base of cmdlets that show the records that handlers wrote to their streams.</summary>
+public abstract class RpcStreamsCommand : RpcListenerCommand
+{
+    // The tag of Write-Host's records. PowerShell shows records with this tag for every
+    // $InformationPreference.
+    private const string HostTag = "PSHOST";
+
+    /// <summary>Writes a record to the stream that it came from.</summary>
+    protected void WriteRecord(object record)
+    {
+        switch (record)
+        {
+            case ErrorRecord error:
+                WriteError(error);
+                break;
+            case WarningRecord warning:
+                WriteWarning(warning.Message);
+                break;
+            case VerboseRecord verbose:
+                WriteVerbose(verbose.Message);
+                break;
+            case DebugRecord debug:
+                WriteDebug(debug.Message);
+                break;
+            case InformationRecord information:
+                WriteInformation(Shown(information));
+                break;
+        }
+    }
+
+    // A user who receives records expects to see them, so information records are shown unless
+    // -InformationAction says otherwise.
+    private InformationRecord Shown(InformationRecord record)
+    {
+        if (record.Tags.Contains(HostTag) || MyInvocation.BoundParameters.ContainsKey("InformationAction"))
+        {
+            return record;
+        }
+
+        InformationRecord shown = NeutralRecord.Copy(record, record.MessageData);
+        shown.Tags.Add(HostTag);
+        return shown;
+    }
+}
 
 [Cmdlet(VerbsLifecycle.Wait, "RpcListener", DefaultParameterSetName = ByListener)]
 [OutputType(typeof(RpcListener))]
@@ -129,4 +175,141 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
         TimeSpan left = Timeout - watch.Elapsed;
         return left > TimeSpan.Zero ? left : TimeSpan.Zero;
     }
+}
+
+[Cmdlet(VerbsCommunications.Receive, "RpcListener", DefaultParameterSetName = ByListener)]
+public sealed class ReceiveRpcListenerCommand : RpcStreamsCommand
+{
+    [Parameter]
+    public SwitchParameter Keep { get; set; }
+
+    protected override void Process()
+    {
+        IReadOnlyList<RpcListener> listeners = ResolveListeners();
+        StreamPreferences.NeverStop(this, given: false);
+        foreach (RpcListener listener in listeners)
+        {
+            foreach (object record in Keep ? listener.Streams.Peek() : listener.Streams.Take())
+            {
+                WriteRecord(record);
+            }
+        }
+    }
+}
+
+/// <summary>Wakes a waiting cmdlet when a handler writes a record, or when a listener stops.</summary>
+internal sealed class HandlerStreamsSignal : IDisposable
+{
+    private readonly ManualResetEventSlim _event = new(false);
+    private readonly IReadOnlyList<RpcListener> _listeners;
+    private readonly CancellationToken _cancellation;
+    private readonly CancellationTokenSource _disposed = new();
+
+    public HandlerStreamsSignal(IEnumerable<RpcListener> listeners, CancellationToken cancellation)
+    {
+        _listeners = [.. listeners];
+        _cancellation = cancellation;
+        foreach (RpcListener listener in _listeners)
+        {
+            listener.Streams.Added += _event.Set;
+            listener.Completion.ContinueWith(
+                _ => _event.Set(), _disposed.Token, TaskContinuationOptions.None, TaskScheduler.Default);
+        }
+    }
+
+    /// <summary>Waits for the next signal.</summary>
+    /// <returns>False if the time is over, or the wait was cancelled.</returns>
+    public bool Wait(TimeSpan timeout)
+    {
+        try
+        {
+            bool set = _event.Wait(timeout, _cancellation);
+            _event.Reset();
+            return set;
+        }
+        catch (OperationCanceledException)
+        {
+            return false;
+        }
+    }
+
+    // The event itself is not disposed, because a listener that stops later may still set it.
+    public void Dispose()
+    {
+        foreach (RpcListener listener in _listeners)
+        {
+            listener.Streams.Added -= _event.Set;
+        }
+
+        // Otherwise each wait of a script would be kept until its listener stops.
+        _disposed.Cancel();
+        _disposed.Dispose();
+    }
+}
+
+/// <summary>Lets a cmdlet write other scripts' records without stopping or asking at one of them.</summary>
+/// <remarks><c>$ErrorActionPreference = 'Stop'</c> is about the script's own commands. The records of
+/// handlers are in the past; stopping at one would end the service because one call failed.</remarks>
+internal static class StreamPreferences
+{
+    private const string Runtime =
+        "System.Management.Automation.MshCommandRuntime, System.Management.Automation";
+
+    /// <summary>Sets preferences that would stop the cmdlet or ask to Continue.</summary>
+    /// <param name="cmdlet">The cmdlet, before it writes.</param>
+    /// <param name="given">Whether to also change preferences that the caller gave as parameters.</param>
+    public static void NeverStop(PSCmdlet cmdlet, bool given)
+    {
+        if (cmdlet.CommandRuntime.GetType().Name != "MshCommandRuntime")
+        {
+            return;
+        }
+
+        try
+        {
+            NeverStop(cmdlet, "Error", given, SetErrorAction);
+            NeverStop(cmdlet, "Warning", given, SetWarningPreference);
+            NeverStop(cmdlet, "Information", given, SetInformationPreference);
+            NeverStop(cmdlet, "Debug", given, SetDebugPreference);
+        }
+        catch (Exception e) when (e is MissingMemberException or TypeLoadException)
+        {
+            // These members are not public, and another version of the shell may not have them.
+        }
+    }
+
+    private static void NeverStop(
+        PSCmdlet cmdlet, string stream, bool given, Action<object, ActionPreference> set)
+    {
+        bool isGiven =
+            cmdlet.MyInvocation.BoundParameters.TryGetValue($"{stream}Action", out object? preference);
+        if (isGiven && !given)
+        {
+            return;
+        }
+
+        preference = isGiven ? preference : cmdlet.GetVariableValue($"{stream}ActionPreference")
+            ?? cmdlet.GetVariableValue($"{stream}Preference");
+        if (LanguagePrimitives.TryConvertTo(preference, out ActionPreference action)
+            && action is ActionPreference.Stop or ActionPreference.Inquire)
+        {
+            set(cmdlet.CommandRuntime, ActionPreference.Continue);
+        }
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_ErrorAction")]
+    private static extern void SetErrorAction(
+        [UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_WarningPreference")]
+    private static extern void SetWarningPreference(
+        [UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_InformationPreference")]
+    private static extern void SetInformationPreference(
+        [UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_DebugPreference")]
+    private static extern void SetDebugPreference(
+        [UnsafeAccessorType(Runtime)] object runtime, ActionPreference value);
 }

@@ -2,9 +2,48 @@ using System.Management.Automation;
 using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc;
+
+/// <summary>The base of cmdlets that convert messages. Adds the parameters for the schema.</summary>
+public abstract class RpcConvertCommand : RpcCmdlet
+{
+    protected const string ByConnection = "Connection";
+    protected const string BySchema = "Schema";
+
+    [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
+    [AllowNull]
+    [AllowEmptyCollection]
+    public virtual object? InputObject { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection? Connection { get; set; }
+
+    [Parameter(Mandatory = true, ParameterSetName = BySchema)]
+    [SchemaList]
+    public RpcSchemaSource? Schema { get; set; }
+
+    [Parameter]
+    public SwitchParameter AllowUnknownField { get; set; }
+
+    /// <summary>The schema for the conversion: the given one, the connection's, otherwise that of the only
+    /// open connection.</summary>
+    private protected RpcSchema FindSchema()
+    {
+        if (Schema is not null)
+        {
+            return Resolve(Schema);
+        }
+
+        RpcConnection connection = RunspaceStore.Current.Resolve(Connection, "-Schema");
+        return connection.Schema ?? throw RpcErrors.NoSchema(connection);
+    }
+}
 
 [Cmdlet(VerbsData.ConvertFrom, "RpcMessage", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(PSObject), typeof(System.Collections.Specialized.OrderedDictionary))]
@@ -76,7 +115,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
     private static byte[] ToBytes(object value) =>
         ReadBytes(value, out byte[] bytes) is { } wrong
             ? throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"-InputObject: {ValueText.Of(value)} {wrong}")
+                RpcStatusCode.InvalidArgument, $"-InputObject: {ValueText.Format(value)} {wrong}")
             {
                 ErrorId = RpcErrorIds.InvalidInputObject,
             }
@@ -94,5 +133,154 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
         DynamicMessage message =
             MessageFormats.Named(Format).Read(_type ??= FindSchema().GetMessage(Type), bytes, options);
         WriteObject(Raw ? message : ShellMapper.Create(AsHashtable).ToObject(message));
+    }
+}
+
+/// <summary>The base of cmdlets that convert objects to messages. The type is given, or is that of the reply
+/// that the object was made of.</summary>
+public abstract class RpcConvertObjectCommand : RpcConvertCommand
+{
+    private RpcSchema? _schema;
+    private RpcMessageInfo? _type;
+
+    [Parameter(Position = 0)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(MessageTypeCompleter))]
+    public string? Type { get; set; }
+
+    [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
+    [AllowNull]
+    [AllowEmptyCollection]
+    [ArgumentCompleter(typeof(MessageCompleter))]
+    public override object? InputObject
+    {
+        get => base.InputObject;
+        set => base.InputObject = value;
+    }
+
+    private protected override object? RowObject => MyInvocation.ExpectingInput ? InputObject : null;
+
+    /// <summary>Converts the pipeline object to a message.</summary>
+    private protected DynamicMessage ReadInput() =>
+        ShellMapper.Create(asHashtable: false, AllowUnknownField).ToMessage(FindType(), InputObject);
+
+    private RpcMessageInfo FindType()
+    {
+        if (Type is not null)
+        {
+            return _type ??= FindSchema().GetMessage(Type);
+        }
+
+        RpcMessageInfo? known = TypeOfInput();
+        if (Schema is null && Connection is null && known is not null)
+        {
+            return known;
+        }
+
+        // The object may have been made with another schema than the given one.
+        string? name = known?.FullName
+            ?? (InputObject is PSObject named ? ObjectTypeNames.FullNameOf(named) : null);
+        bool hasSchema = Schema is not null || Connection is not null
+            || RunspaceStore.Current.Connections.Count == 1;
+        return hasSchema && name is not null && (_schema ??= FindSchema()).FindMessage(name) is { } found
+            ? found
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The message type of {Describe(InputObject)} is unknown, because it is not a reply of "
+                + "this schema. Give the full name of the message with -Type.")
+            {
+                ErrorId = RpcErrorIds.UnknownMessageType,
+            };
+    }
+
+    private RpcMessageInfo? TypeOfInput() => InputObject switch
+    {
+        PSObject { BaseObject: DynamicMessage message } => message.Type,
+        PSObject custom when ObjectTypeNames.TryGetType(custom, out RpcMessageInfo? type) => type,
+        DynamicMessage message => message.Type,
+        _ => null,
+    };
+
+    private static string Describe(object? value) => value switch
+    {
+        null => "$null",
+        PSObject { BaseObject: PSCustomObject } => "the object",
+        PSObject wrapped => $"a {wrapped.BaseObject.GetType().Name}",
+        _ => $"a {value.GetType().Name}",
+    };
+}
+
+[Cmdlet(VerbsData.ConvertTo, "RpcMessage", DefaultParameterSetName = ByConnection)]
+[OutputType(typeof(byte[]), typeof(string))]
+public sealed class ConvertToRpcMessageCommand : RpcConvertObjectCommand
+{
+    [Parameter]
+    [ValidateSet(typeof(FormatNames))]
+    public string Format { get; set; } = MessageFormats.Binary.Name;
+
+    [Parameter]
+    public SwitchParameter NestRepeated { get; set; }
+
+    [Parameter]
+    public SwitchParameter Indented { get; set; }
+
+    [Parameter]
+    public SwitchParameter IncludeDefault { get; set; }
+
+    [Parameter]
+    public SwitchParameter UseProtoName { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string XmlRoot { get; set; } = FormatOptions.Default.XmlRoot;
+
+    [Parameter]
+    public SwitchParameter ExpandAny { get; set; }
+
+    protected override void Process()
+    {
+        DynamicMessage message = ReadInput();
+        MessageFormat format = MessageFormats.Named(Format);
+        FormatOptions options = new()
+        {
+            Indented = Indented,
+            IncludeDefaults = IncludeDefault,
+            UseProtoNames = UseProtoName,
+            XmlRoot = XmlRoot,
+            NestedRepeated = NestRepeated,
+            ExpandAny = ExpandAny,
+        };
+        WriteObject(
+            format.IsText ? format.ToText(message, options) : format.ToArray(message, options),
+            enumerateCollection: false);
+    }
+}
+
+[Cmdlet(VerbsData.ConvertTo, "RpcRecord", DefaultParameterSetName = ByConnection)]
+[OutputType(typeof(PSObject))]
+public sealed class ConvertToRpcRecordCommand : RpcConvertObjectCommand
+{
+    protected override void Process()
+    {
+        DynamicMessage message = ReadInput();
+        PSObject record = new();
+        foreach ((string name, object? value) in ShellMapper.Create(asHashtable: false).ToRecord(message))
+        {
+            if (record.Properties[name] is { } other)
+            {
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"A record of {message.Type.FullName} cannot have the columns '{other.Name}' and "
+                    + $"'{name}', which "
+                    + "differ only in case. Use ConvertTo-RpcMessage -Format Json.")
+                {
+                    ErrorId = RpcErrorIds.AmbiguousColumn,
+                };
+            }
+
+            record.Properties.Add(new PSNoteProperty(name, value));
+        }
+
+        WriteObject(record);
     }
 }

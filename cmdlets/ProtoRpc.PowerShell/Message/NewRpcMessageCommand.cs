@@ -1,6 +1,6 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
-using ProtoRpc.PowerShell.Runspaces;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc;

@@ -1,6 +1,9 @@
+using System.Collections;
 using System.Collections.ObjectModel;
+using System.Globalization;
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Mock;
+using System.Management.Automation.Language;
+using System.Text;
 
 namespace ProtoRpc;
 
@@ -59,7 +62,7 @@ public sealed class AssertRpcMockCallCommand : RpcCmdlet
         Fail(
             new RpcException(
                 RpcStatusCode.FailedPrecondition,
-                mismatch.Describe(calls, matches, WhereConditions.Of(Where, InvokeCommand)))
+                mismatch.Describe(calls, matches, WhereConditions.Parse(Where, InvokeCommand)))
             {
                 ErrorId = RpcErrorIds.MockCallMismatch,
                 MethodName = method.FullName,
@@ -92,3 +95,252 @@ public sealed class AssertRpcMockCallCommand : RpcCmdlet
         }
     }
 }
+
+[Cmdlet(VerbsCommon.Get, "RpcMockCall")]
+[OutputType(typeof(RpcMockCall))]
+public sealed class GetRpcMockCallCommand : RpcCmdlet
+{
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true)]
+    [ArgumentCompleter(typeof(MockCompleter))]
+    public RpcMockListener Mock { get; set; } = null!;
+
+    [Parameter(Position = 1)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(MockMethodCompleter))]
+    public string[] Method { get; set; } = [];
+
+    protected override void Process()
+    {
+        RpcMethodInfo[] methods = [.. Method.Select(Mock.Mock.FindMethod)];
+        foreach (RpcRecordedCall call in Mock.Mock.Calls)
+        {
+            if (methods.Length == 0 || methods.Contains(call.Method))
+            {
+                WriteObject(new RpcMockCall(call));
+            }
+        }
+    }
+}
+
+/// <summary>Describes the calls that a test expected, and the calls that the mock received.</summary>
+/// <param name="method">The method.</param>
+/// <param name="times">The expected number of calls.</param>
+/// <param name="isExact">Whether more calls are also a mismatch.</param>
+/// <param name="where">Selects the calls that count; null for all.</param>
+internal sealed class CallMismatch(RpcMethodInfo method, int times, bool isExact, ScriptBlock? where)
+{
+    private const int MaxCalls = 20;
+    private const int MaxText = 300;
+
+    /// <summary>The calls of other methods.</summary>
+    public required IReadOnlyList<RpcRecordedCall> Others { get; init; }
+
+    /// <summary>The number of calls that the mock dropped.</summary>
+    public required long Dropped { get; init; }
+
+    /// <summary>The description, in several lines.</summary>
+    /// <param name="calls">The calls of the method.</param>
+    /// <param name="matches">Whether each of them counts.</param>
+    /// <param name="conditions">The comparisons in the block.</param>
+    public string Describe(
+        RpcMockCall[] calls, bool[] matches, IReadOnlyList<WhereCondition> conditions)
+    {
+        StringBuilder text = new();
+        string filter = where is null ? "" : $" where {{{Short(where.ToString())}}}";
+        text.Append(
+            $"Expected {method.FullName} to be called {(isExact ? "exactly" : "at least")} {Count(times)}"
+            + $"{filter}, but {Got(calls.Length, matches.Count(match => match))}.");
+        for (int i = 0; i < Math.Min(calls.Length, MaxCalls); i++)
+        {
+            AppendCall(text, i, calls[i], matches[i], conditions);
+        }
+
+        if (calls.Length > MaxCalls)
+        {
+            text.Append($"\n  ... and {calls.Length - MaxCalls} more");
+        }
+
+        if (Others.Count > 0)
+        {
+            text.Append("\nCalls of other methods: ").AppendJoin(", ", Others
+                .CountBy(call => call.Method.FullName)
+                .OrderBy(other => other.Key, StringComparer.Ordinal)
+                .Select(other => $"{other.Key} ({other.Value})"));
+        }
+
+        if (Dropped > 0)
+        {
+            text.Append($"\nThe mock dropped {Dropped} older calls, which are not counted.");
+        }
+
+        return text.ToString();
+    }
+
+    private string Got(int calls, int matching) => (where, calls) switch
+    {
+        (_, 0) => "it was not called",
+        (null, _) => $"it was called {Count(calls)}",
+        _ => $"{matching} of its {calls} {(calls == 1 ? "call" : "calls")} did",
+    };
+
+    private void AppendCall(
+        StringBuilder text, int index, RpcMockCall call, bool isMatch,
+        IReadOnlyList<WhereCondition> conditions)
+    {
+        string mark = where is null ? " " : isMatch ? "=" : "x";
+        string time = call.Time.ToString("HH:mm:ss.fff", CultureInfo.InvariantCulture);
+        text.Append($"\n{mark} {index + 1}. {time} {call.Status?.ToString() ?? "running"}: {JsonOf(call)}");
+        if (where is null || isMatch)
+        {
+            return;
+        }
+
+        WhereDifference[] differences =
+            [.. conditions.Select(condition => condition.Compare(call)).OfType<WhereDifference>()];
+        int width = differences.Select(difference => difference.Expected.Length).Append(0).Max();
+        foreach (WhereDifference difference in differences)
+        {
+            text.Append(
+                $"\n       expected {Short(difference.Expected).PadRight(Math.Min(width, MaxText))}"
+                + $"   received {Short(difference.Received)}");
+        }
+    }
+
+    private static string JsonOf(RpcMockCall call)
+    {
+        IEnumerable<string> messages = call.Record.Requests.Select(request =>
+        {
+            try
+            {
+                return MessageFormats.Json.ToText(request);
+            }
+            catch (RpcException)
+            {
+                return $"({request.Type.FullName})";
+            }
+        });
+        return Short(call.Record.Method.IsClientStreaming
+            ? $"[{string.Join(", ", messages)}]"
+            : messages.FirstOrDefault() ?? "(no request)");
+    }
+
+    private static string Short(string text)
+    {
+        string line = string.Join(' ', text.Split(['\r', '\n', '\t'], StringSplitOptions.RemoveEmptyEntries));
+        return line.Length <= MaxText ? line : $"{line.AsSpan(0, MaxText)}...";
+    }
+
+    private static string Count(int times) => times == 1 ? "1 time" : $"{times} times";
+}
+
+/// <summary>Finds the comparisons in a block that selects calls, so that a failure can show the values that
+/// each call received.</summary>
+internal static class WhereConditions
+{
+    /// <summary>The comparisons of members of <c>$_</c>; empty if the block has another form.</summary>
+    /// <param name="where">The block; null for none.</param>
+    /// <param name="shell">Makes blocks that see the variables of the test.</param>
+    public static IReadOnlyList<WhereCondition> Parse(ScriptBlock? where, CommandInvocationIntrinsics shell)
+    {
+        if (where is null)
+        {
+            return [];
+        }
+
+        // Both sides are evaluated again, so only side-effect-free expressions are accepted.
+        return
+        [
+            .. where.Ast.FindAll(ast => ast is BinaryExpressionAst, searchNestedScriptBlocks: false)
+                .Cast<BinaryExpressionAst>()
+                .Where(comparison =>
+                    comparison.Operator is not (TokenKind.And or TokenKind.Or or TokenKind.Xor)
+                    && IsValue(comparison))
+                .Select(comparison => ConditionOf(comparison, shell))
+                .OfType<WhereCondition>(),
+        ];
+    }
+
+    // The member can be on either side: script analyzers require $null on the left.
+    private static WhereCondition? ConditionOf(
+        BinaryExpressionAst comparison, CommandInvocationIntrinsics shell)
+    {
+        ExpressionAst side = MemberOf(comparison.Left) is null ? comparison.Right : comparison.Left;
+        return MemberOf(side) is { } member
+            ? new WhereCondition(
+                member,
+                comparison.Extent.Text,
+                shell.NewScriptBlock(side.Extent.Text),
+                shell.NewScriptBlock(comparison.Extent.Text))
+            : null;
+    }
+
+    // Accepts $_.Request.query, optionally with an index inside.
+    private static string? MemberOf(ExpressionAst expression) => expression switch
+    {
+        InvokeMemberExpressionAst => null,
+        MemberExpressionAst { Member: StringConstantExpressionAst name } member =>
+            MemberOf(member.Expression) is { } parent
+                ? parent.Length == 0 ? name.Value : $"{parent}.{name.Value}"
+                : null,
+        IndexExpressionAst { Index: ConstantExpressionAst index } indexed =>
+            MemberOf(indexed.Target) is { } parent ? $"{parent}[{index.Extent.Text}]" : null,
+        VariableExpressionAst variable
+            when variable.VariablePath.UserPath is "_" or "PSItem" => "",
+        _ => null,
+    };
+
+    private static bool IsValue(Ast ast) => !ast.FindAll(
+        node => node is CommandAst or InvokeMemberExpressionAst or AssignmentStatementAst
+            or UnaryExpressionAst
+        {
+            TokenKind: TokenKind.PlusPlus or TokenKind.MinusMinus or TokenKind.PostfixPlusPlus
+                    or TokenKind.PostfixMinusMinus
+        },
+        searchNestedScriptBlocks: true).Any();
+}
+
+/// <summary>A comparison of a member of a call.</summary>
+/// <param name="Member">The member's path.</param>
+/// <param name="Text">The source text of the comparison.</param>
+/// <param name="Value">Returns the member's value.</param>
+/// <param name="Whole">Returns whether the comparison holds.</param>
+internal sealed record WhereCondition(string Member, string Text, ScriptBlock Value, ScriptBlock Whole)
+{
+    /// <summary>The difference in a call; null if the comparison holds.</summary>
+    public WhereDifference? Compare(RpcMockCall call)
+    {
+        try
+        {
+            if (LanguagePrimitives.IsTrue(Whole.InvokeWithContext(null, Variables(call))))
+            {
+                return null;
+            }
+
+            object?[] values = [.. Value.InvokeWithContext(null, Variables(call))];
+            return new(Text, $"{Member} = {(values is [var only] ? TextOf(only) : TextOf(values))}");
+        }
+        catch (RuntimeException e)
+        {
+            return new(Text, $"{Member}: {e.Message}");
+        }
+    }
+
+    // A new list for each run, because InvokeWithContext removes $_ from the list.
+    private static List<PSVariable> Variables(RpcMockCall call) => [new("_", PSObject.AsPSObject(call))];
+
+    private static string TextOf(object? value) => HandlerValue.Bare(value) switch
+    {
+        null => "$null",
+        string text => $"'{text}'",
+        bool truth => truth ? "$true" : "$false",
+        IEnumerable list and not IDictionary =>
+            $"@({string.Join(", ", list.Cast<object?>().Select(TextOf))})",
+        IFormattable number => number.ToString(null, CultureInfo.InvariantCulture),
+        _ => value?.ToString() ?? "$null",
+    };
+}
+
+/// <summary>A comparison that does not hold.</summary>
+/// <param name="Expected">The comparison.</param>
+/// <param name="Received">The actual value.</param>
+internal sealed record WhereDifference(string Expected, string Received);

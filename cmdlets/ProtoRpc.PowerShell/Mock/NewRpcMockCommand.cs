@@ -1,10 +1,74 @@
+using System.Collections;
 using System.Management.Automation;
+using Google.Protobuf;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
-using ProtoRpc.PowerShell.Mock;
-using ProtoRpc.PowerShell.Parameters;
-using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Objects;
+using ErrorDetails = ProtoRpc.PowerShell.Handlers.ErrorDetails;
 
 namespace ProtoRpc;
+
+/// <summary>The base of cmdlets that set the replies of a mock.</summary>
+public abstract class RpcMockSetupCommand : RpcHandlersCommand
+{
+    [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(HandlerCompleter))]
+    public IDictionary? Reply { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? Replay { get; set; }
+
+    [Parameter]
+    public RpcLimits Limits { get; set; } = RpcLimits.Default;
+
+    [Parameter]
+    [Deadline(AllowZero = true)]
+    public TimeSpan? Latency { get; set; }
+
+    /// <summary>Reads the given replies. The mock does not change yet.</summary>
+    /// <exception cref="RpcException">A method does not exist, a reply does not fit its type, or the file of
+    /// -Replay cannot be played back.</exception>
+    private protected MockSetup ReadSetup(
+        RpcMock mock, HandlerEnvironment environment, HandlerPool pool)
+    {
+        if (Latency == Timeout.InfiniteTimeSpan || Latency?.TotalMilliseconds > int.MaxValue)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"-Latency {Latency} is out of range; the longest latency is "
+                + $"{TimeSpan.FromMilliseconds(int.MaxValue).TotalDays:0} days.")
+            {
+                ErrorId = RpcErrorIds.InvalidHandler,
+            };
+        }
+
+        MockReplyValue values = new(new HandlerValue(environment, pool));
+        List<(string Method, IReadOnlyList<object> Replies)> replies = [];
+        foreach (DictionaryEntry entry in Reply ?? new Hashtable())
+        {
+            RpcMethodInfo method = mock.FindMethod(LanguagePrimitives.ConvertTo<string>(entry.Key));
+            if (replies.Exists(other => other.Method == method.FullName))
+            {
+                throw HandlerValue.Invalid($"-Reply has {method.FullName} twice.");
+            }
+
+            replies.Add((method.FullName, values.ToReplies(method, entry.Value)));
+        }
+
+        Action reply = mock.ReadReplies(replies, ShellMapper.Create(asHashtable: false));
+        Action? replay = Replay is null ? null : mock.ReadReplay([ResolveLiteral(Replay)]);
+        return new MockSetup(
+            [.. replies.Select(one => one.Method)],
+            () =>
+            {
+                reply();
+                replay?.Invoke();
+                mock.Latency = Latency ?? mock.Latency;
+            });
+    }
+}
 
 [Cmdlet(VerbsCommon.New, "RpcMock", SupportsShouldProcess = true)]
 [OutputType(typeof(RpcMockListener))]
@@ -92,3 +156,165 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         WriteObject(listener);
     }
 }
+
+[Cmdlet(VerbsCommon.Set, "RpcMock", SupportsShouldProcess = true)]
+[OutputType(typeof(RpcMockListener))]
+public sealed class SetRpcMockCommand : RpcMockSetupCommand
+{
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true)]
+    [ArgumentCompleter(typeof(MockCompleter))]
+    public RpcMockListener Mock { get; set; } = null!;
+
+    [Parameter]
+    public SwitchParameter Reset { get; set; }
+
+    [Parameter]
+    public SwitchParameter PassThru { get; set; }
+
+    protected override void Process()
+    {
+        if (!ShouldProcess(Mock.ToString(), "Change the replies of the mock"))
+        {
+            return;
+        }
+
+        try
+        {
+            Change();
+        }
+        catch (RpcException e)
+        {
+            // A terminating error, because the test must not go on with the old replies.
+            Fail(e, Mock);
+        }
+    }
+
+    private void Change()
+    {
+        RequireImpersonation();
+        HandlerEnvironment environment = CreateEnvironment();
+        // The scripts of earlier replies have their own workers, because they may still be running.
+        HandlerPool pool = new(environment, Mock.Streams, ThrottleLimit, Limits)
+        {
+            Impersonates = MyInvocation.BoundParameters.ContainsKey(nameof(Impersonate))
+                ? Impersonate
+                : Mock.Handlers.Impersonates,
+        };
+        MockSetup setup = ReadSetup(Mock.Mock, environment, pool);
+        Start(pool);
+        if (Reset)
+        {
+            Mock.Reset();
+        }
+
+        setup.Apply();
+        Mock.Use(pool, setup.Methods);
+        if (PassThru)
+        {
+            WriteObject(Mock);
+        }
+    }
+
+    // What can fail comes before the mock changes.
+    private void Start(HandlerPool pool)
+    {
+        try
+        {
+            StartWorkers(pool);
+        }
+        catch (Exception e)
+        {
+            pool.Dispose();
+            if (e is IContainsErrorRecord failed)
+            {
+                ThrowTerminatingError(failed.ErrorRecord);
+            }
+
+            throw;
+        }
+    }
+}
+
+/// <summary>Converts a script's value for a mocked method to replies of <see cref="RpcMock"/>.</summary>
+/// <param name="handlers">Converts script blocks and connections to handlers.</param>
+internal sealed class MockReplyValue(HandlerValue handlers)
+{
+    /// <summary>The replies, one for each call.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the value cannot answer a call, and why.</exception>
+    public IReadOnlyList<object> ToReplies(RpcMethodInfo method, object? value)
+    {
+        if (ListOf(value) is not { } list)
+        {
+            return [ToReply(method, value)];
+        }
+
+        // For a server-streaming method, a list contains the messages of one call, unless it is a list of
+        // calls.
+        if (!method.IsServerStreaming || list.Any(item => ListOf(item) is not null || Runs(item)))
+        {
+            return [.. list.Select(item => ListOf(item) is { } stream
+                ? stream.ConvertAll(message => ToMessage(method, message))
+                : ToReply(method, item))];
+        }
+
+        return [list.ConvertAll(message => ToMessage(method, message))];
+    }
+
+    private object ToReply(RpcMethodInfo method, object? value) =>
+        Runs(value) ? handlers.ToHandler(method, value) : OfStream(method, ToMessage(method, value));
+
+    // A single message is a stream of one.
+    private static object OfStream(RpcMethodInfo method, object message) =>
+        method.IsServerStreaming && message is not Exception ? new List<object> { message } : message;
+
+    private static bool Runs(object? value) => HandlerValue.Bare(value) is ScriptBlock or RpcConnection;
+
+    private static List<object?>? ListOf(object? value) =>
+        HandlerValue.Bare(value) is IEnumerable list and not (string or IDictionary or IMessage or byte[])
+            ? [.. list.Cast<object?>()]
+            : null;
+
+    private static object ToMessage(RpcMethodInfo method, object? value) => HandlerValue.Bare(value) switch
+    {
+        ErrorRecord record => ToFailure(method, record.Exception),
+        Exception failure => ToFailure(method, failure),
+        IMessage message => message,
+        IDictionary fields => fields,
+        null or string or char or bool or ValueType => throw HandlerValue.Invalid(
+            $"A reply of '{method.Name}' is not a message: '{value}'. Write {method.Name} = @{{ ... }} for a "
+            + $"reply, {method.Name} = @{{ ... }}, @{{ ... }} for one reply after the other, "
+            + $"{method.Name} = {{ ... }} to run a script, or "
+            + $"{method.Name} = [ProtoRpc.RpcException]::new('Unavailable', 'down') to fail."),
+        _ => value!,
+    };
+
+    // Converted now, in the caller's session, so that errors are reported before the first call.
+    private static Exception ToFailure(RpcMethodInfo method, Exception failure)
+    {
+        if (failure is not RpcException rpc)
+        {
+            return failure;
+        }
+
+        ErrorDetails.ToMessages(rpc, method.Service.Schema);
+        if (rpc.Details.FirstOrDefault(detail => detail is not IMessage) is { } other)
+        {
+            throw HandlerValue.Invalid(
+                $"A detail of the failure of '{method.Name}' is not a message: '{other}'. Write a hashtable "
+                + "with the full name of a type of the schema or of google.rpc, "
+                + "@{ '@type' = 'google.rpc.RetryInfo'; ... }.");
+        }
+
+        if (rpc.Extensions is not null)
+        {
+            ErrorDetails.ToExtensions(rpc, method.Service.Schema);
+        }
+
+        return rpc;
+    }
+}
+
+/// <summary>A change of a mock that was checked.</summary>
+/// <param name="Methods">The full names of the methods with new replies.</param>
+/// <param name="Apply">Changes the mock; cannot fail.</param>
+internal sealed record MockSetup(IReadOnlyList<string> Methods, Action Apply);

@@ -26,7 +26,8 @@ internal sealed class ObjectSnapshot
     /// <param name="value">The value.</param>
     /// <param name="model">The model that reads the copy.</param>
     /// <exception cref="RpcException">InvalidArgument: a property cannot be read.</exception>
-    public static object? Of(object? value, PSObjectModel model) => new ObjectSnapshot(model).Copy(value, 0);
+    public static object? Create(object? value, PSObjectModel model) =>
+        new ObjectSnapshot(model).Copy(value, 0);
 
     private object? Copy(object? value, int depth)
     {

@@ -37,7 +37,7 @@ internal static class ObjectTypeNames
     private static readonly bool CanShare = TryShare();
 
     /// <summary>The type name of the objects of a message type.</summary>
-    public static string Of(RpcMessageInfo type) => Prefix + type.FullName;
+    public static string Get(RpcMessageInfo type) => Prefix + type.FullName;
 
     /// <summary>The full name of the message type in an object's first type name; null if the name is not
     /// that of a message.</summary>
@@ -71,7 +71,7 @@ internal static class ObjectTypeNames
         else
         {
             value.TypeNames.Insert(0, Common);
-            value.TypeNames.Insert(0, Of(type));
+            value.TypeNames.Insert(0, Get(type));
         }
     }
 
@@ -111,7 +111,7 @@ internal static class ObjectTypeNames
 
     private static object NamesOf(RpcMessageInfo type)
     {
-        object names = NewNames([Of(type), Common, .. Bases], interned: true);
+        object names = NewNames([Get(type), Common, .. Bases], interned: true);
         Types.Add(names, type);
         return names;
     }

@@ -204,3 +204,167 @@ internal class PSObjectModel : IObjectModel
         }
     }
 }
+
+/// <summary>A note property with a message, a list, a map or bytes. A deferred value is converted when it is
+/// first read. The text of a collection is that of <see cref="ObjectTypeNames.Collection"/>.</summary>
+/// <param name="name">The name.</param>
+/// <param name="nested">The value, or a deferred value.</param>
+internal sealed class NestedProperty(string name, object? nested) : PSNoteProperty(name, null)
+{
+    private volatile object? _value = nested;
+
+    /// <summary>The value without converting it: it may still be deferred.</summary>
+    public object? Unmade => _value;
+
+    /// <inheritdoc/>
+    public override object? Value
+    {
+        get => ObjectTypeNames.OfCollection(Made);
+
+        set => _value = value;
+    }
+
+    /// <inheritdoc/>
+    public override string TypeNameOfValue => Plain().TypeNameOfValue;
+
+    /// <summary>A copy with the same value. The shell copies each property that it adds to an
+    /// object.</summary>
+    public override PSMemberInfo Copy() => new NestedProperty(Name, _value);
+
+    /// <summary>The text that Get-Member shows.</summary>
+    public override string ToString() => Plain().ToString();
+
+    private object? Made => _value is DeferredValue deferred ? deferred.Make() : _value;
+
+    // The base class would describe its own field, not the value of this class.
+    private PSNoteProperty Plain() => new(Name, Made);
+}
+
+/// <summary>The properties of an object that were read already. Unlike the entries of a dictionary, empty
+/// cells of a table are left out.</summary>
+/// <param name="Members">Names and values.</param>
+internal sealed record PropertyRow(IReadOnlyCollection<KeyValuePair<string, object?>> Members);
+
+/// <summary>Tags a reply with the endpoint that sent it. The tag is not a field, so the reply can be sent
+/// again unchanged.</summary>
+internal sealed class EndpointTag(string endpoint) : PSNoteProperty(PropertyName, endpoint)
+{
+    public const string PropertyName = "PSRpcEndpoint";
+
+    public EndpointTag(RpcEndpoint endpoint)
+        : this(endpoint.ToString())
+    {
+    }
+
+    /// <inheritdoc/>
+    public override PSMemberInfo Copy() => new EndpointTag((string)Value);
+}
+
+/// <summary>Makes objects that the shell shows with an error. Control characters in the peer's texts are
+/// replaced by their numbers.</summary>
+internal sealed class NeutralObjectModel : PSObjectModel
+{
+    public static new NeutralObjectModel Instance { get; } = new();
+
+    protected override object Create(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values,
+        bool isElement) =>
+        base.Create(source, fields, [.. values.Select(Neutral)], isElement);
+
+    public override object CreateAny(
+        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
+        base.CreateAny(source, names, [.. values.Select(Neutral)]);
+
+    private static object? Neutral(object? value) => value switch
+    {
+        string text => TerminalText.Neutralize(text),
+        IDictionary map => Neutral(map),
+        object[] list => Array.ConvertAll(list, Neutral),
+        _ => value,
+    };
+
+    private static OrderedDictionary Neutral(IDictionary map)
+    {
+        OrderedDictionary neutral = new(MapKeys.Boxed);
+        foreach (DictionaryEntry entry in map)
+        {
+            neutral[Neutral(entry.Key)!] = Neutral(entry.Value);
+        }
+
+        return neutral;
+    }
+}
+
+/// <summary>Reads objects to show them. Deferred values are not converted, and a property that throws is left
+/// out.</summary>
+internal sealed class ViewObjectModel : PSObjectModel
+{
+    private readonly bool _showsEndpoint;
+
+    private ViewObjectModel(bool showsEndpoint) => _showsEndpoint = showsEndpoint;
+
+    /// <summary>Includes the endpoint of a reply, if there are several.</summary>
+    public static new ViewObjectModel Instance { get; } = new(showsEndpoint: true);
+
+    /// <summary>Reads only the message.</summary>
+    public static ViewObjectModel OfMessage { get; } = new(showsEndpoint: false);
+
+    protected override bool IsMember(PSPropertyInfo property) =>
+        IsEndpoint(property) ? _showsEndpoint : !IsOfTypeData(property);
+
+    protected internal override bool TryGetValue(PSPropertyInfo property, out object? value)
+    {
+        if (property is NestedProperty deferred)
+        {
+            value = deferred.Unmade;
+            return true;
+        }
+
+        try
+        {
+            return base.TryGetValue(property, out value);
+        }
+        catch (RpcException)
+        {
+            value = null;
+            return true;
+        }
+    }
+}
+
+/// <summary>Creates mappers between messages and objects of the shell.</summary>
+internal static class ShellMapper
+{
+    /// <param name="asHashtable">Whether to convert messages to ordered hashtables instead of
+    /// objects.</param>
+    /// <param name="allowUnknownFields">Whether to ignore keys that are not fields.</param>
+    /// <param name="makesRows">Whether messages are shown as rows of a table, because there are
+    /// several.</param>
+    /// <param name="isGivenUp">Polled during the conversion: whether to stop it.</param>
+    public static MessageMapper Create(
+        bool asHashtable, bool allowUnknownFields = false, bool makesRows = false,
+        Func<bool>? isGivenUp = null) =>
+        new(asHashtable ? OrderedHashtableModel.Instance : PSObjectModel.Instance)
+        {
+            AllowUnknownFields = allowUnknownFields,
+            MakesRows = makesRows,
+            IsGivenUp = isGivenUp,
+        };
+}
+
+/// <summary>Reads objects of the shell, and creates ordered hashtables (<c>-AsHashtable</c>).</summary>
+internal sealed class OrderedHashtableModel : PSObjectModel
+{
+    public static new OrderedHashtableModel Instance { get; } = new();
+
+    protected override bool MakesShellObjects => false;
+
+    protected override object Create(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values,
+        bool isElement) =>
+        PlainObjectModel.Instance.CreateObject(source, fields, values);
+
+    public override object CreateAny(
+        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
+        ((IObjectModel)PlainObjectModel.Instance).CreateAny(source, names, values);
+}

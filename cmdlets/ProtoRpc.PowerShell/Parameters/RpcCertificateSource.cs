@@ -197,7 +197,7 @@ public sealed class RpcCertificateSource
         }
         catch (Exception e) when (e is FileNotFoundException or DirectoryNotFoundException)
         {
-            throw NotFound(FileProblem.Of(e, _text), e);
+            throw NotFound(FileProblem.Describe(e, _text), e);
         }
         catch (CryptographicException e) when (e.HResult == WrongPassword)
         {
@@ -205,7 +205,7 @@ public sealed class RpcCertificateSource
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or CryptographicException)
         {
-            throw Invalid(FileProblem.Of(e, _text), e);
+            throw Invalid(FileProblem.Describe(e, _text), e);
         }
     }
 

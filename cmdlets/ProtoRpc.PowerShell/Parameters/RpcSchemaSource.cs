@@ -48,7 +48,7 @@ public sealed class RpcSchemaSource
     /// <summary>The files and addresses that are registered with a name. Registering resolves paths without
     /// expanding wildcards, so a file or folder with brackets in its name is meant literally if it
     /// exists.</summary>
-    internal static RpcSchemaSource Of(RpcNamedEndpoint named) => new(
+    internal static RpcSchemaSource From(RpcNamedEndpoint named) => new(
         (IReadOnlyList<string>)[.. named.Schema.Select(
             path => System.IO.Path.Exists(path) ? WildcardPattern.Escape(path) : path)]);
 

@@ -1,7 +1,6 @@
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
-using ProtoRpc.PowerShell.Parameters;
-using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
 
@@ -72,7 +71,9 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
             throw new RpcException(
-                RpcStatusCode.PermissionDenied, $"Cannot write '{target}': {FileProblem.Of(e, target)}.", e)
+                RpcStatusCode.PermissionDenied,
+                $"Cannot write '{target}': {FileProblem.Describe(e, target)}.",
+                e)
             {
                 ErrorId = RpcErrorIds.CannotWriteFile,
             };

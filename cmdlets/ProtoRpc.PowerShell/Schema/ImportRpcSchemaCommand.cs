@@ -1,5 +1,4 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc;
 

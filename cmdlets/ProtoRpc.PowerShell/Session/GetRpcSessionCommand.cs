@@ -1,5 +1,6 @@
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Runspaces;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
 
@@ -22,8 +23,52 @@ public sealed class GetRpcSessionCommand : RpcCmdlet
                 ? Listener
                 : RunspaceStore.Current.Listeners;
         WriteObject(
-            listeners.SelectMany(RpcSessionInfo.Of)
+            listeners.SelectMany(RpcSessionInfo.GetSessions)
                 .Where(session => Id.Length == 0 || Id.Contains(session.Id)),
             enumerateCollection: true);
+    }
+}
+
+[Cmdlet(VerbsCommon.Remove, "RpcSession", DefaultParameterSetName = BySession, SupportsShouldProcess = true)]
+public sealed class RemoveRpcSessionCommand : RpcCmdlet
+{
+    private const string BySession = "Session";
+    private const string ById = "Id";
+
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = BySession)]
+    public RpcSessionInfo[] Session { get; set; } = [];
+
+    [Parameter(Mandatory = true, ParameterSetName = ById)]
+    [ArgumentCompleter(typeof(SessionIdCompleter))]
+    public Guid[] Id { get; set; } = [];
+
+    protected override void Process()
+    {
+        IReadOnlyList<RpcSessionInfo> sessions = ParameterSetName == ById ? Find() : Session;
+        foreach (RpcSessionInfo session in sessions)
+        {
+            // A session that has already expired is not an error.
+            if (ShouldProcess(session.ToString(), "End the session"))
+            {
+                session.Listener.RemoveSession(session.Id);
+            }
+        }
+    }
+
+    private List<RpcSessionInfo> Find()
+    {
+        List<RpcSessionInfo> all =
+            [.. RunspaceStore.Current.Listeners.SelectMany(RpcSessionInfo.GetSessions)];
+        foreach (Guid id in Id.Where(id => all.TrueForAll(session => session.Id != id)))
+        {
+            RpcException missing =
+                new(RpcStatusCode.NotFound, $"No listener of this runspace has a session {id}.")
+                {
+                    ErrorId = RpcErrorIds.SessionNotFound,
+                };
+            WriteError(RpcErrors.ToRecord(missing, id));
+        }
+
+        return all.FindAll(session => Id.Contains(session.Id));
     }
 }

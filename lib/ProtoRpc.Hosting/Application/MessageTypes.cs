@@ -15,7 +15,7 @@ internal abstract class MessageTypes
     }
 
     /// <summary>The types that were generated for the messages of a service.</summary>
-    public static MessageTypes Of(ServiceDescriptor service) => new OfService(service);
+    public static MessageTypes From(ServiceDescriptor service) => new OfService(service);
 
     /// <summary>The message of a type; null where it stands for none.</summary>
     public abstract MessageDescriptor? Find(Type type);

@@ -26,7 +26,7 @@ internal static class RequiredAuthorization
             && await policies.GetFallbackPolicyAsync().ConfigureAwait(false) is not null;
         foreach (Endpoint route in services.GetService<EndpointDataSource>()?.Endpoints ?? [])
         {
-            if (route.Metadata.GetMetadata<MappedFaces>() is { } faces
+            if (route.Metadata.GetMetadata<MappedProtocols>() is { } faces
                 && IsRequired(route.Metadata, isRequiredByDefault))
             {
                 faces.Server.AddCheck();

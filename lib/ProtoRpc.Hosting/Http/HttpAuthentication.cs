@@ -1,10 +1,14 @@
 using System.Net;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
 using System.Text;
+using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using ProtoRpc.Security;
-using ProtoRpc.Server;
-using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -131,7 +135,7 @@ internal sealed class HttpAuthentication
     // of a Unix socket can be a proxy, so its account does not stand in for a check of each caller.
     private bool IsKnown(HttpContext http, PeerIdentity peer) =>
         peer.User.IsAuthenticated && http.Request.Headers.Authorization.Count == 0
-        && (_security.IsOpen || ConnectionPeer.Of(http).IsProved);
+        && (_security.IsOpen || ConnectionPeer.From(http).IsProved);
 
     // A proxy sends the requests of several clients on one connection. With None as well: the caller whose
     // handshake it was would otherwise become anonymous without a word.
@@ -141,7 +145,7 @@ internal sealed class HttpAuthentication
         bool isForwarded = headers.ContainsKey("Via") || headers.ContainsKey("Forwarded")
             || headers.ContainsKey("X-Forwarded-For");
         return isForwarded && peer.User.IsAuthenticated && headers.Authorization.ToString().Length == 0
-            && ConnectionPeer.Of(http).IsProved;
+            && ConnectionPeer.From(http).IsProved;
     }
 
     private HttpRefusal Refused(bool presented) => new(
@@ -238,5 +242,181 @@ internal sealed class HttpAuthentication
         }
 
         _negotiate.Challenge(response);
+    }
+}
+
+/// <summary>Negotiate and NTLM over HTTP (RFC 4559): tokens in headers,
+/// and then the whole connection is proved.</summary>
+internal sealed class NegotiateHandshake(SecurityPolicy policy)
+{
+    // What agrees on the others comes last in their table, and first here.
+    private static readonly (string Scheme, byte Package)[] Schemes =
+    [
+        .. SecurityMechanisms.All.Where(mechanism => mechanism.HttpScheme is not null)
+            .Select(mechanism => (mechanism.HttpScheme!, mechanism.Package)).Reverse(),
+    ];
+
+    /// <summary>Sends the accepted authentication schemes to a client.</summary>
+    public void Challenge(HttpResponse response)
+    {
+        foreach ((string scheme, byte package) in Schemes)
+        {
+            if (policy.Offers(package))
+            {
+                response.Headers.Append("WWW-Authenticate", scheme);
+            }
+        }
+    }
+
+    /// <summary>Takes the token of a request, if it has one of ours.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="proved">Who it is, when that is proved now;
+    /// else null, and the answer carries the next token.</param>
+    /// <returns>Whether there was a token.</returns>
+    public bool TryStep(HttpContext http, out PeerIdentity? proved)
+    {
+        proved = null;
+        string header = http.Request.Headers.Authorization.ToString();
+        foreach ((string scheme, byte package) in Schemes)
+        {
+            if (header.StartsWith(scheme + " ", StringComparison.OrdinalIgnoreCase) && policy.Offers(package))
+            {
+                proved = Step(http, scheme, package, header[(scheme.Length + 1)..].Trim());
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static void End(ConnectionPeer connection)
+    {
+        connection.Handshake?.Dispose();
+        connection.Handshake = null;
+    }
+
+    // The certificate that this connection was opened with, which can have been replaced since.
+    private static byte[]? BindingOf(HttpContext http) =>
+        http.Features.Get<ISslStreamFeature>()?.SslStream.LocalCertificate is X509Certificate2 certificate
+            ? TlsEndPoint.BindingOf(certificate)
+            : null;
+
+    private PeerIdentity? Step(HttpContext http, string scheme, byte package, string token)
+    {
+        ConnectionPeer connection = ConnectionPeer.From(http);
+        SecurityContext handshake = connection.Handshake ??= policy.TryBegin(package, BindingOf(http))!;
+        try
+        {
+            byte[] answer = handshake.Step(Convert.FromBase64String(token));
+            if (answer.Length > 0 || !handshake.IsComplete)
+            {
+                http.Response.Headers.WWWAuthenticate =
+                    $"{scheme} {Convert.ToBase64String(answer)}".TrimEnd();
+            }
+
+            if (!handshake.IsComplete)
+            {
+                return null;
+            }
+
+            connection.Identity = connection.Identity! with { User = handshake.Identity };
+            connection.IsProved = true;
+            End(connection);
+            return connection.Identity;
+        }
+        catch (Exception e) when (e is RpcException or FormatException or CryptographicException)
+        {
+            // The last one as where a system forbids MD5.
+            End(connection);
+            Challenge(http.Response);
+            return null;
+        }
+    }
+}
+
+/// <summary>Tells certificates of callers from those of certificate authorities.</summary>
+internal static class CallerCertificate
+{
+    /// <summary>Whether a certificate can issue others (RFC 5280, sections 4.2.1.3 and 4.2.1.9). A check that
+    /// only builds the chain would accept the authority itself, and every authority below it.</summary>
+    public static bool IsAuthority(X509Certificate2 certificate)
+    {
+        try
+        {
+            return certificate.Extensions.Any(static extension => extension switch
+            {
+                X509BasicConstraintsExtension basic => basic.CertificateAuthority,
+                X509KeyUsageExtension usage => usage.KeyUsages.HasFlag(X509KeyUsageFlags.KeyCertSign),
+                _ => false,
+            });
+        }
+        catch (CryptographicException)
+        {
+            // An extension that cannot be read may say so.
+            return true;
+        }
+    }
+}
+
+/// <summary>What a connection knows of its peer, from request to request.</summary>
+internal sealed class ConnectionPeer
+{
+    private static readonly object Key = new();
+
+    /// <summary>Who it is, as far as it is known.</summary>
+    public PeerIdentity? Identity { get; set; }
+
+    /// <summary>Whether an authentication on this connection has proved the identity.</summary>
+    public bool IsProved { get; set; }
+
+    /// <summary>The authentication that has begun on the connection.</summary>
+    public SecurityContext? Handshake { get; set; }
+
+    /// <summary>The sender of a request, as identified by its connection.</summary>
+    public static PeerIdentity IdentityOf(HttpContext http)
+    {
+        ConnectionPeer connection = From(http);
+        return connection.Identity ??= Read(http);
+    }
+
+    /// <summary>Gives a new connection its entry, before its first request.</summary>
+    public static void AddTo(IDictionary<object, object?> items) => items[Key] = new ConnectionPeer();
+
+    /// <summary>The entry of a request's connection.</summary>
+    public static ConnectionPeer From(HttpContext http)
+    {
+        IDictionary<object, object?> items =
+            http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items;
+
+        // The connections of an application have no entry before their first requests. Those of HTTP/2 run at
+        // the same time, and the table is a plain one, which two additions at once would break for good.
+        lock (items)
+        {
+            if (items.TryGetValue(Key, out object? known))
+            {
+                return (ConnectionPeer)known!;
+            }
+
+            ConnectionPeer peer = new();
+            items[Key] = peer;
+            return peer;
+        }
+    }
+
+    private static PeerIdentity Read(HttpContext http)
+    {
+        if (http.Connection.RemoteIpAddress is { } ip)
+        {
+            PeerIdentity caller =
+                PeerIdentity.Anonymous(new IPEndPoint(ip, http.Connection.RemotePort).ToString());
+            return http.Request.IsHttps
+                ? caller with { ProtectionLevel = RpcProtectionLevel.Privacy }
+                : caller;
+        }
+
+        // The operating system identifies the peer of a Unix socket.
+        return http.Features.Get<IConnectionSocketFeature>() is { Socket: { } socket }
+            ? UnixPeer.Read(socket)
+            : PeerIdentity.Anonymous("");
     }
 }

@@ -1,10 +1,16 @@
 using System.Buffers;
+using System.Collections.Frozen;
 using System.Globalization;
 using System.Text.Json;
 using Google.Protobuf;
+using Google.Protobuf.WellKnownTypes;
 using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
 using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -160,5 +166,235 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         http.Response.ContentLength = body.WrittenCount;
         await http.Response.Body.WriteAsync(body.WrittenMemory, http.RequestAborted).ConfigureAwait(false);
         return body.WrittenCount;
+    }
+}
+
+/// <summary>A failure with the HTTP status that it is answered with.</summary>
+internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
+{
+    private const int MaxTextLength = 16 * 1024;
+
+    /// <summary>The status as Connect writes it: not_found.</summary>
+    public string ConnectCode => ConnectCodes.NameOf(Failure.Code);
+
+    /// <summary>The error text for the caller, cut to the size that a reply may have.</summary>
+    public string Text => Failure.Text.Length <= MaxTextLength
+        ? Failure.Text
+        : string.Concat(Failure.Text.AsSpan(0, EndOf(Failure.Text)), "...");
+
+    /// <summary>What a failure means in HTTP.</summary>
+    public static HttpFailure From(CallFailure failure) => new(
+        failure.Error switch
+        {
+            HttpRefusal refusal => refusal.HttpStatus,
+            BadHttpRequestException bad => bad.StatusCode,
+            _ when failure.RetryAfter is not null => StatusCodes.Status503ServiceUnavailable,
+            _ => RpcStatusTable.HttpStatusOf(failure.Code),
+        },
+        failure);
+
+    /// <summary>What HTTP's own rules say of a request that they refuse; null for another
+    /// exception.</summary>
+    public static CallFailure? RefusalOf(Exception error) => error switch
+    {
+        HttpRefusal refusal => CallFailure.OfRequest(refusal, refusal.Code),
+        BadHttpRequestException bad => CallFailure.OfRequest(bad, CodeOf(bad)),
+        _ => null,
+    };
+
+    /// <summary>The end of a stream of replies that succeeded and whose trailers have no other place, for a
+    /// client that asked for it; else null.</summary>
+    public static ErrorResult? TrailersInBody(HttpContext http, RpcServerCallContext context) =>
+        http.Response.HasStarted && !http.Response.SupportsTrailers()
+            && http.Request.Headers.ContainsKey(HttpNames.AcceptTrailers)
+            && NativeMetadata.TryWrite(context.SetTrailers ?? [], RpcLimits.Default) is { } trailers
+                ? new ErrorResult
+                {
+                    Code = ConnectCodes.NameOf(RpcStatusCode.OK),
+                    ErrorText = "",
+                    Trailers = trailers
+                }
+                : null;
+
+    /// <summary>The failure as a message.</summary>
+    /// <param name="trailers">The handler's trailers, where they have no other place.</param>
+    public ErrorResult ToMessage(RpcMetadata? trailers = null)
+    {
+        ErrorResult result = new() { Code = ConnectCode, ErrorText = Text };
+        if (Failure is { IsForCaller: true, Error: RpcException { FieldPath: { } path } })
+        {
+            result.FieldPath = path;
+        }
+
+        result.Details.AddRange(
+            GrpcStatusDetails.Pack(Failure.Details).Select(any => new ErrorResult.Types.Detail
+            {
+                Type = GrpcStatusDetails.NameOf(any),
+                Value = any.Value,
+            }));
+        if (NativeMetadata.TryWrite(trailers ?? [], RpcLimits.Default) is { } written)
+        {
+            result.Trailers = written;
+        }
+
+        if (Failure.CorrelationId is { } id)
+        {
+            result.CorrelationId = id;
+        }
+
+        if (Failure.IsFull)
+        {
+            result.Exception = ExceptionInfoCodec.ForReaders(Failure.ToExceptionInfo());
+        }
+
+        return result;
+    }
+
+    /// <summary>The details in an error of the Connect protocol.</summary>
+    public void WriteConnectDetails(Utf8JsonWriter json)
+    {
+        if (Failure.Details.Count == 0)
+        {
+            return;
+        }
+
+        json.WriteStartArray("details");
+        foreach (Any detail in GrpcStatusDetails.Pack(Failure.Details))
+        {
+            json.WriteStartObject();
+            json.WriteString("type", GrpcStatusDetails.NameOf(detail));
+            json.WriteString("value", detail.Value.ToBase64().TrimEnd('='));
+            json.WriteEndObject();
+        }
+
+        json.WriteEndArray();
+    }
+
+    // A character may be two of UTF-16's, of which one alone is none.
+    private static int EndOf(string text) =>
+        char.IsHighSurrogate(text[MaxTextLength - 1]) ? MaxTextLength - 1 : MaxTextLength;
+
+    // What Kestrel finds wrong while the body is read.
+    private static RpcStatusCode CodeOf(BadHttpRequestException bad) => bad.StatusCode switch
+    {
+        StatusCodes.Status413PayloadTooLarge => RpcStatusCode.ResourceExhausted,
+        StatusCodes.Status408RequestTimeout => RpcStatusCode.DeadlineExceeded,
+        _ => RpcStatusCode.InvalidArgument,
+    };
+}
+
+/// <summary>The headers that a handler sees, and those that it sets.</summary>
+internal static class HandlerHeaders
+{
+    // What says how the answer is framed and written is not for handlers.
+    private static readonly FrozenSet<string> Reserved = new[]
+    {
+        "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "trailer",
+        "transfer-encoding", "upgrade", HttpNames.Busy,
+    }.ToFrozenSet(StringComparer.OrdinalIgnoreCase);
+
+    /// <summary>The headers of a request.</summary>
+    public static RpcMetadata Read(HttpRequest request)
+    {
+        RpcMetadata metadata = new();
+        foreach ((string name, StringValues values) in request.Headers)
+        {
+            foreach (string? value in values)
+            {
+                if (!name.StartsWith(':'))
+                {
+                    metadata.AddReceived(name, value ?? "");
+                }
+            }
+        }
+
+        return metadata;
+    }
+
+    /// <summary>Writes the headers that a handler set.</summary>
+    /// <exception cref="RpcException">Internal: one of them belongs to the protocol.</exception>
+    public static void Write(HttpResponse response, RpcMetadata? headers)
+    {
+        if (headers is null)
+        {
+            return;
+        }
+
+        foreach ((string name, object value) in headers)
+        {
+            if (Reserved.Contains(name))
+            {
+                throw new RpcException(
+                    RpcStatusCode.Internal,
+                    $"The handler set the header '{name}', which the protocol reserves. Use "
+                    + "another name.")
+                {
+                    ErrorId = RpcErrorIds.InvalidHeader,
+                };
+            }
+
+            response.Headers.Append(name, value as string ?? Convert.ToBase64String((byte[])value));
+        }
+    }
+
+    /// <summary>Writes the trailers of a reply that is not streamed, as headers: the body of HTTP/1.1 has a
+    /// length, and nothing comes behind it. The Connect protocol has the same rule.</summary>
+    public static void WriteTrailers(HttpResponse response, RpcMetadata? trailers)
+    {
+        if (trailers is null)
+        {
+            return;
+        }
+
+        foreach ((string name, object value) in trailers)
+        {
+            response.Headers.Append(
+                $"{HttpNames.TrailerPrefix}{name}", value as string ?? Convert.ToBase64String((byte[])value));
+        }
+    }
+
+    /// <summary>Writes the trailers of a reply that streamed:
+    /// behind the body where HTTP has them there.</summary>
+    public static void EndStream(HttpResponse response, RpcServerCallContext context)
+    {
+        if (!response.HasStarted)
+        {
+            WriteTrailers(response, context.SetTrailers);
+            return;
+        }
+
+        foreach ((string name, object value) in context.SetTrailers ?? [])
+        {
+            if (response.SupportsTrailers() && !Reserved.Contains(name))
+            {
+                response.AppendTrailer(name, value as string ?? Convert.ToBase64String((byte[])value));
+            }
+        }
+    }
+
+    /// <summary>Writes what the handler of a failed call set, but for what cannot be written: the failure
+    /// itself is what counts.</summary>
+    public static void WriteOfFailure(HttpResponse response, RpcServerCallContext context)
+    {
+        // Written already by a reply that then could not be.
+        foreach ((string name, _) in context.SetHeaders ?? [])
+        {
+            response.Headers.Remove(name);
+        }
+
+        foreach ((string name, _) in context.SetTrailers ?? [])
+        {
+            response.Headers.Remove($"{HttpNames.TrailerPrefix}{name}");
+        }
+
+        try
+        {
+            Write(response, context.SetHeaders);
+        }
+        catch (RpcException)
+        {
+        }
+
+        WriteTrailers(response, context.SetTrailers);
     }
 }

@@ -1,12 +1,18 @@
 using System.Buffers;
 using System.Diagnostics;
 using System.Globalization;
+using System.IO.Pipelines;
+using System.Net;
 using System.Text;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.WebUtilities;
+using ProtoRpc.Formats;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.Hosting.Http;
 
@@ -14,7 +20,7 @@ namespace ProtoRpc.Hosting.Http;
 internal sealed class HttpServerCall(
     HttpReplies replies, ServerHost host, RpcEndpoint endpoint, HttpContext http, ServerMethod method,
     PeerIdentity peer, CancellationToken aborted)
-    : MessageCall(host, endpoint, peer)
+    : MethodServerCall(host, endpoint, peer)
 {
     private readonly FormatOptions _formats = replies.OptionsOf(method.Info.Service.Schema);
     private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
@@ -49,7 +55,7 @@ internal sealed class HttpServerCall(
     protected override CallHead ReadHead()
     {
         HttpRequest request = http.Request;
-        _connect = ConnectQuery.Of(request);
+        _connect = ConnectQuery.From(request);
         _reader = _connect is null ? ReaderOf(request) : _connect.Format;
         _streamFormat = method.Info.IsServerStreaming && !method.Info.IsClientStreaming
             ? MediaTypes.StreamOf(request.Headers.Accept, _reader)
@@ -123,7 +129,7 @@ internal sealed class HttpServerCall(
     /// <inheritdoc/>
     protected override async ValueTask FailAsync(CallFailure failure)
     {
-        HttpFailure answer = HttpFailure.Of(failure);
+        HttpFailure answer = HttpFailure.From(failure);
         if (_stream is not null && http.Response.HasStarted)
         {
             await _stream.FailAsync(answer.ToMessage(Context!.SetTrailers)).ConfigureAwait(false);
@@ -166,11 +172,11 @@ internal sealed class HttpServerCall(
                 ? RequestBody.InflateAsync(
                     new MemoryStream(connect.Message()), connect.Compression, _maxBytes, Memory,
                     http.RequestAborted)
-                : new(RequestBody.Of(connect.Message()));
+                : new(RequestBody.From(connect.Message()));
         }
 
         return HttpReplies.IsQuery(http.Request)
-            ? new(RequestBody.Of(Encoding.UTF8.GetBytes(http.Request.QueryString.Value ?? "")))
+            ? new(RequestBody.From(Encoding.UTF8.GetBytes(http.Request.QueryString.Value ?? "")))
             : RequestBody.ReadAsync(http.Request, _maxBytes, Memory, http.RequestAborted);
     }
 
@@ -267,4 +273,216 @@ internal sealed class HttpServerCall(
             response.Headers[HttpNames.CallContext] = Convert.ToBase64String(changed.ToByteArray());
         }
     }
+}
+
+/// <summary>The bytes of a request's body, all of them,
+/// within the limit also after they were decompressed.</summary>
+/// <remarks>Valid until it is disposed.</remarks>
+internal sealed class RequestBody : IDisposable
+{
+    private readonly PipeReader? _reader;
+    private readonly PooledMessageBytes? _inflated;
+
+    private RequestBody(ReadOnlySequence<byte> bytes, PipeReader? reader, PooledMessageBytes? inflated)
+    {
+        Bytes = bytes;
+        _reader = reader;
+        _inflated = inflated;
+    }
+
+    public ReadOnlySequence<byte> Bytes { get; }
+
+    /// <summary>Reads a body to its end.</summary>
+    /// <exception cref="HttpRefusal">Too large, or compressed in a way
+    /// that is not known or not right.</exception>
+    /// <exception cref="RpcException">ResourceExhausted where all requests together are too
+    /// large.</exception>
+    public static async ValueTask<RequestBody> ReadAsync(
+        HttpRequest request, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
+    {
+        string encoding = request.Headers.ContentEncoding.ToString();
+        if (encoding.Length == 0 || encoding.Equals("identity", StringComparison.OrdinalIgnoreCase))
+        {
+            return await ReadPlainAsync(request.BodyReader, maxBytes, memory, cancellation)
+                .ConfigureAwait(false);
+        }
+
+        return await InflateAsync(request.Body, encoding, maxBytes, memory, cancellation)
+            .ConfigureAwait(false);
+    }
+
+    /// <summary>Bytes in memory, as a body.</summary>
+    public static RequestBody From(byte[] bytes) =>
+        new(new ReadOnlySequence<byte>(bytes), reader: null, inflated: null);
+
+    /// <summary>Reads compressed bytes to their end.</summary>
+    /// <inheritdoc cref="ReadAsync"/>
+    public static async ValueTask<RequestBody> InflateAsync(
+        Stream compressed, string encoding, int maxBytes, RequestMemory.Share memory,
+        CancellationToken cancellation)
+    {
+        // Kestrel bounds what comes, this what becomes of it.
+        PooledMessageBytes inflated = new(maxBytes, "request");
+        try
+        {
+            await using Stream stream = Decompress(compressed, encoding);
+            int read;
+            while ((read = await stream.ReadAsync(inflated.GetMemory(), cancellation)
+                .ConfigureAwait(false)) > 0)
+            {
+                inflated.Advance(read);
+                memory.Hold(inflated.Length);
+            }
+
+            return new RequestBody(
+                new ReadOnlySequence<byte>(inflated.Message), reader: null, inflated);
+        }
+        catch (Exception e)
+        {
+            inflated.Dispose();
+            throw e switch
+            {
+                RpcException { ErrorId: RpcErrorIds.MessageTooLarge } => TooLarge(maxBytes),
+                InvalidDataException => new HttpRefusal(
+                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
+                    $"The body is not {encoding}: {e.Message}"),
+                _ => e,
+            };
+        }
+    }
+
+    public void Dispose()
+    {
+        _reader?.AdvanceTo(Bytes.End);
+        _inflated?.Dispose();
+    }
+
+    private static async ValueTask<RequestBody> ReadPlainAsync(
+        PipeReader reader, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
+    {
+        while (true)
+        {
+            ReadResult result;
+            try
+            {
+                result = await reader.ReadAsync(cancellation).ConfigureAwait(false);
+            }
+            catch (IOException e) when (e is not BadHttpRequestException)
+            {
+                // So Kestrel says that the size of a chunk is too large for any number.
+                throw new HttpRefusal(
+                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
+                    $"The body cannot be read: {e.Message}");
+            }
+
+            if (result.Buffer.Length > maxBytes || !memory.TryHold(result.Buffer.Length))
+            {
+                // Kestrel receives the rest, so that a client that still sends gets the answer.
+                long length = result.Buffer.Length;
+                reader.AdvanceTo(result.Buffer.End);
+                throw length > maxBytes ? TooLarge(maxBytes) : memory.Full();
+            }
+
+            if (result.IsCompleted)
+            {
+                return new RequestBody(result.Buffer, reader, inflated: null);
+            }
+
+            reader.AdvanceTo(result.Buffer.Start, result.Buffer.End);
+        }
+    }
+
+    private static Decompression Decompress(Stream body, string encoding) =>
+        Decompression.TryOpen(body, encoding)
+        ?? throw new HttpRefusal(
+            StatusCodes.Status415UnsupportedMediaType,
+            RpcStatusCode.Unimplemented,
+            $"The content encoding '{encoding}' is not supported; use gzip, br or none.");
+
+    private static HttpRefusal TooLarge(int maxBytes) => new(
+        StatusCodes.Status413PayloadTooLarge,
+        RpcStatusCode.ResourceExhausted,
+        $"The request has more than {maxBytes} bytes. Raise RpcLimits.MaxMessageBytes on the listener.");
+}
+
+/// <summary>A request that HTTP's own rules refuse, before there is a call.</summary>
+internal sealed class HttpRefusal(int httpStatus, RpcStatusCode code, string message) : Exception(message)
+{
+    public int HttpStatus => httpStatus;
+
+    public RpcStatusCode Code => code;
+}
+
+/// <summary>A request of the Connect protocol that is in the query of a GET:
+/// <c>?connect=v1&amp;encoding=json&amp;message=...&amp;base64=1&amp;compression=gzip</c>.</summary>
+internal sealed class ConnectQuery
+{
+    private const string Version = "v1";
+
+    private readonly Dictionary<string, byte[]> _parts = new(StringComparer.Ordinal);
+
+    private ConnectQuery(QueryString query)
+    {
+        foreach (QueryStringEnumerable.EncodedNameValuePair pair in new QueryStringEnumerable(query.Value))
+        {
+            // Bytes that are no text may stand there percent-encoded,
+            // so nothing is made text before its turn.
+            byte[] value = Encoding.UTF8.GetBytes(pair.EncodedValue.ToString());
+            if (!_parts.TryAdd(
+                pair.DecodeName().ToString(), WebUtility.UrlDecodeToBytes(value, 0, value.Length)!))
+            {
+                throw Wrong($"'{pair.DecodeName()}' occurs twice.");
+            }
+        }
+
+        if (TextOf("connect") is not Version)
+        {
+            throw Wrong($"connect is '{TextOf("connect")}'; this listener supports {Version}.");
+        }
+
+        string encoding = TextOf("encoding")
+            ?? throw Wrong("encoding is missing; write encoding=json or encoding=proto.");
+        Format = MessageFormats.All.FirstOrDefault(format => format.Row.ConnectName == encoding)
+            ?? throw new HttpRefusal(
+                StatusCodes.Status415UnsupportedMediaType, RpcStatusCode.InvalidArgument,
+                $"The encoding '{encoding}' is not supported; use json or proto.");
+    }
+
+    /// <summary>The format of the request and of the reply.</summary>
+    public MessageFormat Format { get; }
+
+    /// <summary>The media type of the reply.</summary>
+    public string MediaType => $"application/{Format.Row.ConnectName}";
+
+    /// <summary>The content encoding of the message; empty for none.</summary>
+    public string Compression => TextOf("compression") ?? "";
+
+    /// <summary>The query as a Connect request; null if it has no <c>connect</c> parameter.</summary>
+    /// <exception cref="HttpRefusal">The Connect request is malformed.</exception>
+    public static ConnectQuery? From(HttpRequest request) =>
+        IsIn(request) ? new ConnectQuery(request.QueryString) : null;
+
+    /// <summary>Whether a request says that it is one.</summary>
+    public static bool IsIn(HttpRequest request) =>
+        (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method))
+        && request.QueryString.Value is { } query
+        && (query.StartsWith("?connect=", StringComparison.Ordinal)
+            || query.Contains("&connect=", StringComparison.Ordinal));
+
+    /// <summary>The bytes of the message, still compressed if they were.</summary>
+    /// <exception cref="HttpRefusal">There are none, or they are not base64.</exception>
+    public byte[] Message()
+    {
+        byte[] message = _parts.GetValueOrDefault("message")
+            ?? throw Wrong("message is missing; an empty message is 'message='.");
+        return TextOf("base64") is not "1" ? message
+            : Base64Text.TryDecode(Encoding.Latin1.GetString(message), out byte[] bytes) ? bytes
+            : throw Wrong("message is not base64, although base64=1 is set.");
+    }
+
+    private static HttpRefusal Wrong(string what) => new(
+        StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument, $"In the query, {what}");
+
+    private string? TextOf(string name) =>
+        _parts.TryGetValue(name, out byte[]? value) ? Encoding.UTF8.GetString(value) : null;
 }

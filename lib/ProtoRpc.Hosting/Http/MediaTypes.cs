@@ -103,7 +103,7 @@ internal static class MediaTypes
     /// <returns>Null when the client takes none of those there are.</returns>
     public static HttpStreamFormat? StreamOf(StringValues accept, MessageFormat? request)
     {
-        HttpStreamFormat preferred = HttpStreamFormat.Of(request);
+        HttpStreamFormat preferred = HttpStreamFormat.From(request);
         if (StringValues.IsNullOrEmpty(accept))
         {
             return preferred;

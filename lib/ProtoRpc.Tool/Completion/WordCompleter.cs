@@ -91,7 +91,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
 
     private static IEnumerable<string> Fields(RpcSchema? schema, ParseResult parsed, string word) =>
         schema is not null && Text(parsed, "METHOD") is { } name && schema.FindMethod(name) is { } method
-            ? FieldPaths.Of(method.RequestType, word)
+            ? FieldPaths.Get(method.RequestType, word)
             : [];
 
     private IEnumerable<string> Endpoints()
@@ -189,4 +189,24 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
     // Names of servers are written into a command line: nothing that a shell or a terminal would act on.
     private static bool IsPlain(string text) =>
         text.All(c => char.IsLetterOrDigit(c) || "._-/:=[]\\*@+".Contains(c, StringComparison.Ordinal));
+}
+
+/// <summary>What <c>--set</c> may name in a request.</summary>
+internal static class FieldPaths
+{
+    /// <summary>The fields of the message that a word has come to: with <c>=</c> where a value follows, and
+    /// with a dot where a field within follows.</summary>
+    public static IEnumerable<string> Get(RpcMessageInfo request, string word)
+    {
+        string[] steps = word.Split('.');
+        RpcMessageInfo? type = request;
+        foreach (string step in steps[..^1])
+        {
+            type = type?.FindField(step)?.MessageType;
+        }
+
+        string before = string.Concat(steps[..^1].Select(step => $"{step}."));
+        return type?.Fields.Select(field =>
+            before + field.Name + (field.MessageType is null || field.IsMap ? "=" : ".")) ?? [];
+    }
 }

@@ -1,4 +1,5 @@
 using System.CommandLine;
+using ProtoRpc.Tool.Replies.Programs;
 using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool.Repl;
@@ -51,4 +52,408 @@ internal static class ReplVerb
         });
         return command;
     }
+}
+
+/// <summary>Reads lines and does what they say: of a terminal with an editor, else of standard
+/// input.</summary>
+internal sealed class ReplLoop(ReplSession session, ReplCall calls, ToolConsole console)
+{
+    private static readonly TimeSpan KeyInterval = TimeSpan.FromMilliseconds(50);
+    private const string StreamPrompt = "... ";
+    private int _failures;
+
+    private bool IsTerminal =>
+        ReferenceEquals(console.Input, Console.In) && !Console.IsInputRedirected
+        && !Console.IsOutputRedirected;
+
+    /// <summary>Runs until exit or the end of the input.</summary>
+    /// <returns>Success; of a file whose last command failed, the failure.</returns>
+    public async Task<int> RunAsync(CancellationToken cancellation)
+    {
+        if (!IsTerminal)
+        {
+            await RunLinesAsync(_ => new(console.Input.ReadLine()), null, cancellation);
+            return _failures > 0 ? ExitCode.Failed : ExitCode.Success;
+        }
+
+        ReplHistory history = new(ReplHistory.PathOf(console.Variable));
+        LineEditor editor = new(
+            () => Console.ReadKey(intercept: true), Console.Write, () => Console.WindowWidth,
+            new ReplCompleter(session).Complete, history.Lines);
+
+        // Ctrl+C ends a line or a call, and not the session.
+        Console.TreatControlCAsInput = true;
+        try
+        {
+            await RunLinesAsync(editor.ReadLine, history, cancellation);
+        }
+        finally
+        {
+            Console.TreatControlCAsInput = false;
+        }
+
+        return ExitCode.Success;
+    }
+
+    private async Task RunLinesAsync(
+        Func<string, TypedLine> readLine, ReplHistory? history, CancellationToken cancellation)
+    {
+        while (!cancellation.IsCancellationRequested)
+        {
+            TypedLine typed = readLine(session.Prompt);
+            if (typed.Text is not { } text)
+            {
+                return;
+            }
+
+            string line = text.Trim();
+            if (line.Length == 0 || line[0] == '#')
+            {
+                continue;
+            }
+
+            history?.Add(text);
+            if (line is "exit" or "quit")
+            {
+                return;
+            }
+
+            await DoAsync(line, () => readLine(StreamPrompt), history is not null, cancellation);
+        }
+    }
+
+    private async Task DoAsync(
+        string line, Func<TypedLine> readLine, bool isTerminal, CancellationToken cancellation)
+    {
+        int space = line.IndexOf(' ', StringComparison.Ordinal);
+        string command = space < 0 ? line : line[..space];
+        string rest = space < 0 ? "" : line[(space + 1)..].Trim();
+        try
+        {
+            if (command == "call")
+            {
+                await CallAsync(rest, readLine, isTerminal, cancellation);
+            }
+            else
+            {
+                session.Run(command, rest);
+            }
+        }
+        catch (RpcException e)
+        {
+            Fail($"{e.Code}: {TerminalText.Neutralize(e.Message)}");
+        }
+        catch (UsageException e)
+        {
+            Fail(TerminalText.Neutralize(e.Message));
+        }
+        catch (OperationCanceledException)
+        {
+            Fail("cancelled.");
+        }
+    }
+
+    private async Task CallAsync(
+        string rest, Func<TypedLine> readLine, bool isTerminal, CancellationToken cancellation)
+    {
+        using CancellationTokenSource stop = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        bool isTyping = false;
+        Task call = Task.Run(
+            () => calls.RunAsync(
+                rest,
+                () =>
+                {
+                    isTyping = true;
+                    TypedLine line = readLine();
+                    isTyping = false;
+                    return line;
+                },
+                stop.Token),
+            CancellationToken.None);
+        while (isTerminal && !call.IsCompleted)
+        {
+            if (!Volatile.Read(ref isTyping) && Console.KeyAvailable
+                && Console.ReadKey(intercept: true) is
+                { Key: ConsoleKey.C, Modifiers: ConsoleModifiers.Control })
+            {
+                await stop.CancelAsync();
+            }
+
+            await Task.WhenAny(call, Task.Delay(KeyInterval, CancellationToken.None));
+        }
+
+        await call;
+    }
+
+    private void Fail(string message)
+    {
+        _failures++;
+        console.WriteError(message);
+    }
+}
+
+/// <summary>What a user of the REPL has chosen, and the commands that need no call.</summary>
+/// <param name="schema">The schema.</param>
+/// <param name="console">Where is written.</param>
+internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
+{
+    private const string Help = """
+        services                  the services
+        methods [SERVICE]         the methods of a service, or of the one that you use
+        messages                  the messages
+        use SERVICE               finds bare names of methods in a service
+        describe NAME             a service, method, message or enum
+        template METHOD           a request to fill in
+        call METHOD [REQUEST]     calls: JSON, or FIELD=VALUE ...; several JSON values for a stream
+                                  of requests, or none to write them line by line, up to a line with a dot
+        header NAME: VALUE        sends a header with each call; header NAME: removes it
+        headers                   the headers
+        help, exit
+        """;
+
+    /// <summary>The commands, as they are completed.</summary>
+    public static IReadOnlyList<string> Commands { get; } =
+    [
+        "call", "describe", "exit", "header", "headers", "help", "messages", "methods", "services", "show",
+        "template", "use",
+    ];
+
+    public RpcSchema Schema => schema;
+
+    /// <summary>The service whose methods have bare names; null for none.</summary>
+    public RpcServiceInfo? Service { get; private set; } =
+        schema.Services.Count == 1 ? schema.Services[0] : null;
+
+    /// <summary>The headers of each call.</summary>
+    public RpcMetadata Headers { get; } = new();
+
+    /// <summary>What is shown before a line.</summary>
+    public string Prompt => Service is null ? "protorpc> " : $"{Service.FullName}> ";
+
+    /// <summary>Does a command other than call.</summary>
+    /// <exception cref="UsageException">There is no such command, or it lacks something.</exception>
+    /// <exception cref="RpcException">A name that there is not.</exception>
+    public void Run(string command, string rest)
+    {
+        (string verb, string argument) = command == "show" ? (rest, "") : (command, rest);
+        switch (verb)
+        {
+            case "services" or "service" or "package" when argument.Length == 0:
+                Write(schema.Services.Select(one => one.FullName));
+                break;
+            case "methods" or "rpc":
+                RpcServiceInfo[] services = argument.Length > 0 ? [schema.GetService(argument)]
+                    : Service is not null ? [Service]
+                    : [.. schema.Services];
+                Write(services.SelectMany(one => one.Methods)
+                    .Select(one => $"{one.FullName}: {one.Signature}"));
+                break;
+            case "messages" or "message":
+                Write(schema.Messages.Select(one => one.FullName));
+                break;
+            case "use" or "service":
+                Service = schema.GetService(Required(argument, "use SERVICE"));
+                break;
+            case "describe" or "desc":
+                console.WriteLine(TerminalText.Neutralize(Describe(Required(argument, "describe NAME"))));
+                break;
+            case "template":
+                RpcMethodInfo method = Find(Required(argument, "template METHOD"));
+                console.WriteLine(RequestTemplate.Create(method.RequestType));
+                break;
+            case "headers":
+                Write(Headers.Select(one => $"{one.Key}: {one.Value}"));
+                break;
+            case "header":
+                SetHeader(Required(argument, "header NAME: VALUE"));
+                break;
+            case "help" or "?":
+                console.WriteLine(Help.ReplaceLineEndings("\n"));
+                break;
+            default:
+                throw new UsageException($"There is no command '{verb}'. Type help.");
+        }
+    }
+
+    /// <summary>A method by the name that a user types.</summary>
+    /// <exception cref="RpcException">NotFound: there is none.</exception>
+    public RpcMethodInfo Find(string name) => Service?.FindMethod(name) ?? schema.GetMethod(name);
+
+    /// <summary>The same; null for none.</summary>
+    public RpcMethodInfo? TryFind(string name)
+    {
+        try
+        {
+            return Find(name);
+        }
+        catch (RpcException)
+        {
+            return null;
+        }
+    }
+
+    private static string Required(string argument, string usage) => argument.Length > 0
+        ? argument
+        : throw new UsageException($"Type {usage}.");
+
+    private string Describe(string name)
+    {
+        if (TryFind(name) is { } method)
+        {
+            return $"{method.ToProtoText().TrimEnd()}\n\n{method.RequestType.ToProtoText().TrimEnd()}\n\n"
+                + method.ReplyType.ToProtoText().TrimEnd();
+        }
+
+        return schema.Services.FirstOrDefault(one => Is(one.FullName, one.Name))?.ToProtoText().TrimEnd()
+            ?? schema.Enums.FirstOrDefault(one => Is(one.FullName, one.Name))?.ToProtoText().TrimEnd()
+            ?? schema.GetMessage(name).ToProtoText().TrimEnd();
+
+        bool Is(string full, string bare) => name == full || name == bare;
+    }
+
+    private void SetHeader(string text)
+    {
+        int colon = text.IndexOf(':', StringComparison.Ordinal);
+        if (colon < 1)
+        {
+            throw new UsageException("Type header NAME: VALUE, or header NAME: to send it no longer.");
+        }
+
+        (string name, string value) = (text[..colon].Trim(), text[(colon + 1)..].Trim());
+        Headers.Remove(name);
+        if (value.Length == 0)
+        {
+            return;
+        }
+
+        if (name.EndsWith("-bin", StringComparison.OrdinalIgnoreCase))
+        {
+            byte[] bytes = new byte[value.Length];
+            Headers.Add(name, Convert.TryFromBase64String(value, bytes, out int count)
+                ? bytes[..count]
+                : throw new UsageException($"The value of {name} is not base64, as its name says."));
+        }
+        else
+        {
+            Headers.Add(name, value);
+        }
+    }
+
+    private void Write(IEnumerable<string> lines)
+    {
+        foreach (string line in lines)
+        {
+            console.WriteLine(TerminalText.Neutralize(line));
+        }
+    }
+}
+
+/// <summary>Makes the calls of the REPL.</summary>
+/// <param name="client">The connection.</param>
+/// <param name="session">Names and headers.</param>
+/// <param name="console">Gets the replies.</param>
+internal sealed class ReplCall(RpcClient client, ReplSession session, ToolConsole console)
+{
+    private const string LastLine = ".";
+    private static readonly FormatOptions Shown = new() { Indented = true };
+
+    /// <summary>Calls a method, and writes its replies as they come.</summary>
+    /// <param name="text">The method and its requests.</param>
+    /// <param name="readLine">Reads a request of a stream; null at the end, or where it was given
+    /// up.</param>
+    /// <param name="cancellation">Ends the call.</param>
+    public async Task RunAsync(string text, Func<TypedLine> readLine, CancellationToken cancellation)
+    {
+        string[] parts = text.Split(
+            ' ', 2, StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
+        if (parts.Length == 0)
+        {
+            throw new UsageException("Type call METHOD [REQUEST].");
+        }
+
+        RpcMethodInfo method = session.Find(parts[0]);
+        string request = parts.Length > 1 ? parts[1] : "";
+        RpcCallOptions options = new() { Headers = session.Headers };
+        if (method.IsUnary)
+        {
+            DynamicMessage[] messages = [.. Read(method, request)];
+            if (messages.Length != 1)
+            {
+                throw new UsageException($"{method.FullName} takes one request, not {messages.Length}.");
+            }
+
+            Write(await client.InvokeAsync(method, messages[0], options, cancellation));
+            return;
+        }
+
+        await using RpcStreamingCall call = await client.OpenAsync(method, options, cancellation);
+        Task receiving = ReceiveAsync(call, cancellation);
+        IEnumerable<DynamicMessage> sent = method.IsClientStreaming && request.Length == 0
+            ? ReadLines(method, readLine)
+            : Read(method, request);
+        foreach (DynamicMessage message in sent)
+        {
+            if (receiving.IsCompleted || !await call.SendAsync(message, cancellationToken: cancellation))
+            {
+                break;
+            }
+        }
+
+        await call.CompleteAsync(cancellation);
+        await receiving;
+    }
+
+    private async Task ReceiveAsync(RpcStreamingCall call, CancellationToken cancellation)
+    {
+        // So that lines of requests can be typed meanwhile.
+        await Task.Yield();
+        while (await call.ReadAsync(cancellation))
+        {
+            Write(call.Current);
+        }
+    }
+
+    private IEnumerable<DynamicMessage> ReadLines(RpcMethodInfo method, Func<TypedLine> readLine)
+    {
+        while (true)
+        {
+            TypedLine line = readLine();
+            if (line.IsCancelled)
+            {
+                throw new OperationCanceledException();
+            }
+
+            if (line.Text is null or LastLine)
+            {
+                yield break;
+            }
+
+            if (line.Text.Length > 0)
+            {
+                foreach (DynamicMessage message in Read(method, line.Text))
+                {
+                    yield return message;
+                }
+            }
+        }
+    }
+
+    // JSON, or fields with their values.
+    private static IEnumerable<DynamicMessage> Read(RpcMethodInfo method, string text)
+    {
+        if (text.Length == 0 || text[0] is not ('{' or '['))
+        {
+            IReadOnlyList<string> fields = text.Length == 0 ? [] : CommandWords.Split(text, "The request");
+            return
+            [
+                new MessageMapper().ToMessage(
+                    method.RequestType, FieldAssignments.Read(method.RequestType, fields)),
+            ];
+        }
+
+        return JsonArgument.Read(method.RequestType, text, method.IsClientStreaming, "The request");
+    }
+
+    private void Write(DynamicMessage reply) => console.WriteLine(
+        TerminalText.Neutralize(MessageFormats.Json.ToText(reply, Shown)));
 }

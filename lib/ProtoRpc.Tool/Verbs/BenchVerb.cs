@@ -1,4 +1,5 @@
 using System.CommandLine;
+using System.Text.Json.Nodes;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -94,4 +95,292 @@ internal static class BenchVerb
 
     /// <summary>Seconds of warm-up where calls are not counted exactly.</summary>
     internal static TimeSpan DefaultWarmUpTime => TimeSpan.FromSeconds(DefaultWarmUp);
+}
+
+/// <summary>The options of <c>protorpc bench</c> that say how much is called, and what is printed.</summary>
+internal sealed class BenchOptions
+{
+    private readonly Option<double?> _duration = new("--duration")
+    {
+        Description = "Seconds to measure: 10, unless --count is given.",
+        HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
+    };
+
+    private readonly Option<long?> _count = new("--count", "-n")
+    {
+        Description = "Calls to make.",
+        HelpName = "CALLS",
+    };
+
+    private readonly Option<double?> _warmUp = new("--warmup")
+    {
+        Description = "Seconds to call before the measurement: 1, or 0 with --count.",
+        HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
+    };
+
+    private readonly Option<int> _concurrency = new("--concurrency", "-c")
+    {
+        Description = "Callers that call at the same time.",
+        HelpName = "CALLERS",
+        DefaultValueFactory = _ => new RpcLoadOptions().Concurrency,
+    };
+
+    private readonly Option<int> _connections = new("--connections")
+    {
+        Description = "Clients with connections of their own, over which the callers are spread.",
+        HelpName = "CLIENTS",
+        DefaultValueFactory = _ => 1,
+    };
+
+    private readonly Option<double?> _rate = new("--rate")
+    {
+        Description =
+            "Calls a second, whether or not the server keeps up; latency counts from when a call was due.",
+        HelpName = "CALLS",
+        CustomParser = NumberArgument.ParseOptional,
+    };
+
+    private readonly Option<long?> _maxErrors = new("--max-errors")
+    {
+        Description = "Calls that may fail before the test ends; by default it ends when the first 100 fail.",
+        HelpName = "CALLS",
+    };
+
+    private readonly Option<bool> _histogram = new("--histogram")
+    {
+        Description = "Also prints the distribution of the latencies.",
+    };
+
+    private readonly Option<string> _format = new("--format")
+    {
+        Description = "What is printed.",
+        HelpName = "text|json",
+        DefaultValueFactory = _ => "text",
+    };
+
+    public BenchOptions(Command command)
+    {
+        _format.AcceptOnlyFromAmong("text", "json");
+        foreach (Option option in new Option[]
+        {
+            _duration, _count, _warmUp, _concurrency, _connections, _rate, _maxErrors, _histogram,
+            _format,
+        })
+        {
+            command.Add(option);
+        }
+    }
+
+    public bool IsJson(ParseResult parsed) => parsed.GetValue(_format) == "json";
+
+    public int Connections(ParseResult parsed)
+    {
+        if (parsed.GetValue(_concurrency) < 1)
+        {
+            throw new UsageException("--concurrency takes 1 caller or more.");
+        }
+
+        int connections = parsed.GetValue(_connections);
+        return connections >= 1 && connections <= parsed.GetValue(_concurrency)
+            ? connections
+            : throw new UsageException("--connections takes 1 up to the callers of --concurrency.");
+    }
+
+    public RpcLoadOptions ToOptions(ParseResult parsed, TimeSpan deadline)
+    {
+        long? count = parsed.GetValue(_count);
+        TimeSpan? duration = Seconds("--duration", parsed.GetValue(_duration));
+        return new RpcLoadOptions
+        {
+            Count = count,
+            Duration = duration ?? (count is null ? BenchVerb.DefaultDuration : null),
+            WarmUp = Seconds("--warmup", parsed.GetValue(_warmUp))
+                ?? (count is null ? BenchVerb.DefaultWarmUpTime : TimeSpan.Zero),
+            Concurrency = parsed.GetValue(_concurrency),
+            Rate = parsed.GetValue(_rate),
+            MaxErrors = parsed.GetValue(_maxErrors),
+            Histogram = parsed.GetValue(_histogram),
+            CallOptions = new RpcCallOptions { Timeout = deadline },
+        };
+    }
+
+    private static TimeSpan? Seconds(string option, double? seconds)
+    {
+        if (seconds is not { } value)
+        {
+            return null;
+        }
+
+        return value >= 0 && value <= RpcLoadOptions.MaxDuration.TotalSeconds
+            ? TimeSpan.FromSeconds(value)
+            : throw new UsageException(
+                $"{option} takes seconds, 0 to {RpcLoadOptions.MaxDuration.TotalSeconds:0}.");
+    }
+}
+
+/// <summary>The options of <c>protorpc bench</c> that say what is sent.</summary>
+internal sealed class BenchRequests
+{
+    private const int MaxStreamLength = 100_000;
+
+    private readonly Option<string?> _message = new("--message", "-m", "-d")
+    {
+        Description = "The request as JSON text, @FILE, or - for standard input; an array has the messages "
+            + "of a stream of requests. The default is an empty message.",
+        HelpName = "JSON",
+    };
+
+    private readonly Option<bool> _random = new("--random")
+    {
+        Description = "Sends random valid messages.",
+    };
+
+    private readonly Option<int> _seed = new("--seed")
+    {
+        Description = "The same seed makes the same random messages.",
+        HelpName = "NUMBER",
+    };
+
+    private readonly Option<int> _size = new("--max-size")
+    {
+        Description = "The largest random message, in bytes.",
+        HelpName = "BYTES",
+        DefaultValueFactory = _ => new RpcRandomMessageOptions().MaxBytes,
+    };
+
+    private readonly Option<int?> _streamLength = new("--stream-length")
+    {
+        Description = "Messages of each stream of requests: 10 random ones, or the one of --message again.",
+        HelpName = "MESSAGES",
+    };
+
+    // Standard input is read once, for all endpoints.
+    private string? _json;
+
+    public BenchRequests(Command command)
+    {
+        foreach (Option option in new Option[] { _message, _random, _seed, _size, _streamLength })
+        {
+            command.Add(option);
+        }
+    }
+
+    public RpcLoadRequests Read(ParseResult parsed, RpcMethodInfo method, TextReader input)
+    {
+        string? text = parsed.GetValue(_message);
+        int? length = parsed.GetValue(_streamLength);
+        if (length is not null && !method.IsClientStreaming)
+        {
+            throw new UsageException(
+                $"--stream-length is for streams of requests; {method.FullName} has none.");
+        }
+
+        if (parsed.GetValue(_random))
+        {
+            if (text is not null)
+            {
+                throw new UsageException("Give the request with --message or --random, not with both.");
+            }
+
+            RpcRandomMessageOptions options = new()
+            {
+                Seed = parsed.GetValue(_seed),
+                MaxBytes = parsed.GetValue(_size),
+            };
+            options.StreamLength = length ?? options.StreamLength;
+            return RpcLoadRequests.Random(method, options);
+        }
+
+        object[] requests = text is null
+            ? [new DynamicMessage(method.RequestType)]
+            : [.. JsonArgument.Read(
+                method.RequestType, _json ??= JsonArgument.Text(text, input), method.IsClientStreaming,
+                "--message")];
+        return RpcLoadRequests.Same(
+            method, length is { } times ? [.. Cycle(requests, times)] : requests);
+    }
+
+    private static IEnumerable<object> Cycle(object[] messages, int times) =>
+        messages.Length is > 0 and var count && times is > 0 and <= MaxStreamLength
+            ? Enumerable.Range(0, times).Select(i => messages[i % count])
+            : throw new UsageException(
+                $"--stream-length takes 1 to {MaxStreamLength:N0}, and a --message that is no empty array.");
+}
+
+/// <summary>Writes the results of <c>protorpc bench</c>.</summary>
+internal static class BenchReport
+{
+    /// <summary>Writes the results, and returns the exit code: that of the first failure.</summary>
+    /// <exception cref="CallFailedException">The only target could not be measured.</exception>
+    public static int Write(ToolConsole console, IReadOnlyList<RpcLoadResult> results, bool asJson)
+    {
+        if (results is [{ Error: { } error }])
+        {
+            throw new CallFailedException(error);
+        }
+
+        if (asJson)
+        {
+            JsonNode json = results.Count == 1
+                ? ToJson(results[0])
+                : new JsonArray([.. results.Select(ToJson)]);
+            console.WriteLine(json.ToJsonString(ErrorOutput.Indented));
+        }
+        else
+        {
+            console.WriteLine(string.Join("\n\n", results.Select(result => result.Error is { } failed
+                ? $"{result.Endpoint} {result.Method}\n  {failed.Code}: {failed.Message}"
+                : result.ToText())));
+        }
+
+        RpcStatusCode? status = results.Select(result =>
+            result.Error?.Code ?? (result.Errors.Count > 0 ? result.Errors[0].Status : null))
+            .FirstOrDefault(code => code is not null);
+        return status is { } code ? ExitCode.OfCall(code) : ExitCode.Success;
+    }
+
+    private static JsonObject ToJson(RpcLoadResult result) => new()
+    {
+        ["endpoint"] = result.Endpoint,
+        ["method"] = result.Method,
+        ["concurrency"] = result.Concurrency,
+        ["connections"] = result.Connections,
+        ["rate"] = result.Rate,
+        ["seconds"] = result.Elapsed.TotalSeconds,
+        ["calls"] = result.Calls,
+        ["succeeded"] = result.Succeeded,
+        ["failed"] = result.Failed,
+        ["late"] = result.Late,
+        ["notSent"] = result.NotSent,
+        ["callsPerSecond"] = result.CallsPerSecond,
+        ["messagesSent"] = result.MessagesSent,
+        ["messagesReceived"] = result.MessagesReceived,
+        ["bytesSentPerSecond"] = result.BytesSentPerSecond,
+        ["bytesReceivedPerSecond"] = result.BytesReceivedPerSecond,
+        ["latencyMilliseconds"] = new JsonObject
+        {
+            ["min"] = result.Min,
+            ["mean"] = result.Mean,
+            ["p50"] = result.P50,
+            ["p90"] = result.P90,
+            ["p99"] = result.P99,
+            ["p99.9"] = result.P999,
+            ["max"] = result.Max,
+        },
+        ["histogram"] = new JsonArray([.. result.Histogram.Select(bucket => new JsonObject
+        {
+            ["from"] = bucket.From.TotalMilliseconds,
+            ["to"] = bucket.To.TotalMilliseconds,
+            ["count"] = bucket.Count,
+        })]),
+        ["errors"] = new JsonArray([.. result.Errors.Select(error => new JsonObject
+        {
+            ["status"] = error.Status.ToString(),
+            ["count"] = error.Count,
+            ["first"] = error.First.Message,
+        })]),
+        ["stopped"] = result.Stopped ?? result.Error?.Message,
+    };
 }

@@ -74,7 +74,7 @@ internal static class CertificateFiles
             or CryptographicException or ArgumentException)
         {
             throw new UsageException(
-                $"{option} '{path}' cannot be used as a certificate: {FileProblem.Of(e, path)}. "
+                $"{option} '{path}' cannot be used as a certificate: {FileProblem.Describe(e, path)}. "
                 + "Give a PEM file, with the key in it or in the file of the key's option, "
                 + "or a PFX file without a password.");
         }

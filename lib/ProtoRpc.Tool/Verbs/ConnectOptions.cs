@@ -1,6 +1,7 @@
 using System.CommandLine;
 using System.Net;
 using System.Text.RegularExpressions;
+using ProtoRpc.Formats;
 using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Tool.Verbs;
@@ -279,4 +280,153 @@ internal sealed partial class ConnectOptions
     // A name of the registry has no colon.
     [GeneratedRegex(@"^([\w.-]+|\[[0-9A-Fa-f:.%]+\]):\d{1,5}$")]
     private static partial Regex HostAndPort();
+}
+
+/// <summary>The options that say which headers are sent.</summary>
+internal sealed partial class HeaderOptions
+{
+    private readonly Option<string[]> _headers = new("--header", "-H")
+    {
+        Description = "A header of each call; under a name that ends in -bin, bytes as base64; may be "
+            + "repeated.",
+        HelpName = "NAME: VALUE",
+    };
+
+    private readonly Option<string[]> _ofCalls = new("--rpc-header")
+    {
+        Description = "A header that is sent with the call and not with reflection; may be repeated.",
+        HelpName = "NAME: VALUE",
+    };
+
+    private readonly Option<string[]> _ofReflection = new("--reflect-header")
+    {
+        Description = "A header that is sent with reflection and not with the call; may be repeated.",
+        HelpName = "NAME: VALUE",
+    };
+
+    private readonly Option<bool> _expands = new("--expand-headers")
+    {
+        Description = "Replaces ${NAME} in headers by the environment variable.",
+    };
+
+    /// <param name="command">Gets the options.</param>
+    /// <param name="reflects">Whether the command asks servers for their schema.</param>
+    public HeaderOptions(Command command, bool reflects)
+    {
+        command.Add(_headers);
+        command.Add(_expands);
+        if (reflects)
+        {
+            command.Add(_ofCalls);
+            command.Add(_ofReflection);
+        }
+    }
+
+    /// <summary>The headers of everything that is sent.</summary>
+    /// <exception cref="UsageException">A header has no name, cannot be sent, or names a variable that is not
+    /// set.</exception>
+    public RpcMetadata OfAll(ParseResult parsed, ToolConsole console) => Read(_headers, parsed, console);
+
+    /// <summary>The headers of the call alone.</summary>
+    /// <inheritdoc cref="OfAll"/>
+    public RpcMetadata OfCall(ParseResult parsed, ToolConsole console) => Read(_ofCalls, parsed, console);
+
+    /// <summary>The headers of reflection alone.</summary>
+    /// <inheritdoc cref="OfAll"/>
+    public RpcMetadata OfReflection(ParseResult parsed, ToolConsole console) =>
+        Read(_ofReflection, parsed, console);
+
+    [GeneratedRegex(@"\$\{(?<name>\w+)\}")]
+    private static partial Regex Variable();
+
+    private RpcMetadata Read(Option<string[]> option, ParseResult parsed, ToolConsole console)
+    {
+        RpcMetadata headers = new();
+        foreach (string given in parsed.GetValue(option) ?? [])
+        {
+            string text = parsed.GetValue(_expands) ? Expand(option, given, console) : given;
+            int colon = text.IndexOf(':', StringComparison.Ordinal);
+            if (colon < 1)
+            {
+                throw new UsageException($"{option.Name} '{text}' has no name. Write 'NAME: VALUE'.");
+            }
+
+            Add(option, headers, text[..colon].Trim(), text[(colon + 1)..].Trim());
+        }
+
+        return headers;
+    }
+
+    private static string Expand(Option option, string text, ToolConsole console) =>
+        Variable().Replace(text, match => console.Variable(match.Groups["name"].Value)
+            ?? throw new UsageException(
+                $"The environment variable '{match.Groups["name"].Value}' of {option.Name} is not set."));
+
+    private static void Add(Option option, RpcMetadata headers, string name, string value)
+    {
+        try
+        {
+            if (!name.EndsWith("-bin", StringComparison.OrdinalIgnoreCase))
+            {
+                headers.Add(name, value);
+            }
+            else if (Base64Text.TryDecode(value, out byte[]? bytes))
+            {
+                headers.Add(name, bytes);
+            }
+            else
+            {
+                throw new UsageException(
+                    $"The value of {option.Name} '{name}' is not base64, as its name says.");
+            }
+        }
+        catch (RpcException e)
+        {
+            throw new UsageException(e.Message);
+        }
+    }
+}
+
+/// <summary>Reads passwords and tokens of options. Other users of the machine see command lines, so a secret
+/// may also be in an environment variable, <c>env:NAME</c>, and a password is asked for.</summary>
+internal static class SecretText
+{
+    private const string Variable = "env:";
+
+    /// <summary>The secret itself.</summary>
+    /// <exception cref="UsageException">The variable is not set, or the secret is empty.</exception>
+    public static string Read(string option, string text, ToolConsole console)
+    {
+        string? value = text.StartsWith(Variable, StringComparison.OrdinalIgnoreCase)
+            ? console.Variable(text[Variable.Length..])
+            : text;
+        return value is { Length: > 0 }
+            ? value
+            : throw new UsageException(text.Length > Variable.Length
+                ? $"The environment variable '{text[Variable.Length..]}' of {option} is not set."
+                : $"{option} has no secret. Give it, or env:NAME for an environment variable.");
+    }
+
+    /// <summary>A name and its password, which a person is asked for if only the name is given.</summary>
+    /// <exception cref="UsageException">There is no password, or no name.</exception>
+    /// <exception cref="OperationCanceledException">The person does not want to give it.</exception>
+    public static NetworkCredential ReadUser(string option, string text, ToolConsole console)
+    {
+        int colon = text.IndexOf(':', StringComparison.Ordinal);
+        if (colon > 0)
+        {
+            return new NetworkCredential(text[..colon], Read(option, text[(colon + 1)..], console));
+        }
+
+        if (colon < 0 && text.Length > 0 && console.AskSecret is { } ask)
+        {
+            return ask($"Password of {TerminalText.Neutralize(text)}: ") is { Length: > 0 } password
+                ? new NetworkCredential(text, password)
+                : throw new UsageException($"{option} '{TerminalText.Neutralize(text)}' has no password.");
+        }
+
+        throw new UsageException(
+            $"{option} takes NAME:env:VARIABLE to read the password from an environment variable, NAME to "
+            + "ask for it at a terminal, or NAME:PASSWORD, which other users of the machine can see.");
+    }
 }

@@ -1,4 +1,7 @@
 using System.CommandLine;
+using Google.Protobuf;
+using Google.Protobuf.Reflection;
+using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -101,4 +104,266 @@ internal static class ListVerb
             }
         }
     }
+}
+
+/// <summary><c>protorpc describe</c>: a service, method, message or enum as text like a .proto.</summary>
+internal static class DescribeVerb
+{
+    public static Command Create(ToolConsole console)
+    {
+        Command command = new("describe", "Describes a service, method, message or enum.");
+        Option<bool> template = new("--template", "--msg-template")
+        {
+            Description = "Writes a JSON message to fill in: of each message that is named, or of the "
+                + "request of each method.",
+        };
+        command.Add(template);
+        SymbolArguments arguments = new(command);
+
+        command.SetAction(async (parsed, cancellation) =>
+        {
+            (RpcSchema schema, string[] names) = await arguments.ReadAsync(parsed, console, cancellation);
+            IEnumerable<string> texts = parsed.GetValue(template) ? Templates(schema, names)
+                : names.Length > 0 ? names.Select(name => Describe(SchemaSymbols.Find(schema, name)))
+                : schema.RootFiles.Select(schema.ToProtoText);
+            console.WriteLine(
+                TerminalText.Neutralize(string.Join("\n\n", texts.Select(text => text.TrimEnd()))));
+            return ExitCode.Success;
+        });
+        return command;
+    }
+
+    private static IEnumerable<string> Templates(RpcSchema schema, string[] names) => names.Length == 0
+        ? throw new UsageException("--template needs the name of a message or a method.")
+        : names.Select(name => Template(name, SchemaSymbols.Find(schema, name) switch
+        {
+            RpcMessageInfo message => message,
+            RpcMethodInfo method => method.RequestType,
+            _ => null,
+        }));
+
+    private static string Template(string name, RpcMessageInfo? type) => type is null
+        ? throw new UsageException($"--template is for messages and methods, and '{name}' is neither.")
+        : RequestTemplate.Create(type);
+
+    private static string Describe(object element) => element switch
+    {
+        RpcServiceInfo service =>
+            Headed($"{service.FullName}, interface id {service.InterfaceId}", service.ToProtoText()),
+        RpcMethodInfo method => Describe(method),
+        RpcMessageInfo message => Describe(message),
+        RpcEnumInfo type =>
+            Headed($"{type.FullName}{(type.IsClosed ? ", closed" : "")}", type.ToProtoText()),
+        _ => "",
+    };
+
+    // The method, then what goes each way.
+    private static string Describe(RpcMethodInfo method) => string.Join(
+        "\n",
+        new[] { method.RequestType, method.ReplyType }.DistinctBy(type => type.FullName).Select(Describe)
+            .Prepend(Headed(method.FullName, method.ToProtoText())));
+
+    private static string Describe(RpcMessageInfo message) => Headed(message.FullName, message.ToProtoText());
+
+    // A blank line after the name keeps it from being a part of the element's own comment.
+    private static string Headed(string name, string text) => $"// {name}\n\n{text}";
+}
+
+/// <summary><c>protorpc export</c>: writes a schema as .proto files or a descriptor set.</summary>
+internal static class ExportVerb
+{
+    private static readonly DescriptorSetSource Sets = new();
+
+    public static Command Create(ToolConsole console)
+    {
+        Command command = new(
+            "export", "Writes the schema of a server as .proto files or as a descriptor set.");
+        Option<string> output = new("--output", "-o")
+        {
+            Description = "A file that ends in .pb, .protoset or .desc for a descriptor set; a folder for "
+                + ".proto files.",
+            HelpName = "PATH",
+            Required = true,
+        };
+        Option<bool> force = new("--force", "-f") { Description = "Replaces files that exist." };
+        output.RequirePath();
+        command.Add(output);
+        command.Add(force);
+        SymbolArguments arguments = new(command);
+
+        command.SetAction(async (parsed, cancellation) =>
+        {
+            (RpcSchema schema, string[] symbols) =
+                await arguments.ReadAsync(parsed, console, cancellation);
+            RpcSchema part = symbols.Length == 0
+                ? schema
+                : SchemaSymbols.PartOf(schema, symbols);
+            foreach (string path in Write(part, parsed.GetRequiredValue(output), parsed.GetValue(force)))
+            {
+                console.WriteLine(TerminalText.Neutralize(path));
+            }
+
+            return ExitCode.Success;
+        });
+        return command;
+    }
+
+    private static IReadOnlyList<string> Write(RpcSchema schema, string path, bool isForced)
+    {
+        if (path.EndsWith(".proto", StringComparison.OrdinalIgnoreCase))
+        {
+            throw new UsageException(
+                $"--output '{path}' is one .proto file, and a schema may have many. Give a folder for .proto "
+                + "files, or a file that ends in .pb for a descriptor set.");
+        }
+
+        if (Sets.Reads(path) && !Directory.Exists(path))
+        {
+            RequireNew(path, isForced);
+            Directory.CreateDirectory(Path.GetDirectoryName(Path.GetFullPath(path))!);
+            File.WriteAllBytes(path, schema.ToDescriptorSet());
+            return [path];
+        }
+
+        foreach ((string name, _) in schema.ToProtoTexts())
+        {
+            RequireNew(Path.Combine(path, name), isForced);
+        }
+
+        return schema.WriteProtoFiles(path);
+    }
+
+    // A link to nothing is there as well.
+    private static void RequireNew(string path, bool isForced)
+    {
+        if (!isForced && (File.Exists(path) || new FileInfo(path).LinkTarget is not null))
+        {
+            throw new RpcException(
+                RpcStatusCode.AlreadyExists, $"'{path}' exists. Use --force to replace it.")
+            {
+                ErrorId = RpcErrorIds.FileExists,
+            };
+        }
+    }
+}
+
+/// <summary>Finds the services, methods, messages and enums of a schema by full or bare name.</summary>
+internal static class SchemaSymbols
+{
+    /// <summary>The element itself: a service, method, message or enum.</summary>
+    /// <exception cref="RpcException">NotFound: there is none of that name.</exception>
+    public static object Find(RpcSchema schema, string name)
+    {
+        // Types are shown with a dot before them: .package.Message.
+        string symbol = name.TrimStart('.');
+        return TryFind(() => symbol.Contains('/') ? schema.GetMethod(symbol) : schema.GetService(symbol))
+            ?? TryFind(() => schema.GetMessage(symbol))
+            ?? TryFind(() => schema.GetEnum(symbol))
+            ?? TryFind(() => schema.GetMethod(symbol))
+            ?? throw new RpcException(
+                RpcStatusCode.NotFound,
+                $"The schema has no service, method, message or enum '{name}'; "
+                + "'protorpc describe' without a name shows what it has.");
+    }
+
+    /// <summary>The files that declare elements, with all that they import.</summary>
+    /// <inheritdoc cref="Find"/>
+    public static RpcSchema PartOf(RpcSchema schema, IEnumerable<string> names)
+    {
+        Queue<string> wanted = new(names.Select(name => FileOf(Find(schema, name))));
+        Dictionary<string, FileDescriptorProto> all = FileDescriptorSet.Parser
+            .ParseFrom(schema.ToDescriptorSet()).File.ToDictionary(file => file.Name, StringComparer.Ordinal);
+        HashSet<string> found = new(StringComparer.Ordinal);
+        while (wanted.TryDequeue(out string? name))
+        {
+            if (found.Add(name) && all.TryGetValue(name, out FileDescriptorProto? file))
+            {
+                Array.ForEach([.. file.Dependency, .. file.OptionDependency], wanted.Enqueue);
+            }
+        }
+
+        FileDescriptorSet part = new();
+        part.File.AddRange(all.Values.Where(file => found.Contains(file.Name)));
+        return RpcSchema.FromDescriptorSet(part.ToByteArray());
+    }
+
+    private static string FileOf(object element) => element switch
+    {
+        RpcServiceInfo service => service.File.Name,
+        RpcMethodInfo method => method.Service.File.Name,
+        RpcMessageInfo message => message.File.Name,
+        _ => ((RpcEnumInfo)element).File.Name,
+    };
+
+    private static object? TryFind(Func<object> look)
+    {
+        try
+        {
+            return look();
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.NotFound)
+        {
+            return null;
+        }
+    }
+}
+
+/// <summary>The arguments <c>[ENDPOINT] [SYMBOL...]</c> of the verbs that show a schema.</summary>
+internal sealed class SymbolArguments
+{
+    private readonly Argument<string[]> _arguments = new("ENDPOINT SYMBOL")
+    {
+        Description = "Where the server is, left out with --schema; and names of services, methods, messages "
+            + "or enums, none for all.",
+        Arity = ArgumentArity.ZeroOrMore,
+    };
+
+    private readonly ServerOptions _server;
+
+    public SymbolArguments(Command command)
+    {
+        command.Add(_arguments);
+        _server = new ServerOptions(command);
+    }
+
+    /// <summary>The schema that is asked for, and the symbols of it.</summary>
+    /// <exception cref="UsageException">There is neither an endpoint nor a schema.</exception>
+    public async Task<(RpcSchema Schema, string[] Symbols)> ReadAsync(
+        ParseResult parsed, ToolConsole console, CancellationToken cancellation)
+    {
+        (ToolTarget? target, string[] symbols) = Split(parsed, console);
+        if (target is null)
+        {
+            return (_server.GivenSchema(parsed, console)!, symbols);
+        }
+
+        await using ServerSession session = await _server.BeginAsync(parsed, target, console, cancellation);
+        return (session.Schema, symbols);
+    }
+
+    /// <summary>The server and the symbols; no server where --schema says all.</summary>
+    public (ToolTarget? Target, string[] Symbols) Split(ParseResult parsed, ToolConsole console)
+    {
+        string[] given = parsed.GetValue(_arguments) ?? [];
+        bool hasSchema = _server.HasSchema(parsed);
+        if (given.Length == 0)
+        {
+            return hasSchema
+                ? (null, given)
+                : throw new UsageException(
+                    "Give the endpoint of a server, such as grpc://host:50051, or a schema with "
+                    + "--schema SOURCE.");
+        }
+
+        return !hasSchema || _server.Connecting.IsEndpoint(given[0])
+            ? (_server.Connecting.FindTarget(parsed, given[0], console), given[1..])
+            : (null, given);
+    }
+
+    /// <summary>The options of a client of the server.</summary>
+    public RpcClientOptions ClientOptions(ParseResult parsed, ToolTarget target, ToolConsole console) =>
+        _server.ClientOptions(parsed, target, service: null, console);
+
+    /// <summary>Whether --schema is given.</summary>
+    public bool HasSchema(ParseResult parsed) => _server.HasSchema(parsed);
 }

@@ -1,4 +1,6 @@
 using System.CommandLine;
+using ProtoRpc.Tool.Replies;
+using ProtoRpc.Tool.Replies.Programs;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -16,7 +18,7 @@ internal static class ListenVerb
         Command command = new("listen", "Serves services, prints who calls what, and stops with Ctrl+C.");
         ServedArguments arguments = new(command);
         command.Add(interfaceId);
-        AnswerOptions answers = new(command);
+        HandlerOptions answers = new(command);
         ServingOptions servingOptions = new(command);
         SchemaOptions schemaOptions = new(command);
         ListenOptions listenOptions = new(command);
@@ -70,4 +72,280 @@ internal static class ListenVerb
             ? served
             : throw new RpcException(RpcStatusCode.NotFound, "The schema declares no service.");
     }
+}
+
+/// <summary>The options of <c>protorpc listen</c> that say how calls are answered.</summary>
+internal sealed class HandlerOptions
+{
+    private const int MaxPrograms = 1000;
+
+    private readonly Option<string[]> _reply = new("--reply")
+    {
+        Description = "The reply of a method, or to every call without METHOD=: JSON text, @FILE, or - for "
+            + "standard input; an array for a stream. May be repeated.",
+        HelpName = "[METHOD=]JSON",
+    };
+
+    private readonly Option<string[]> _template = new("--template")
+    {
+        Description = "A reply whose strings have placeholders: {{request.FIELD}}, {{headers.NAME}}, "
+            + "{{method}}, {{user}}, {{peer}}, {{call}}, {{count}}, {{now}}, {{uuid}}. May be repeated.",
+        HelpName = "[METHOD=]JSON",
+    };
+
+    private readonly Option<string[]> _fail = new("--fail")
+    {
+        Description = "Fails the calls of a method, or every call, as in 'Search=NOT_FOUND: no such page'. "
+            + "May be repeated.",
+        HelpName = "[METHOD=]STATUS: MESSAGE",
+    };
+
+    private readonly Option<string[]> _replyFolder = new("--reply-dir")
+    {
+        Description = "A folder with a file for each method: Search.json, shop.Orders.Place.xml, or "
+            + "Search.template.json with placeholders. May be repeated.",
+        HelpName = "FOLDER",
+    };
+
+    private readonly Option<bool> _echo = new("--echo")
+    {
+        Description = "Replies with the fields of the request that the reply also has, by name and type.",
+    };
+
+    private readonly Option<string[]> _exec = new("--exec")
+    {
+        Description = "Runs a program for each call, without a shell: requests are lines of JSON on its "
+            + "standard input, replies are on its standard output, method and headers in its "
+            + "environment; its exit code is the status, its standard error the message. May be repeated.",
+        HelpName = "[METHOD=]PROGRAM",
+    };
+
+    private readonly Option<string[]> _execKeep = new("--exec-keep")
+    {
+        Description = "Like --exec, with programs that stay and answer one call after the other, by lines of "
+            + "JSON. May be repeated.",
+        HelpName = "[METHOD=]PROGRAM",
+    };
+
+    private readonly Option<string[]> _execEnvironment = new("--exec-env")
+    {
+        Description = "A variable that programs get, of this environment or with its value. Without it, they "
+            + "get PATH, HOME, the language and the like, but no secrets of this environment. May be "
+            + "repeated.",
+        HelpName = "NAME[=VALUE]",
+    };
+
+    private readonly Option<bool> _execAuthorization = new("--exec-authorization")
+    {
+        Description = "Gives programs also the caller's Authorization header: its password or token.",
+    };
+
+    private readonly Option<int> _execLimit = new("--exec-limit")
+    {
+        Description = "Programs that can run at the same time; further calls wait.",
+        HelpName = "PROGRAMS",
+        DefaultValueFactory = _ => ProgramSlots.DefaultCount,
+    };
+
+    public HandlerOptions(Command command)
+    {
+        Option[] all =
+        [
+            _reply, _template, _fail, _replyFolder, _echo, _exec, _execKeep, _execEnvironment,
+            _execAuthorization, _execLimit,
+        ];
+        Array.ForEach(all, command.Add);
+    }
+
+    /// <summary>Gives a server its handlers.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="server">The server, with its services.</param>
+    /// <param name="console">Where <c>-</c> is read.</param>
+    /// <param name="held">Gets what is disposed when the server has stopped.</param>
+    /// <exception cref="UsageException">Options that exclude each other, or that are not what they should
+    /// be.</exception>
+    /// <exception cref="RpcException">A method that there is not, or a reply that does not fit
+    /// one.</exception>
+    public void Apply(
+        ParseResult parsed, RpcServer server, ToolConsole console, List<IAsyncDisposable> held)
+    {
+        RpcMethodInfo[] methods = [.. server.Services.SelectMany(service => service.Key.Methods)];
+        List<MethodAnswer> answers = Read(parsed, console, held);
+        MethodAnswer[] ofAll = [.. answers.Where(answer => answer.Method is null)];
+        if (ofAll.Length > 1)
+        {
+            throw new UsageException(
+                $"{ofAll[0].Option} and {ofAll[1].Option} both answer every call. Give one of them, or write "
+                + "METHOD= before the value.");
+        }
+
+        Dictionary<string, MethodAnswer> ofOne = [];
+        foreach (MethodAnswer answer in answers.Where(answer => answer.Method is not null))
+        {
+            RpcMethodInfo method = MethodNames.Find(methods, answer.Method!, answer.Option);
+            if (!ofOne.TryAdd(method.FullName, answer))
+            {
+                throw new UsageException($"{method.FullName} is answered twice. Give one answer for it.");
+            }
+        }
+
+        foreach (string folder in parsed.GetValue(_replyFolder) ?? [])
+        {
+            foreach ((string name, RpcMethodHandler handler) in ReplyFolder.Read(folder, methods))
+            {
+                if (!ofOne.TryAdd(name, new(_replyFolder.Name, name, _ => handler)))
+                {
+                    throw new UsageException($"{name} is answered twice, and once by '{folder}'.");
+                }
+            }
+        }
+
+        foreach (RpcMethodInfo method in methods)
+        {
+            if (ofOne.TryGetValue(method.FullName, out MethodAnswer? answer))
+            {
+                server.Handle(method.FullName, answer.Make(method));
+            }
+        }
+
+        // Where some methods are answered by themselves, the others are not there.
+        RpcMethodInfo[] rest = [.. methods.Where(method => !ofOne.ContainsKey(method.FullName))];
+        MethodAnswer? general = ofAll.FirstOrDefault()
+            ?? (ofOne.Count == 0 ? new("an empty reply", null, FixedReply.Empty) : null);
+        if (general is not null)
+        {
+            HandleRest(server, rest, general, isGiven: ofAll.Length > 0);
+        }
+    }
+
+    // Methods may have different replies; that one of them does not fit shows when it is called.
+    private static void HandleRest(
+        RpcServer server, RpcMethodInfo[] rest, MethodAnswer answer, bool isGiven)
+    {
+        List<(RpcMethodInfo Method, RpcException Error)> misfits = [];
+        foreach (RpcMethodInfo method in rest)
+        {
+            try
+            {
+                server.Handle(method.FullName, answer.Make(method));
+            }
+            catch (RpcException e)
+            {
+                misfits.Add((method, e));
+            }
+        }
+
+        if (isGiven && misfits.Count > 0 && misfits.Count == rest.Length)
+        {
+            throw misfits[0].Error;
+        }
+
+        foreach ((RpcMethodInfo method, RpcException error) in misfits)
+        {
+            server.Handle(method.FullName, FailureHandler.Create(
+                RpcStatusCode.FailedPrecondition,
+                $"The reply that this listener was given does not fit {method.FullName}: {error.Message}"));
+        }
+    }
+
+    private List<MethodAnswer> Read(
+        ParseResult parsed, ToolConsole console, List<IAsyncDisposable> held)
+    {
+        List<MethodAnswer> answers = [];
+        Add(_reply, text => FixedReply.Parse(JsonArgument.Text(text, console.Input), _reply.Name));
+        Add(_template, text =>
+        {
+            string json = JsonArgument.Text(text, console.Input);
+            return method => TemplateHandler.Create(method, json, _template.Name);
+        });
+        Add(_fail, text =>
+        {
+            RpcMethodHandler handler = FailureHandler.Read(_fail.Name, text);
+            return _ => handler;
+        });
+        if (parsed.GetValue(_echo))
+        {
+            answers.Add(new(_echo.Name, null, _ => EchoHandler.Create()));
+        }
+
+        ProgramEnvironment environment = EnvironmentOf(parsed, console);
+        Lazy<ProgramSlots> slots = new(() => new ProgramSlots(Limit(parsed)));
+        Add(_exec, text =>
+        {
+            RpcMethodHandler handler = new ProgramHandler(
+                HandlerProgram.Find(text, _exec.Name, console.Variable, environment), slots.Value, console)
+                .ToHandler();
+            return _ => handler;
+        });
+        Add(_execKeep, text =>
+        {
+            PersistentProgramHandler kept = new(
+                HandlerProgram.Find(text, _execKeep.Name, console.Variable, environment), slots.Value);
+            held.Add(kept);
+            RpcMethodHandler handler = kept.ToHandler();
+            return _ => handler;
+        });
+        return answers;
+
+        void Add(Option<string[]> option, Func<string, Func<RpcMethodInfo, RpcMethodHandler>> make)
+        {
+            foreach (string text in parsed.GetValue(option) ?? [])
+            {
+                MethodValue value = MethodValue.Read(text);
+                answers.Add(new(option.Name, value.Method, make(value.Value)));
+            }
+        }
+    }
+
+    private ProgramEnvironment EnvironmentOf(ParseResult parsed, ToolConsole console)
+    {
+        ProgramEnvironment environment = new(
+            parsed.GetValue(_execEnvironment) ?? [], parsed.GetValue(_execAuthorization), console.Variable);
+
+        // What is missing is told now, and not with the first call.
+        environment.Read();
+        return environment;
+    }
+
+    private int Limit(ParseResult parsed) =>
+        parsed.GetValue(_execLimit) is >= 1 and <= MaxPrograms and var limit ? limit
+        : throw new UsageException($"{_execLimit.Name} takes 1 to {MaxPrograms}.");
+
+    /// <summary>An answer to the calls of one method or of all.</summary>
+    /// <param name="Option">The option that gave it.</param>
+    /// <param name="Method">The method's name as it was written; null for all.</param>
+    /// <param name="Make">Makes the handler of a method.</param>
+    private sealed record MethodAnswer(
+        string Option, string? Method, Func<RpcMethodInfo, RpcMethodHandler> Make);
+}
+
+/// <summary>Where a verb serves, and which services.</summary>
+internal sealed class ServedArguments
+{
+    private readonly Argument<string[]> _endpoints = new("ENDPOINT")
+    {
+        Description = "Where to listen, by any protocol; several are served together, and port 0 is a free "
+            + "one. A registered name means its endpoint.",
+        Arity = ArgumentArity.OneOrMore,
+    };
+
+    private readonly Option<string[]> _services = new("--service")
+    {
+        Description = "A service to serve; may be repeated. All of the schema where none is given.",
+        HelpName = "NAME",
+    };
+
+    public ServedArguments(Command command)
+    {
+        command.Add(_endpoints);
+        command.Add(_services);
+    }
+
+    /// <summary>The endpoints to listen on.</summary>
+    /// <exception cref="RpcException">One is neither an endpoint nor a registered name.</exception>
+    public RpcEndpoint[] Endpoints(ParseResult parsed, ToolConsole console) =>
+        [.. parsed.GetRequiredValue(_endpoints).Select(text => ToolTarget.Find(text, console).Endpoint)];
+
+    /// <summary>The names of the services; none for all of the schema.</summary>
+    public string[] Services(ParseResult parsed) => parsed.GetValue(_services) ?? [];
 }

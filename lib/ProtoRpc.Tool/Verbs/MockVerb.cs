@@ -1,5 +1,5 @@
 using System.CommandLine;
-using ProtoRpc.Tool.Answers;
+using ProtoRpc.Tool.Replies;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -92,7 +92,7 @@ internal static class MockVerb
         {
             (RpcMethodInfo method, string json) = Split(methods, "--reply", text);
             IReadOnlyList<object> messages =
-                CannedAnswer.Read(method, JsonArgument.Text(json, console.Input), "--reply");
+                FixedReply.Read(method, JsonArgument.Text(json, console.Input), "--reply");
             Add(method, method.IsServerStreaming ? messages : messages switch
             {
                 [{ } only] => only,

@@ -1,4 +1,7 @@
 using System.CommandLine;
+using System.Diagnostics;
+using ProtoRpc.Tool.Replies;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -67,4 +70,226 @@ internal sealed class ServerOptions
     public RpcClientOptions ClientOptions(
         ParseResult parsed, ToolTarget target, string? service, ToolConsole console) =>
         Connecting.Apply(parsed, target, _call.ClientOptions(parsed, service), console);
+}
+
+/// <summary>The options of the verbs that serve which say what is printed and logged, and how long calls may
+/// take.</summary>
+internal sealed class ServingOptions
+{
+    private readonly Option<string?> _accessLog = new("--access-log")
+    {
+        Description = "Appends a line of JSON for every call to a file, also for refused ones.",
+        HelpName = "FILE",
+    };
+
+    private readonly Option<bool> _quiet = new("--quiet", "-q")
+    {
+        Description = "Does not print the calls.",
+    };
+
+    private readonly Option<double?> _timeout = new("--handler-timeout")
+    {
+        Description = "The longest time of a call in seconds, also for callers with a later deadline. No "
+            + "limit by default.",
+        HelpName = "SECONDS",
+        CustomParser = NumberArgument.ParseOptional,
+    };
+
+    public ServingOptions(Command command)
+    {
+        _accessLog.RequirePath();
+        command.Add(_accessLog);
+        command.Add(_quiet);
+        command.Add(_timeout);
+    }
+
+    /// <summary>Adds what these options say to those of a server.</summary>
+    /// <exception cref="UsageException">The time is no time.</exception>
+    public void Apply(
+        ParseResult parsed, RpcServerOptions options, Func<IReadOnlyList<RpcServiceInfo>> served,
+        ToolConsole console)
+    {
+        options.Warned = console.WriteError;
+        if (parsed.GetValue(_accessLog) is { } path)
+        {
+            options.AccessLog = RpcAccessLog.ToFile(path, console.WriteError);
+        }
+
+        if (!parsed.GetValue(_quiet))
+        {
+            options.Interceptors = [new CallPrinter(console, served), .. options.Interceptors];
+        }
+
+        if (parsed.GetValue(_timeout) is { } seconds)
+        {
+            options.Limits.HandlerTimeout = seconds is > 0 and <= int.MaxValue / 1000
+                ? TimeSpan.FromSeconds(seconds)
+                : throw new UsageException($"{_timeout.Name} takes seconds, over 0.");
+        }
+    }
+}
+
+/// <summary>A server of the tool from its start until it is stopped, as the user and the service manager see
+/// it.</summary>
+internal static class ServingRun
+{
+    /// <summary>Listens until the token is cancelled, or nobody reads what is printed any more, and lets
+    /// running calls end. A service manager that
+    /// NOTIFY_SOCKET names is notified by sd_notify(3).</summary>
+    /// <param name="server">The server, with its endpoints.</param>
+    /// <param name="what">What it does, for the user.</param>
+    /// <param name="console">Gets the endpoints.</param>
+    /// <param name="stop">Ends it.</param>
+    /// <exception cref="RpcException">It cannot listen, or NOTIFY_SOCKET is no address.</exception>
+    /// <exception cref="OutputClosedException">The reader of standard output has gone.</exception>
+    public static async Task RunAsync(
+        RpcServer server, Func<RpcServer, string> what, ToolConsole console, CancellationToken stop)
+    {
+        using ServiceNotifier? service = ServiceNotifier.Create(console.Variable);
+        server.StartListening();
+        foreach (RpcEndpoint endpoint in server.Endpoints)
+        {
+            console.WriteLine($"Listening on {endpoint}");
+        }
+
+        bool isHeard = Notify(
+            () => service?.Ready($"Serving {string.Join(", ", server.Endpoints)}"), console);
+        console.WriteLine($"{what(server)} Press Ctrl+C to stop.");
+        TimeSpan sign = isHeard && service?.WatchdogInterval is { } interval
+            ? interval
+            : Timeout.InfiniteTimeSpan;
+        Task end = Task.WhenAny(server.Completion, console.OutputClosed);
+        while (!await HasEndedAsync(end, sign, stop))
+        {
+            sign = Notify(() => service?.Alive(), console) ? sign : Timeout.InfiniteTimeSpan;
+        }
+
+        Notify(() => service?.Stopping(), console);
+        await server.StopAsync();
+        if (!stop.IsCancellationRequested && console.OutputClosed.IsCompleted)
+        {
+            throw await console.OutputClosed;
+        }
+    }
+
+    private static async Task<bool> HasEndedAsync(Task end, TimeSpan within, CancellationToken stop)
+    {
+        await end.WaitAsync(within, stop).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        return end.IsCompleted || stop.IsCancellationRequested;
+    }
+
+    // A service that the manager does not hear still serves.
+    private static bool Notify(Action notify, ToolConsole console)
+    {
+        try
+        {
+            notify();
+            return true;
+        }
+        catch (RpcException e)
+        {
+            console.WriteError(e.Message);
+            return false;
+        }
+    }
+}
+
+/// <summary>One server while a command runs: its schema, and the connection to it.</summary>
+internal sealed class ServerSession(
+    RpcEndpoint endpoint, RpcClientOptions options, DateTimeOffset? deadline) : IAsyncDisposable
+{
+    private RpcClient? _client;
+
+    public RpcEndpoint Endpoint => endpoint;
+
+    /// <summary>The headers of all that is sent.</summary>
+    public RpcMetadata Headers => options.Headers;
+
+    /// <summary>When the command gives up; null for never.</summary>
+    public DateTimeOffset? Deadline => deadline;
+
+    /// <summary>The schema that names are looked up in.</summary>
+    public RpcSchema Schema { get; set; } = null!;
+
+    /// <summary>How long it took to ask the server for its schema.</summary>
+    public TimeSpan SchemaTime { get; private set; }
+
+    /// <summary>How long it took to connect for the call.</summary>
+    public TimeSpan ConnectTime { get; private set; }
+
+    /// <summary>Asks the server for its schema.</summary>
+    /// <param name="given">What it adds to; null for nothing.</param>
+    /// <param name="headers">Headers of these questions alone, for which there is a connection of their
+    /// own.</param>
+    /// <param name="cancellation">Gives up.</param>
+    public async Task AskAsync(RpcSchema? given, RpcMetadata headers, CancellationToken cancellation)
+    {
+        long start = Stopwatch.GetTimestamp();
+        RpcClientOptions asking = headers.Count == 0
+            ? options
+            : options with { Headers = Joined(options.Headers, headers) };
+        RpcClient client = await ConnectAsync(endpoint, given, asking, cancellation);
+        try
+        {
+            Schema = await FetchAsync(client, new() { Deadline = deadline }, cancellation);
+        }
+        catch
+        {
+            await client.DisposeAsync();
+            throw;
+        }
+
+        if (headers.Count == 0)
+        {
+            _client = client;
+        }
+        else
+        {
+            await client.DisposeAsync();
+        }
+
+        SchemaTime = Stopwatch.GetElapsedTime(start);
+    }
+
+    /// <summary>The client of calls of a service, which belongs to the session.</summary>
+    public async Task<RpcClient> ConnectAsync(string service, CancellationToken cancellation)
+    {
+        long start = Stopwatch.GetTimestamp();
+        _client ??= await ConnectAsync(endpoint, Schema, options with { Service = service }, cancellation);
+        ConnectTime = Stopwatch.GetElapsedTime(start);
+        return _client;
+    }
+
+    public ValueTask DisposeAsync() => _client?.DisposeAsync() ?? ValueTask.CompletedTask;
+
+    /// <summary>Connects to a server.</summary>
+    /// <exception cref="CallFailedException">That failed.</exception>
+    public static Task<RpcClient> ConnectAsync(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, CancellationToken cancellation) =>
+        CallFailedException.GuardAsync(
+            () => RpcClient.ConnectAsync(endpoint, schema, options, cancellation), cancellation);
+
+    /// <summary>Asks a server for its schema.</summary>
+    /// <exception cref="CallFailedException">That failed.</exception>
+    public static Task<RpcSchema> FetchAsync(
+        RpcClient client, RpcCallOptions? options, CancellationToken cancellation) =>
+        CallFailedException.GuardAsync(() => client.FetchSchemaAsync(options, cancellation), cancellation);
+
+    private static RpcMetadata Joined(RpcMetadata first, RpcMetadata second)
+    {
+        RpcMetadata all = new();
+        foreach ((string name, object value) in first.Concat(second))
+        {
+            if (value is byte[] bytes)
+            {
+                all.Add(name, bytes);
+            }
+            else
+            {
+                all.Add(name, (string)value);
+            }
+        }
+
+        return all;
+    }
 }

@@ -1,5 +1,4 @@
 using System.Net;
-using ProtoRpc.Endpoints;
 
 namespace ProtoRpc.Tool.Verbs;
 

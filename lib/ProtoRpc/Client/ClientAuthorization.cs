@@ -1,7 +1,7 @@
 using System.Net;
 using System.Text;
 using ProtoRpc.Security;
-using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client;
 

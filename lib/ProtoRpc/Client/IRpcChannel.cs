@@ -1,6 +1,9 @@
+using System.Reflection;
 using Google.Protobuf;
+using ProtoRpc.Client.Balancing;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client;
 
@@ -108,14 +111,14 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
     public RpcCallOptions? Options { get; init; }
 
     /// <summary>Keeps the request for retries; null if the call is not retried.</summary>
-    public KeptRequest? Kept { get; init; }
+    public ReplayBuffer? Kept { get; init; }
 
     /// <summary>Creates a call from its options. Without a timeout, the limit's call timeout applies to unary
     /// calls.</summary>
     /// <exception cref="RpcException">DeadlineExceeded: the deadline has already passed.</exception>
-    public static CallSpec Of(
+    public static CallSpec Create(
         RpcMethodInfo method, RpcCallOptions? options, RpcLimits limits, RpcEndpoint endpoint) =>
-        new(method, CallDeadline.Of(options, method.IsUnary ? limits.CallTimeout : null, endpoint))
+        new(method, CallDeadline.Start(options, method.IsUnary ? limits.CallTimeout : null, endpoint))
         {
             Options = options,
             Progress = options?.Progress,
@@ -143,4 +146,113 @@ internal interface IRpcStream : IAsyncDisposable
     /// <returns>False if the call has ended successfully.</returns>
     /// <exception cref="RpcException">The call failed.</exception>
     ValueTask<bool> ReadAsync();
+}
+
+/// <summary>Registers a channel in <see cref="RpcChannels"/>, at the beginning of the channel's file. So a
+/// new channel needs no change in other files.</summary>
+[AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
+internal abstract class RpcChannelAttribute : Attribute
+{
+    public abstract bool Reaches(EndpointKindAttribute kind);
+
+    public abstract IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options);
+}
+
+/// <inheritdoc/>
+/// <typeparam name="TChannel">The channel.</typeparam>
+[AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
+internal sealed class RpcChannelAttribute<TChannel> : RpcChannelAttribute
+    where TChannel : IRpcChannelMaker
+{
+    public override bool Reaches(EndpointKindAttribute kind) => TChannel.Reaches(kind);
+
+    public override IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        TChannel.Create(endpoint, service, options);
+}
+
+/// <summary>Creates channels to some kinds of endpoints.</summary>
+internal interface IRpcChannelMaker
+{
+    /// <summary>Whether the channels support a kind of endpoint.</summary>
+    static abstract bool Reaches(EndpointKindAttribute kind);
+
+    /// <summary>Creates a channel, which connects with its first call.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="service">The service of the first call, or null.</param>
+    /// <param name="options">The client's options.</param>
+    static abstract IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options);
+}
+
+/// <summary>Selects the channel for a kind of endpoint.</summary>
+internal static class RpcChannels
+{
+    /// <summary>The registered channels.</summary>
+    public static IReadOnlyList<RpcChannelAttribute> All { get; } =
+        [.. typeof(RpcChannels).Assembly.GetCustomAttributes<RpcChannelAttribute>()];
+
+    /// <summary>Creates a channel, which connects with its first call.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="service">The service of the first call, or null.</param>
+    /// <param name="options">The client's options.</param>
+    public static IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        new RetryingChannel(
+            CreateSingle(endpoint, service, options), endpoint, options.RetryCount,
+            ClientLog.From<RpcClient>(options));
+
+    /// <summary>Creates a channel to several servers of the same kind.</summary>
+    /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
+    /// <param name="policy">Selects the server of a call.</param>
+    /// <param name="service">The service of the first call, or null.</param>
+    /// <param name="options">The client's options.</param>
+    public static IRpcChannel CreateBalanced(
+        IReadOnlyList<RpcEndpoint> endpoints,
+        RpcLoadBalancing policy,
+        RpcServiceInfo? service,
+        RpcClientOptions options)
+    {
+        BalancedChannel channel = new(
+            policy,
+            new AddressResolver(endpoints, HostLookup.Find),
+            options.Limits.ConnectTimeout,
+            resolved => CreateSingle(resolved.Endpoint, service, ForHost(options, resolved)));
+        return new RetryingChannel(
+            channel, endpoints[0], options.RetryCount, ClientLog.From<RpcClient>(options));
+    }
+
+    private static IRpcChannel CreateSingle(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        All.FirstOrDefault(channel => channel.Reaches(endpoint.Kind))
+            ?.Create(endpoint, service, options)
+        ?? throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"This client does not support {endpoint.Transport} endpoints.")
+        {
+            Endpoint = endpoint,
+        };
+
+    // Certificates, Kerberos tickets and the exceptions of proxies are for host names, not for the resolved
+    // address.
+    private static RpcClientOptions ForHost(RpcClientOptions options, ResolvedEndpoint resolved) =>
+        resolved.Endpoint.Host == resolved.Host
+            ? options
+            : options with
+            {
+                Tls = options.Tls with { ServerName = options.Tls.ServerName ?? resolved.Host },
+                Security = resolved.Endpoint.Has(EndpointFeatures.Interfaces)
+                    && options.Security.Authentication > RpcClientAuthentication.Anonymous
+                        ? options.Security with
+                        {
+                            ServicePrincipalName =
+                                options.Security.ServicePrincipalName ?? $"host/{resolved.Host}",
+                        }
+                        : options.Security,
+                Proxy = resolved.Endpoint.IsHttp || resolved.Endpoint.IsGrpc
+                    ? new NamedServerProxy(
+                        options.Proxy ?? EnvironmentProxy.Create(resolved.Endpoint.IsGrpc), resolved.Host)
+                    : options.Proxy,
+            };
 }

@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
@@ -45,4 +46,64 @@ public sealed record RpcCallOptions
     /// <summary>Whether to retry an unreachable server until the call's time is over. A call that may have
     /// run is never retried.</summary>
     public bool WaitForReady { get; set; }
+}
+
+/// <summary>The metadata of a call's replies. Filled while the call runs.</summary>
+public sealed class RpcResponseInfo
+{
+    /// <summary>The headers, once they arrive.</summary>
+    public RpcMetadata Headers { get; internal set; } = new();
+
+    /// <summary>Called when the headers of a stream have arrived, before its first reply; null for nothing.
+    /// Retries can call it again.</summary>
+    internal Action? Began { get; set; }
+
+    /// <summary>The trailers, once the call has ended, even with an error.</summary>
+    public RpcMetadata Trailers { get; internal set; } = new();
+
+    /// <summary>The extensions of the native protocol's response header that the client's schema declares, as
+    /// a <c>google.protobuf.rpc_messages.RpcResponseHeader</c>. Set once the call has ended, even with an
+    /// error. Null on HTTP and gRPC endpoints, which have no such header.</summary>
+    public DynamicMessage? Extensions { get; internal set; }
+
+    /// <summary>The returned side channel of a call that has its own; null for none.</summary>
+    internal RpcCallContext? Context { get; set; }
+
+    /// <summary>The bytes of the sent requests in all attempts, without the transport's overhead.</summary>
+    public long BytesSent { get; internal set; }
+
+    /// <summary>The bytes of the received replies, without the transport's overhead.</summary>
+    public long BytesReceived { get; internal set; }
+
+    /// <summary>The number of retries.</summary>
+    public int Retries { get; internal set; }
+
+    /// <summary>Whether the latest reply was compressed.</summary>
+    public bool IsCompressed { get; internal set; }
+}
+
+/// <summary>The progress of a message that is sent in parts.</summary>
+/// <param name="SentBytes">The number of bytes that the server has received.</param>
+/// <param name="TotalBytes">The total number of bytes.</param>
+public readonly record struct RpcProgress(long SentBytes, long TotalBytes);
+
+/// <summary>Starts the clock of a call from its options: the timeout or the deadline, whichever is
+/// earlier.</summary>
+internal static class CallDeadline
+{
+    /// <param name="options">The options of the call; null for none.</param>
+    /// <param name="usual">The timeout of calls that set none; null for no limit.</param>
+    /// <param name="endpoint">The endpoint, for errors.</param>
+    /// <param name="caller">Cancelled by the caller.</param>
+    /// <exception cref="RpcException">DeadlineExceeded: the deadline has passed already.</exception>
+    public static CallClock Start(
+        RpcCallOptions? options, TimeSpan? usual, RpcEndpoint endpoint, CancellationToken caller = default)
+    {
+        TimeSpan forEver = Timeout.InfiniteTimeSpan;
+        return options?.Deadline is not { } deadline
+            ? CallClock.Start(options?.Timeout ?? usual ?? forEver, caller)
+            : deadline > DateTimeOffset.UtcNow
+            ? CallClock.Start(options.Timeout ?? forEver, caller, deadline)
+            : throw CallErrors.DeadlinePassed(endpoint, deadline);
+    }
 }

@@ -1,6 +1,8 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Client;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols.Native;
 using ProtoRpc.Schema;
 using ProtoRpc.Transports;
 
@@ -141,7 +143,7 @@ public sealed partial class RpcClient
     {
         RequireOpen(cancellation);
         bool isBound = options is { Timeout: not null } or { Deadline: not null };
-        CallClock clock = CallDeadline.Of(options, _limits.CallTimeout, Endpoint).For(cancellation);
+        CallClock clock = CallDeadline.Start(options, _limits.CallTimeout, Endpoint).For(cancellation);
         return new(
             new CallRetries(Endpoint, _options.RetryCount, options is { WaitForReady: true }, clock)
             {
@@ -285,4 +287,134 @@ public sealed partial class RpcClient
             RpcStatusCode.FailedPrecondition,
             $"The connection to {Endpoint} has no schema to look names up in. Give {nameof(Connect)} one, or "
             + $"call {nameof(FetchSchema)} if the server publishes its schema.");
+
+    /// <summary>Pings the server through the client's service, optionally with a request for its ping
+    /// handlers. Without a schema, this only checks whether a server of the native protocol
+    /// answers.</summary>
+    /// <param name="ping">The options of the ping; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the ping.</param>
+    /// <exception cref="RpcException">The server did not answer, or its ping handlers failed. NotFound: the
+    /// server does not serve the service of the ping's or the client's options.</exception>
+    public RpcPingResult Ping(RpcPingOptions? ping = null, CancellationToken cancellationToken = default)
+    {
+        PingSpec spec = SpecOf(ping, cancellationToken);
+        try
+        {
+            return Answered(Cancellable(() => _channel.Ping(spec, cancellationToken), cancellationToken));
+        }
+        catch (RpcException e)
+        {
+            throw Locate(e);
+        }
+    }
+
+    /// <inheritdoc cref="Ping"/>
+    public async Task<RpcPingResult> PingAsync(
+        RpcPingOptions? ping = null, CancellationToken cancellationToken = default)
+    {
+        PingSpec spec = SpecOf(ping, cancellationToken);
+        try
+        {
+            return Answered(await CancellableAsync(
+                () => _channel.PingAsync(spec, cancellationToken), cancellationToken).ConfigureAwait(false));
+        }
+        catch (RpcException e)
+        {
+            throw Locate(e);
+        }
+    }
+
+    private PingSpec SpecOf(RpcPingOptions? ping, CancellationToken cancellation)
+    {
+        ping ??= new RpcPingOptions();
+        RequireOpen(cancellation);
+        RpcMethodInfo method = PingProtocol.InfoIn(_schema);
+        if (ping.Request is { } request && request.Descriptor.FullName != method.RequestType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"A ping sends a {method.RequestType.FullName}, not a {request.Descriptor.FullName}.");
+        }
+
+        try
+        {
+            string? service = ping.Service;
+            RpcServiceInfo? through = service is null
+                ? Service ?? _schema?.Services.FirstOrDefault()
+                : _schema?.GetService(service);
+            service ??= _options.Service is { } name ? Service?.FullName ?? name : null;
+            return new PingSpec(
+                through,
+                through is null ? service : service is null ? null : through.FullName,
+                ping.Timeout ?? _limits.CallTimeout)
+            {
+                Request = ping.Request,
+            };
+        }
+        catch (RpcException e)
+        {
+            throw Locate(e);
+        }
+    }
+
+    private RpcPingResult Answered(RpcPingResult result) => result.Received is { } received
+        ? result with
+        {
+            Reply = ReplyParser.Parse(
+                PingProtocol.InfoIn(_schema), new ReplyBody(received.ToByteArray()), _limits),
+        }
+        : result;
+
+    /// <summary>A unique key for each client.</summary>
+    internal Guid Key { get; } = Guid.NewGuid();
+
+    /// <summary>The maximum size of a message.</summary>
+    internal int MaxMessageBytes => _limits.MaxMessageBytes;
+
+    /// <summary>Whether interceptors see the calls and parse their messages.</summary>
+    internal bool IsSeen => _interceptors is not null;
+
+    /// <summary>Forwards a call, and blocks until its reply.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="read">Converts the bytes of the reply, unless an interceptor parses it.</param>
+    /// <param name="options">The options of the call.</param>
+    /// <param name="cancellation">Cancels the call.</param>
+    internal IMessage Forward(
+        RpcMethodInfo method, IMessage request, ReplyReader<IMessage> read, RpcCallOptions options,
+        CancellationToken cancellation) =>
+        Call(method, Passed(request), IsSeen ? DynamicReader(method) : read, options, cancellation);
+
+    /// <summary>Forwards a call.</summary>
+    internal Task<IMessage> ForwardAsync(
+        RpcMethodInfo method, IMessage request, RpcCallOptions options, CancellationToken cancellation) =>
+        CallAsync(method, Passed(request), ForwardReader(method), options, cancellation);
+
+    /// <summary>Forwards a call whose request is read from a stream.</summary>
+    internal Task<IMessage> ForwardAsync(
+        RpcMethodInfo method, Stream request, RpcCallOptions options, CancellationToken cancellation) =>
+        UploadAsync(method, request, ForwardReader(method), options, cancellation);
+
+    /// <summary>Begins to forward a call of any kind of method.</summary>
+    internal async Task<RpcStreamingCall<object, IMessage>> OpenForwardAsync(
+        RpcMethodInfo method, RpcCallOptions options, CancellationToken cancellation) =>
+        new(await BeginAsync(method, ForwardReader(method), options, cancellation).ConfigureAwait(false));
+
+    /// <summary>The request as this client forwards it.</summary>
+    internal IMessage Passed(IMessage request) =>
+        !IsSeen || request is not OpaqueMessage opaque
+            ? request
+            : DynamicMessage.Parse(opaque.Type, opaque.Bytes.Span, _limits.MaxMessageElements);
+
+    /// <summary>The binary form of a reply, in separate memory.</summary>
+    internal OpaqueMessage Owned(RpcMethodInfo method, ReplyBody body) =>
+        new(method.ReplyType, ToBinary(method, body.Format is null ? body.Copy() : body));
+
+    /// <summary>The binary form of a reply.</summary>
+    /// <returns>Valid as long as the body.</returns>
+    internal ReadOnlyMemory<byte> ToBinary(RpcMethodInfo method, ReplyBody body) =>
+        ReplyParser.ToBinary(method, body, _limits);
+
+    private ReplyReader<IMessage> ForwardReader(RpcMethodInfo method) =>
+        IsSeen ? DynamicReader(method) : body => Owned(method, body);
 }

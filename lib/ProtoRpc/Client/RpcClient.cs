@@ -1,5 +1,7 @@
+using System.Diagnostics;
+using System.Runtime.CompilerServices;
+using Google.Protobuf;
 using ProtoRpc.Client;
-using ProtoRpc.Client.Interceptors;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
@@ -42,7 +44,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         _schema = _given = schema;
         _channel = channel;
         _limits = options.Limits;
-        _log = ClientLog.Of<RpcClient>(options);
+        _log = ClientLog.From<RpcClient>(options);
         _interceptors = ClientInterceptors.Create(endpoint, options, Locate);
 
         // A host's objects may contain texts from users and peers, so texts are never parsed as JSON.
@@ -100,5 +102,396 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         }
 
         return error;
+    }
+
+    /// <summary>Connects to an endpoint, and binds to the service if it is known.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="schema">The schema for looking up names. Calls with generated messages need none; for
+    /// gRPC servers, <see cref="FetchSchema"/> can read the server's.</param>
+    /// <param name="options">The client's options, which are copied; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels connecting.</param>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded or Unimplemented. InvalidArgument: the
+    /// endpoint is not valid. Cancelled: the token was cancelled while connecting.</exception>
+    /// <exception cref="OperationCanceledException">The token is already cancelled.</exception>
+    public static RpcClient Connect(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Reach(Create(endpoint, schema, options, cancellationToken), cancellationToken);
+
+    /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
+    [OverloadResolutionPriority(1)]
+    public static RpcClient Connect(
+        RpcEndpoint endpoint, RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Connect(endpoint, schema: null, options, cancellationToken);
+
+    /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
+    public static RpcClient Connect(
+        string endpoint, RpcSchema? schema, RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Connect(RpcEndpoint.Parse(endpoint), schema, options, cancellationToken);
+
+    /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
+    [OverloadResolutionPriority(1)]
+    public static RpcClient Connect(
+        string endpoint, RpcClientOptions? options = null, CancellationToken cancellationToken = default) =>
+        Connect(RpcEndpoint.Parse(endpoint), schema: null, options, cancellationToken);
+
+    /// <summary>Connects to an endpoint, and binds to the service if it is known, without blocking the
+    /// caller's thread.</summary>
+    /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
+    public static Task<RpcClient> ConnectAsync(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        ReachAsync(() => Create(endpoint, schema, options, cancellationToken), cancellationToken);
+
+    /// <inheritdoc cref="ConnectAsync(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
+    [OverloadResolutionPriority(1)]
+    public static Task<RpcClient> ConnectAsync(
+        RpcEndpoint endpoint, RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        ConnectAsync(endpoint, schema: null, options, cancellationToken);
+
+    /// <inheritdoc cref="ConnectAsync(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
+    public static Task<RpcClient> ConnectAsync(
+        string endpoint, RpcSchema? schema, RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        ReachAsync(
+            () => Create(RpcEndpoint.Parse(endpoint), schema, options, cancellationToken), cancellationToken);
+
+    /// <inheritdoc cref="ConnectAsync(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
+    [OverloadResolutionPriority(1)]
+    public static Task<RpcClient> ConnectAsync(
+        string endpoint, RpcClientOptions? options = null, CancellationToken cancellationToken = default) =>
+        ConnectAsync(endpoint, schema: null, options, cancellationToken);
+
+    /// <summary>Connects to several servers with the same services. Each address of a host name is a server,
+    /// and names are resolved again every 30 s. A call that does not reach a server goes to the next
+    /// one.</summary>
+    /// <param name="endpoints">The endpoints, all of the same kind.</param>
+    /// <param name="balancing">Selects the server of a call.</param>
+    /// <param name="schema">The schema for looking up names. Calls with generated messages need none; for
+    /// gRPC servers, <see cref="FetchSchema"/> can read the server's.</param>
+    /// <param name="options">The client's options, which are copied; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels connecting.</param>
+    /// <exception cref="RpcException">Unavailable: no server can be reached. InvalidArgument: the
+    /// endpoints are of different kinds.</exception>
+    public static RpcClient Connect(
+        IReadOnlyList<RpcEndpoint> endpoints,
+        RpcLoadBalancing balancing,
+        RpcSchema? schema = null,
+        RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Reach(Create(endpoints, balancing, schema, options, cancellationToken), cancellationToken);
+
+    /// <inheritdoc cref=
+    /// "Connect(IReadOnlyList{RpcEndpoint}, RpcLoadBalancing, RpcSchema?,
+    /// RpcClientOptions?, CancellationToken)"/>
+    public static Task<RpcClient> ConnectAsync(
+        IReadOnlyList<RpcEndpoint> endpoints,
+        RpcLoadBalancing balancing,
+        RpcSchema? schema = null,
+        RpcClientOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        ReachAsync(
+            () => Create(endpoints, balancing, schema, options, cancellationToken), cancellationToken);
+
+    private static RpcClient Create(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options, CancellationToken cancellation)
+    {
+        ArgumentNullException.ThrowIfNull(endpoint);
+        cancellation.ThrowIfCancellationRequested();
+        options = options?.Copy() ?? new RpcClientOptions();
+        ClientOptionsCheck.Check(endpoint, options);
+        options = ClientAuthorization.Apply(endpoint, options);
+        RpcServiceInfo? service = FirstService(endpoint, schema, options);
+        IRpcChannel channel = RpcChannels.Create(endpoint, service, options);
+        return new RpcClient(endpoint, schema, service, channel, options);
+    }
+
+    private static RpcClient Create(
+        IReadOnlyList<RpcEndpoint> endpoints, RpcLoadBalancing balancing, RpcSchema? schema,
+        RpcClientOptions? options, CancellationToken cancellation)
+    {
+        ArgumentNullException.ThrowIfNull(endpoints);
+        ArgumentOutOfRangeException.ThrowIfZero(endpoints.Count);
+        ArgumentOutOfRangeException.ThrowIfEqual(balancing, RpcLoadBalancing.None);
+        cancellation.ThrowIfCancellationRequested();
+        RpcEndpoint first = endpoints[0];
+        if (endpoints.FirstOrDefault(endpoint => endpoint.Transport != first.Transport) is { } other)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"'{first}' and '{other}' are of different kinds; "
+                + "one connection balances between endpoints of one kind.")
+            {
+                ErrorId = RpcErrorIds.MixedEndpoints,
+                Endpoint = other,
+            };
+        }
+
+        options = options?.Copy() ?? new RpcClientOptions();
+        foreach (RpcEndpoint endpoint in endpoints)
+        {
+            ClientOptionsCheck.Check(endpoint, options);
+        }
+
+        options = ClientAuthorization.Apply(first, options);
+        RpcServiceInfo? service = FirstService(first, schema, options);
+        IRpcChannel channel = RpcChannels.CreateBalanced(endpoints, balancing, service, options);
+        return new RpcClient(first, schema, service, channel, options);
+    }
+
+    private static RpcClient Reach(RpcClient client, CancellationToken cancellation)
+    {
+        if (client._options.Lazy)
+        {
+            return client;
+        }
+
+        long start = Stopwatch.GetTimestamp();
+        try
+        {
+            client.Cancellable(
+                () =>
+                {
+                    client._channel.Connect(cancellation);
+                    return client;
+                },
+                cancellation);
+            client._log?.Connect(client.Endpoint, Stopwatch.GetElapsedTime(start));
+            return client;
+        }
+        catch (Exception e)
+        {
+            client._log?.FailToConnect(client.Endpoint, e);
+            client.Dispose();
+            throw;
+        }
+    }
+
+    private static async Task<RpcClient> ReachAsync(Func<RpcClient> create, CancellationToken cancellation)
+    {
+        RpcClient client = create();
+        if (client._options.Lazy)
+        {
+            return client;
+        }
+
+        long start = Stopwatch.GetTimestamp();
+        try
+        {
+            await client.CancellableAsync(
+                async () =>
+                {
+                    await client._channel.ConnectAsync(cancellation).ConfigureAwait(false);
+                    return client;
+                },
+                cancellation).ConfigureAwait(false);
+            client._log?.Connect(client.Endpoint, Stopwatch.GetElapsedTime(start));
+            return client;
+        }
+        catch (Exception e)
+        {
+            client._log?.FailToConnect(client.Endpoint, e);
+            await client.DisposeAsync().ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    // A gRPC server's schema is only read after connecting.
+    private static RpcServiceInfo? FirstService(
+        RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
+        schema is null && endpoint.Has(EndpointFeatures.Reflection)
+            ? null
+            : ServiceOf(schema, options.Service);
+
+    /// <summary>Calls a method and blocks until the reply.</summary>
+    /// <param name="method">The method, or its bare or full name.</param>
+    /// <param name="request">The request: a message, or an object or dictionary with its fields.</param>
+    /// <param name="options">The deadline, headers and other options; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">The call failed, with the server's status. InvalidArgument: the request
+    /// does not fit the method. NotFound: the method does not exist. FailedPrecondition: there is no schema
+    /// for the name.</exception>
+    public DynamicMessage Invoke(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        Invoke(MethodOf(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="Invoke(string, object, RpcCallOptions?, CancellationToken)"/>
+    public DynamicMessage Invoke(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        return Call(method, request, DynamicReader(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method that replies with a generated message, and blocks until the reply.</summary>
+    /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
+    /// <inheritdoc cref="Invoke(string, object, RpcCallOptions?, CancellationToken)"/>
+    public TReply Invoke<TReply>(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        Invoke<TReply>(MethodOf<TReply>(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="Invoke{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
+    public TReply Invoke<TReply>(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new()
+    {
+        RequireReply<TReply>(method);
+        return Call(method, request, TypedReader<TReply>(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method without blocking a thread.</summary>
+    /// <inheritdoc cref="Invoke(string, object, RpcCallOptions?, CancellationToken)"/>
+    public Task<DynamicMessage> InvokeAsync(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        InvokeAsync(MethodOf(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="InvokeAsync(string, object, RpcCallOptions?, CancellationToken)"/>
+    public Task<DynamicMessage> InvokeAsync(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        return CallAsync(method, request, DynamicReader(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method that replies with a generated message, without blocking a thread.</summary>
+    /// <inheritdoc cref="Invoke{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
+    public Task<TReply> InvokeAsync<TReply>(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        InvokeAsync<TReply>(MethodOf<TReply>(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc cref="InvokeAsync{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
+    public Task<TReply> InvokeAsync<TReply>(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new()
+    {
+        RequireReply<TReply>(method);
+        return CallAsync(method, request, TypedReader<TReply>(method), options, cancellationToken);
+    }
+
+    /// <summary>Calls a method with a serialized request from a stream, and blocks until the reply. Use it
+    /// for requests that are too large for memory. Native endpoints send the request in parts, and the
+    /// timeout applies to each part.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="request">The stream, which is read from its position to its end. Its length must be
+    /// known, and be less than 2 GiB.</param>
+    /// <param name="options">The deadline, headers and other options; null for the defaults. <see
+    /// cref="RpcCallOptions.Progress"/> receives the progress after each part.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">The call failed. InvalidArgument: the request is too large.
+    /// Unimplemented: gRPC sends a message in one piece.</exception>
+    public DynamicMessage Upload(
+        RpcMethodInfo method, Stream request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        CallSpec call = BeginUpload(method, request, options, cancellationToken);
+        ReplyReader<DynamicMessage> read = DynamicReader(method);
+        return Run(
+            call,
+            () => _interceptors is { } chain
+                ? ClientInterceptors.Wait(() => chain.UploadAsync(
+                    call, request, spec => Task.FromResult(Send(spec)), read, cancellationToken))
+                : Send(call),
+            cancellationToken);
+
+        DynamicMessage Send(CallSpec spec) => _channel.Upload(Traced(spec), request, read, cancellationToken);
+    }
+
+    /// <summary>Calls a method with a serialized request from a stream, without blocking a thread. Use it for
+    /// requests that are too large for memory. Native endpoints send the request in parts, and the timeout
+    /// applies to each part.</summary>
+    /// <inheritdoc cref="Upload"/>
+    public Task<DynamicMessage> UploadAsync(
+        RpcMethodInfo method, Stream request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        return UploadAsync(method, request, DynamicReader(method), options, cancellationToken);
+    }
+
+    private async Task<TReply> UploadAsync<TReply>(
+        RpcMethodInfo method, Stream request, ReplyReader<TReply> read, RpcCallOptions? options,
+        CancellationToken cancellationToken)
+        where TReply : class, IMessage
+    {
+        CallSpec call = BeginUpload(method, request, options, cancellationToken);
+        return await RunAsync(
+            call,
+            () => _interceptors is { } chain
+                ? chain.UploadAsync(call, request, SendAsync, read, cancellationToken)
+                : SendAsync(call),
+            cancellationToken).ConfigureAwait(false);
+
+        Task<TReply> SendAsync(CallSpec spec) =>
+            _channel.UploadAsync(Traced(spec), request, read, cancellationToken);
+    }
+
+    private CallSpec BeginUpload(
+        RpcMethodInfo method, Stream request, RpcCallOptions? options, CancellationToken cancellation)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(request);
+        RequireOpen(cancellation);
+        return request.Length - request.Position <= int.MaxValue
+            ? SpecOf(method, options)
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The request has {request.Length - request.Position:N0} bytes. A message of "
+                + "Protocol Buffers has at most 2 GiB less one byte.");
+    }
+
+    /// <summary>Creates a reader that only measures replies, or also decodes them to check them. Interceptors
+    /// always get decoded replies.</summary>
+    internal ReplyReader<IMessage> MeasuringReader(RpcMethodInfo method, bool decodes)
+    {
+        RpcMessageInfo type = method.ReplyType;
+        ReplyReader<DynamicMessage> decode = DynamicReader(method);
+        return _interceptors is not null ? decode : body =>
+        {
+            if (decodes)
+            {
+                decode(body);
+            }
+
+            return new MeasuredReply(type, (int)body.Bytes.Length);
+        };
+    }
+
+    /// <summary>Calls a method, and blocks until its reply.</summary>
+    internal IMessage Measure(
+        RpcMethodInfo method, IMessage request, ReplyReader<IMessage> read, RpcCallOptions options,
+        CancellationToken cancellation) =>
+        Call(method, Passed(request), read, options, cancellation);
+
+    /// <summary>Calls a method.</summary>
+    internal Task<IMessage> MeasureAsync(
+        RpcMethodInfo method, IMessage request, ReplyReader<IMessage> read, RpcCallOptions options,
+        CancellationToken cancellation) =>
+        CallAsync(method, Passed(request), read, options, cancellation);
+
+    /// <summary>Makes a streaming call of any kind of method.</summary>
+    internal IAsyncEnumerable<IMessage> MeasureStream(
+        RpcMethodInfo method, IAsyncEnumerable<IMessage> requests, ReplyReader<IMessage> read,
+        RpcCallOptions options, CancellationToken cancellation) =>
+        StreamAsync(method, Passed(requests), read, options, cancellation);
+
+    private async IAsyncEnumerable<object> Passed(IAsyncEnumerable<IMessage> requests)
+    {
+        await foreach (IMessage request in requests.ConfigureAwait(false))
+        {
+            yield return Passed(request);
+        }
     }
 }

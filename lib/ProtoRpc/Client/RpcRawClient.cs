@@ -13,7 +13,7 @@ namespace ProtoRpc;
 /// nothing is sent. If it is cancelled later, the call fails with the status Cancelled.</remarks>
 public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 {
-    private readonly NativeClient _client;
+    private readonly NativeConnectionPool _client;
     private readonly RpcLimits _limits;
     private readonly int _retries;
     private readonly string _name;
@@ -21,7 +21,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     private long _calls;
     private int _closed;
 
-    private RpcRawClient(Guid interfaceId, NativeClient client, RpcLimits limits, int retries)
+    private RpcRawClient(Guid interfaceId, NativeConnectionPool client, RpcLimits limits, int retries)
     {
         InterfaceId = interfaceId;
         _name = interfaceId.ToString();
@@ -184,7 +184,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
             {
                 try
                 {
-                    using NativeExchange exchange = BlockingWait.End(
+                    using NativeClientCall exchange = BlockingWait.End(
                         _client.BeginAsync<BlockingWait>(clock));
                     exchange.Request.Write(request);
                     Count(info, sent: request.Length);
@@ -236,7 +236,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
             RequireSize(request.Length);
             byte[] reply = await retries.RunAsync(async () =>
             {
-                using NativeExchange exchange = await _client.BeginAsync<AsyncWait>(clock)
+                using NativeClientCall exchange = await _client.BeginAsync<AsyncWait>(clock)
                     .ConfigureAwait(false);
                 exchange.Request.Write(request.Span);
                 Count(info, sent: request.Length);
@@ -286,8 +286,8 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         cancellation.ThrowIfCancellationRequested();
         RawEndpoints.RequireNative(endpoint);
         options = options.Copy();
-        ClientLog? log = ClientLog.Of<RpcRawClient>(options);
-        NativeClient client = NativeClient.Create(
+        ClientLog? log = ClientLog.From<RpcRawClient>(options);
+        NativeConnectionPool client = NativeConnectionPool.Create(
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
             log,
             options.Trace);
@@ -316,7 +316,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         cancellation.ThrowIfCancellationRequested();
         if (options is { Headers: null, Extensions: null, Compression: null, Progress: null, Context: null })
         {
-            return CallDeadline.Of(options, _limits.CallTimeout, Endpoint, cancellation);
+            return CallDeadline.Start(options, _limits.CallTimeout, Endpoint, cancellation);
         }
 
         throw new RpcException(
@@ -358,7 +358,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         }
     }
 
-    private byte[] ReplyOf(NativeExchange exchange, int code, RpcResponseInfo? info)
+    private byte[] ReplyOf(NativeClientCall exchange, int code, RpcResponseInfo? info)
     {
         Count(info, received: exchange.Reply.Length);
         return code == 0

@@ -1,3 +1,4 @@
+using System.Buffers;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
@@ -61,7 +62,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     protected RpcException Invalid(string problem) => Error(RpcErrorIds.InvalidFieldValue, problem);
 
     protected RpcException Invalid(string? value, string problem) =>
-        Error(RpcErrorIds.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
+        Error(RpcErrorIds.InvalidFieldValue, $"{ValueText.Format(value)} {problem}");
 
     /// <summary>Whether an unknown name in a message is passed over. Never in a well-known type: what is left
     /// would be a value, such as 1970.</summary>
@@ -284,5 +285,48 @@ internal struct SeenFields(int count)
         bool added = (word & bit) == 0;
         word |= bit;
         return added;
+    }
+}
+
+/// <summary>Where a text begins within a longer one, so that errors name the place in that.</summary>
+/// <param name="Lines">The lines before it.</param>
+/// <param name="Columns">The bytes before it in its first line; negative for a text that was written before
+/// what the user gave.</param>
+internal readonly record struct TextOrigin(long Lines, long Columns)
+{
+    /// <summary>The place behind a text that begins here.</summary>
+    public TextOrigin Behind(ReadOnlySpan<byte> text)
+    {
+        int lines = text.Count((byte)'\n');
+        return lines == 0
+            ? this with { Columns = Columns + text.Length }
+            : new TextOrigin(Lines + lines, text.Length - text.LastIndexOf((byte)'\n') - 1);
+    }
+
+    /// <summary><c>line 3, column 12</c>, both from 1, of a place in the text.</summary>
+    /// <param name="line">The lines of the text before it.</param>
+    /// <param name="column">The bytes before it in its line.</param>
+    public string Place(long line, long column) =>
+        $"line {Lines + line + 1}, column {Math.Max(line == 0 ? Columns + column : column, 0) + 1}";
+}
+
+/// <summary>Where in a text an offset is.</summary>
+internal static class TextPosition
+{
+    /// <summary><c>line 3, column 12</c>, both from 1; columns count bytes.</summary>
+    public static string Describe(in ReadOnlySequence<byte> text, long offset, TextOrigin origin = default)
+    {
+        long line = 0;
+        long column = 0;
+        foreach (ReadOnlyMemory<byte> piece in text.Slice(0, Math.Min(offset, text.Length)))
+        {
+            int lines = piece.Span.Count((byte)'\n');
+            line += lines;
+            column = lines == 0
+                ? column + piece.Length
+                : piece.Length - piece.Span.LastIndexOf((byte)'\n') - 1;
+        }
+
+        return origin.Place(line, column);
     }
 }

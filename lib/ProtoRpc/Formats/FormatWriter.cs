@@ -62,7 +62,7 @@ internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views,
                 return shown;
             default:
                 ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
-                return ScalarText.Of(field, bits);
+                return ScalarText.Format(field, bits);
         }
     }
 

@@ -1,9 +1,14 @@
 using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
 using System.Text;
 using Google.Protobuf;
 using ProtoRpc.Formats;
 using ProtoRpc.Formats.Generated;
+using ProtoRpc.Formats.Json;
+using ProtoRpc.Formats.Text;
+using ProtoRpc.Formats.Xml;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc;
 
@@ -187,5 +192,212 @@ public abstract class MessageFormat
         ReadMessage(input, new MessageTarget(target), options);
         target.CheckRequired();
         return target;
+    }
+}
+
+/// <summary>The formats that there are.</summary>
+/// <remarks>This is the table of formats, which everything else reads. A new one is a class that reads and
+/// writes it, and a row here.</remarks>
+public static class MessageFormats
+{
+    private static readonly List<MessageFormat> Rows = [];
+
+    /// <summary>Protocol Buffers' binary format.</summary>
+    public static MessageFormat Binary { get; } = Add(new BinaryFormat(
+        new FormatRow(nameof(Binary), "application/x-protobuf")
+        {
+            OtherMediaTypes =
+            [
+                "application/protobuf", "application/proto", "application/vnd.google.protobuf",
+                "application/x-google-protobuf",
+            ],
+            FileExtensions = [".binpb", ".pb", ".bin"],
+            IsText = false,
+            Streaming = FormatStreaming.Delimited,
+            ConnectName = "proto",
+            HttpRank = 3,
+        }));
+
+    /// <summary>ProtoJSON.</summary>
+    public static MessageFormat Json { get; } = Add(new JsonFormat(
+        new FormatRow(nameof(Json), "application/json; charset=utf-8")
+        {
+            OtherMediaTypes = ["text/json"],
+            FileExtensions = [".json"],
+            Streaming = FormatStreaming.Lines,
+            ConnectName = "json",
+            HttpRank = 2,
+        }));
+
+    /// <summary>XML whose elements are the fields.</summary>
+    public static MessageFormat Xml { get; } = Add(new XmlFormat(
+        new FormatRow(nameof(Xml), "text/xml; charset=utf-8")
+        {
+            OtherMediaTypes = ["application/xml"],
+            FileExtensions = [".xml"],
+            HttpRank = 1,
+        }));
+
+    /// <summary>The format of HTML forms and query strings, for messages without messages in them.</summary>
+    public static MessageFormat Form { get; } = Add(new FormFormat(
+        new FormatRow(nameof(Form), "application/x-www-form-urlencoded")
+        {
+            HttpRank = 4,
+            IsByNameOnly = true,
+        }));
+
+    /// <summary>The text format, as <c>protoc --decode</c> prints it.</summary>
+    public static MessageFormat Text { get; } = Add(new TextFormat(
+        new FormatRow(nameof(Text), "text/x-protobuf; charset=utf-8")
+        {
+            OtherMediaTypes = ["text/protobuf"],
+            FileExtensions = [".txtpb", ".textproto", ".pbtxt", ".textpb"],
+        }));
+
+    /// <summary>All formats.</summary>
+    public static IReadOnlyList<MessageFormat> All { get; } = Rows.AsReadOnly();
+
+    /// <summary>Those that HTTP endpoints speak, in the order of preference.</summary>
+    internal static IReadOnlyList<MessageFormat> OfHttp { get; } =
+        [.. All.Where(format => format.Row.HttpRank > 0).OrderBy(format => format.Row.HttpRank)];
+
+    /// <summary>A format by its name or by a media type, in any case; the parameters of a media type are left
+    /// aside.</summary>
+    public static bool TryFind(string nameOrMediaType, [NotNullWhen(true)] out MessageFormat? format)
+    {
+        ArgumentNullException.ThrowIfNull(nameOrMediaType);
+        int parameters = nameOrMediaType.IndexOf(';');
+        string wanted = (parameters < 0 ? nameOrMediaType : nameOrMediaType[..parameters]).Trim();
+        format = All.FirstOrDefault(candidate =>
+            candidate.Name.Equals(wanted, StringComparison.OrdinalIgnoreCase) ||
+            candidate.MediaTypes.Contains(wanted, StringComparer.OrdinalIgnoreCase));
+        return format is not null;
+    }
+
+    /// <summary>The format that files of a name's ending have.</summary>
+    public static bool TryFindByFile(string path, [NotNullWhen(true)] out MessageFormat? format)
+    {
+        ArgumentNullException.ThrowIfNull(path);
+        format = All.FirstOrDefault(candidate => candidate.FileExtensions.Any(
+            ending => path.EndsWith(ending, StringComparison.OrdinalIgnoreCase)));
+        return format is not null;
+    }
+
+    /// <summary>A format by a name that was checked.</summary>
+    internal static MessageFormat Named(string name) =>
+        All.First(format => format.Name.Equals(name, StringComparison.OrdinalIgnoreCase));
+
+    private static MessageFormat Add(MessageFormat format)
+    {
+        Rows.Add(format);
+        return format;
+    }
+}
+
+/// <summary>Protocol Buffers' binary format.</summary>
+internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
+{
+    private protected override bool IsByProperty => false;
+
+    internal override void WriteChecked(IMessage message, IBufferWriter<byte> output, FormatOptions options)
+    {
+        using EncodedMessage encoded = EncodedMessage.From(message);
+        encoded.WriteTo(output);
+    }
+
+    private protected override void WriteMessage(
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options) =>
+        WriteChecked(message, output, options);
+
+    private protected override void ReadMessage(
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
+        ((DynamicMessage)target.Message).MergeFrom(
+            input.IsSingleSegment ? input.FirstSpan : input.ToArray(), options.MaxElements, options.Look);
+}
+
+/// <summary>What is said of a format in the table, <see cref="MessageFormats"/>.</summary>
+/// <param name="Name">The name, as parameters have it.</param>
+/// <param name="MediaType">The media type to send, with its charset where it has one.</param>
+internal sealed record FormatRow(string Name, string MediaType)
+{
+    /// <summary>Further media types that mean the format.</summary>
+    public IReadOnlyList<string> OtherMediaTypes { get; init; } = [];
+
+    /// <summary>The endings of its files, with their dots; the preferred one first.</summary>
+    public IReadOnlyList<string> FileExtensions { get; init; } = [];
+
+    /// <summary>Whether what it writes is UTF-8 text.</summary>
+    public bool IsText { get; init; } = true;
+
+    /// <summary>How messages stand one behind the other in a stream.</summary>
+    public FormatStreaming Streaming { get; init; }
+
+    /// <summary>What the Connect protocol calls it in a query; null where it does not have it.</summary>
+    public string? ConnectName { get; init; }
+
+    /// <summary>Its place among the formats of HTTP that a client likes equally, from 1; 0 is not served over
+    /// HTTP.</summary>
+    public int HttpRank { get; init; }
+
+    /// <summary>Whether replies are only in it for clients that ask for it by name.</summary>
+    public bool IsByNameOnly { get; init; }
+}
+
+/// <summary>How messages of a format stand one behind the other in a stream.</summary>
+internal enum FormatStreaming
+{
+    /// <summary>There is no such form; streams use another format.</summary>
+    None = 0,
+
+    /// <summary>Each with its length before it.</summary>
+    Delimited,
+
+    /// <summary>One on each line.</summary>
+    Lines,
+}
+
+/// <summary>Passes what is written on to a stream, a block at a time.</summary>
+internal sealed class StreamBuffer(Stream stream) : IBufferWriter<byte>, IDisposable
+{
+    private const int BlockSize = 16 * 1024;
+
+    private byte[] _block = ArrayPool<byte>.Shared.Rent(BlockSize);
+    private int _count;
+
+    public void Advance(int count)
+    {
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _block.Length - _count);
+        _count += count;
+    }
+
+    public Memory<byte> GetMemory(int sizeHint = 0)
+    {
+        int wanted = Math.Max(sizeHint, 1);
+        if (_block.Length - _count < wanted)
+        {
+            Flush();
+            if (_block.Length < wanted)
+            {
+                ArrayPool<byte>.Shared.Return(_block);
+                _block = ArrayPool<byte>.Shared.Rent(wanted);
+            }
+        }
+
+        return _block.AsMemory(_count);
+    }
+
+    public Span<byte> GetSpan(int sizeHint = 0) => GetMemory(sizeHint).Span;
+
+    /// <summary>Writes what the stream does not have yet.</summary>
+    public void Flush()
+    {
+        stream.Write(_block, 0, _count);
+        _count = 0;
+    }
+
+    public void Dispose()
+    {
+        ArrayPool<byte>.Shared.Return(_block);
+        _block = [];
     }
 }

@@ -1,4 +1,7 @@
+using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
+using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 
@@ -72,7 +75,146 @@ internal static class WellKnownText
                 break;
         }
         message.Store(fields[0], (ulong)seconds);
-        message.Store(fields[1], ScalarValue.Of(nanos));
+        message.Store(fields[1], ScalarValue.ToBits(nanos));
         return null;
+    }
+}
+
+/// <summary>The paths of a FieldMask in one text: in lowerCamelCase, with commas.</summary>
+internal static class FieldMaskText
+{
+    private static readonly SearchValues<char> PathCharacters =
+        SearchValues.Create(".0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+
+    /// <returns>False when a path would not be read as it was.</returns>
+    public static bool TryWrite(
+        List<string> paths, [NotNullWhen(true)] out string? text, [NotNullWhen(false)] out string? problem)
+    {
+        StringBuilder all = new();
+        foreach (string path in paths)
+        {
+            if (!TryMakeCamel(path, all.Length == 0 ? all : all.Append(',')))
+            {
+                text = null;
+                problem = $"the path '{path}' cannot be written in lowerCamelCase: each underscore stands " +
+                    "before a small letter, and there are no capitals.";
+                return false;
+            }
+        }
+        text = all.ToString();
+        problem = null;
+        return true;
+    }
+
+    public static bool TryRead(string text, List<string> paths)
+    {
+        if (text.Length == 0)
+        {
+            return true;
+        }
+        foreach (Range path in text.AsSpan().Split(','))
+        {
+            if (text.AsSpan()[path].IsEmpty || text.AsSpan()[path].ContainsAnyExcept(PathCharacters))
+            {
+                return false;
+            }
+        }
+        StringBuilder snake = new();
+        foreach (Range path in text.AsSpan().Split(','))
+        {
+            snake.Clear();
+            foreach (char c in text.AsSpan()[path])
+            {
+                _ = char.IsAsciiLetterUpper(c)
+                    ? snake.Append('_').Append(char.ToLowerInvariant(c))
+                    : snake.Append(c);
+            }
+            paths.Add(snake.ToString());
+        }
+        return true;
+    }
+
+    private static bool TryMakeCamel(string path, StringBuilder camel)
+    {
+        for (int i = 0; i < path.Length; i++)
+        {
+            char c = path[i];
+            if (c == '_')
+            {
+                if (++i == path.Length || !char.IsAsciiLetterLower(path[i]))
+                {
+                    return false;
+                }
+                camel.Append(char.ToUpperInvariant(path[i]));
+            }
+            else if (c == '.' || char.IsAsciiLetterLower(c) || char.IsAsciiDigit(c))
+            {
+                camel.Append(c);
+            }
+            else
+            {
+                return false;
+            }
+        }
+        return path.Length > 0;
+    }
+}
+
+/// <summary>Scalars as text, the same in every culture.</summary>
+internal static class ScalarText
+{
+    /// <summary>A map's key: text as it is, numbers, <c>true</c> and <c>false</c>.</summary>
+    public static string OfKey(object key) => key switch
+    {
+        string text => text,
+        bool flag => flag ? "true" : "false",
+        _ => Convert.ToString(key, CultureInfo.InvariantCulture)!,
+    };
+
+    /// <summary>A scalar: enums by name where they have one, floating point as short as can be.</summary>
+    public static string Format(FieldLayout field, ulong bits) => field.Kind switch
+    {
+        RpcFieldKind.Bool => bits != 0 ? "true" : "false",
+        RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 =>
+            ((long)bits).ToString(CultureInfo.InvariantCulture),
+        RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => bits.ToString(CultureInfo.InvariantCulture),
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => ((uint)bits).ToString(CultureInfo.InvariantCulture),
+        RpcFieldKind.Double => ScalarValue.ToDouble(bits).ToString("R", CultureInfo.InvariantCulture),
+        RpcFieldKind.Float => ScalarValue.ToSingle(bits).ToString("R", CultureInfo.InvariantCulture),
+        RpcFieldKind.Enum => field.Enum!.FindName((int)bits) ?? OfNumber((int)bits),
+        _ => OfNumber((int)bits),
+    };
+
+    private static string OfNumber(int number) => number.ToString(CultureInfo.InvariantCulture);
+}
+
+/// <summary>Reads base64 in both alphabets, with or without padding.</summary>
+internal static class Base64Text
+{
+    private const int GroupLength = 4;
+
+    public static bool TryDecode(string text, out byte[] bytes)
+    {
+        ReadOnlySpan<char> digits = text.AsSpan().TrimEnd('=');
+        int padding = text.Length - digits.Length;
+        int rest = digits.Length % GroupLength;
+        bytes = [];
+        if (rest == 1 || digits.ContainsAny(" \t\r\n") ||
+            (padding > 0 && (padding > 2 || text.Length % GroupLength != 0)))
+        {
+            return false;
+        }
+        char[] standard = new char[digits.Length + ((GroupLength - rest) % GroupLength)];
+        digits.CopyTo(standard);
+        standard.AsSpan(digits.Length).Fill('=');
+        standard.AsSpan().Replace('-', '+');
+        standard.AsSpan().Replace('_', '/');
+        byte[] decoded = new byte[standard.Length / GroupLength * 3];
+        if (!Convert.TryFromBase64Chars(standard, decoded, out int length))
+        {
+            return false;
+        }
+        bytes = decoded.Length == length ? decoded : decoded[..length];
+        return true;
     }
 }

@@ -1,8 +1,14 @@
+using System.Buffers;
+using System.Diagnostics;
+using System.Globalization;
 using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.Gateway;
@@ -54,7 +60,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         }
         catch (Exception e) when (ForwardedFailure.IsOfClient(e, client))
         {
-            throw ForwardedFailure.Of(e, client, context.Method);
+            throw ForwardedFailure.From(e, client, context.Method);
         }
         finally
         {
@@ -75,7 +81,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         }
         catch (Exception e) when (ForwardedFailure.IsOfClient(e, client))
         {
-            throw ForwardedFailure.Of(e, client, context.Method);
+            throw ForwardedFailure.From(e, client, context.Method);
         }
         finally
         {
@@ -103,7 +109,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         }
         catch (Exception e) when (ForwardedFailure.IsOfClient(e, client))
         {
-            throw ForwardedFailure.Of(e, client, context.Method);
+            throw ForwardedFailure.From(e, client, context.Method);
         }
         finally
         {
@@ -183,4 +189,351 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         MethodName = method.FullName,
         IsForwarded = true,
     };
+}
+
+/// <summary>What goes beside the messages of a call that passes a gateway, there and back.</summary>
+internal readonly struct ForwardedCall
+{
+    // The longest time of a timer, which is as good as no limit.
+    private static readonly TimeSpan LongestWait = TimeSpan.FromDays(30);
+
+    private static readonly RpcCallContext NoContext = new();
+
+    private readonly RpcServerCallContext _context;
+    private readonly HeaderRule _rule;
+    private readonly Guid _client;
+
+    /// <param name="context">The call as it came.</param>
+    /// <param name="client">Who makes the next one.</param>
+    /// <param name="rule">Which headers pass.</param>
+    /// <param name="maxHops">How many gateways a call may pass.</param>
+    /// <exception cref="RpcException">FailedPrecondition: the call has passed too many gateways;
+    /// PermissionDenied: it names somebody else's session.</exception>
+    public ForwardedCall(RpcServerCallContext context, RpcClient client, HeaderRule rule, int maxHops)
+    {
+        _context = context;
+        _rule = rule;
+        _client = client.Key;
+        Response = new RpcResponseInfo();
+        bool isEndless =
+            context.Deadline is not { } deadline || deadline - DateTimeOffset.UtcNow > LongestWait;
+        bool isFirstHop = !context.MayHaveHeaders && !client.IsSeen
+            && client.Endpoint.Kind.Protocol == EndpointProtocol.Native;
+        Options = new RpcCallOptions
+        {
+            Deadline = isEndless ? null : context.Deadline,
+            Timeout = isEndless && context.Deadline is not null ? Timeout.InfiniteTimeSpan : null,
+            Headers = isFirstHop ? null : HeadersOf(client, maxHops),
+            IsFirstHop = isFirstHop,
+            Extensions =
+                client.Endpoint.Has(EndpointFeatures.HeaderExtensions) ? context.FoundExtensions : null,
+            Context = ContextOf(),
+            Response = Response,
+        };
+    }
+
+    /// <summary>How the next call is made.</summary>
+    public RpcCallOptions Options { get; }
+
+    /// <summary>What comes beside the replies.</summary>
+    public RpcResponseInfo Response { get; }
+
+    private string SessionKey => $"protorpc.gateway.{_client:N}";
+
+    /// <summary>Gives the caller what came before the replies.</summary>
+    public void ReturnHeaders()
+    {
+        if (Response.Headers.Count > 0)
+        {
+            _rule.Copy(Response.Headers, _context.ResponseHeaders);
+            Response.Headers = new RpcMetadata();
+        }
+    }
+
+    /// <summary>Gives the caller what came beside the replies, also of a call that failed.</summary>
+    public void Return()
+    {
+        ReturnHeaders();
+        if (Response.Trailers.Count > 0)
+        {
+            _rule.Copy(Response.Trailers, _context.ResponseTrailers);
+        }
+
+        if (Response.Extensions is { } extensions && extensions.CalculateSize() > 0)
+        {
+            _context.ResponseExtensions = extensions;
+        }
+
+        if (Response.Context is { } changed)
+        {
+            Return(changed);
+        }
+    }
+
+    private RpcMetadata HeadersOf(RpcClient client, int maxHops)
+    {
+        RpcMetadata received = _context.RequestHeaders;
+        RpcMetadata headers = new();
+        int hops = 0;
+        if (received.Count > 0)
+        {
+            hops = HopsOf(received);
+            _rule.Copy(received, headers);
+            if (Activity.Current is not null)
+            {
+                // The next call is part of this gateway's activity, which is part of the caller's.
+                TraceContext.Remove(headers);
+            }
+        }
+
+        if (hops >= maxHops)
+        {
+            throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"The call of {_context.Method.FullName} has passed {hops} gateways and would go on to "
+                + $"'{client.Endpoint}'. Check whether gateways forward to each other, or to themselves; "
+                + $"{nameof(RpcGatewayOptions)}.{nameof(RpcGatewayOptions.MaxHops)} is the limit.")
+            {
+                ErrorId = RpcErrorIds.GatewayLoop,
+                IsForwarded = true,
+            };
+        }
+
+        headers.Add(HeaderRule.Hops, (hops + 1).ToString(CultureInfo.InvariantCulture));
+        return headers;
+    }
+
+    // What cannot be read is not from a gateway.
+    private static int HopsOf(RpcMetadata headers) =>
+        int.TryParse(
+            headers.GetText(HeaderRule.Hops), NumberStyles.None, CultureInfo.InvariantCulture, out int hops)
+            ? hops
+            : 0;
+
+    // The other server's session is kept in the caller's session here, so that only its caller can use it.
+    private RpcCallContext ContextOf()
+    {
+        if (_context.ReceivedContext is not { } received)
+        {
+            return NoContext;
+        }
+
+        if (!received.HasSessionId)
+        {
+            return received;
+        }
+
+        RpcCallContext sent = received.Clone();
+        sent.ClearSessionId();
+        if (_context.HasSessions && _context.FindSession()?[SessionKey] is byte[] id)
+        {
+            sent.SessionId = ByteString.CopyFrom(id);
+        }
+
+        return sent;
+    }
+
+    private void Return(RpcCallContext changed)
+    {
+        if (changed.HasSessionId)
+        {
+            if (_context.HasSessions)
+            {
+                _context.Session[SessionKey] = changed.SessionId.ToByteArray();
+            }
+
+            changed.ClearSessionId();
+        }
+
+        _context.CallContext = SideChannel.ToDynamic(
+            changed, _context.Method.Service.Schema, _context.Limits.MaxMessageElements);
+    }
+}
+
+/// <summary>Passes the messages of a call on, both ways at the same time. Each side has one message on its
+/// way, so that a side which does not take more holds up the other.</summary>
+/// <param name="caller">The call as it came.</param>
+/// <param name="next">The call of the other server.</param>
+/// <param name="client">Who makes it.</param>
+/// <param name="end">Ends the next call.</param>
+internal sealed class ForwardedStream(
+    RpcServerStream caller, RpcStreamingCall<object, IMessage> next, RpcClient client,
+    CancellationTokenSource end)
+{
+    private volatile ExceptionDispatchInfo? _failure;
+    private Task<bool>? _begun;
+
+    /// <summary>Sends the headers alone: the caller may wait for them before its next request. Called while
+    /// <see cref="RunAsync"/> waits for the first reply.</summary>
+    public void Begin() => _begun ??= TryBeginAsync();
+
+    /// <summary>Runs until the other server has ended the call.</summary>
+    /// <param name="returnHeaders">Called before each reply is passed on.</param>
+    /// <returns>What failed on the side of the caller; null for nothing.</returns>
+    /// <exception cref="RpcException">The other server's call failed.</exception>
+    public async Task<ExceptionDispatchInfo?> RunAsync(Action returnHeaders)
+    {
+        // Where the other server does not want the rest of the requests, this still waits for one when the
+        // call ends, and ends with the call.
+        _ = SendAllAsync();
+        try
+        {
+            while (await next.ReadAsync(CancellationToken.None).ConfigureAwait(false))
+            {
+                returnHeaders();
+                if ((_begun is { } begun && !await begun.ConfigureAwait(false))
+                    || !await TryWriteAsync(next.Current).ConfigureAwait(false))
+                {
+                    break;
+                }
+            }
+        }
+        catch (Exception) when (_failure is not null)
+        {
+            // The caller's side has ended the call.
+        }
+        finally
+        {
+            if (_begun is { } begun)
+            {
+                await begun.ConfigureAwait(false);
+            }
+        }
+
+        return _failure;
+    }
+
+    private async Task SendAllAsync()
+    {
+        try
+        {
+            while (await caller.ReadAsync().ConfigureAwait(false) is { } request)
+            {
+                if (!await next.SendAsync(client.Passed(request), cancellationToken: CancellationToken.None)
+                    .ConfigureAwait(false))
+                {
+                    return;
+                }
+            }
+
+            await next.CompleteAsync(CancellationToken.None).ConfigureAwait(false);
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+        }
+    }
+
+    private async Task<bool> TryBeginAsync()
+    {
+        try
+        {
+            await caller.BeginAsync().ConfigureAwait(false);
+            return true;
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+            return false;
+        }
+    }
+
+    private async ValueTask<bool> TryWriteAsync(IMessage reply)
+    {
+        try
+        {
+            await caller.WriteAsync(reply).ConfigureAwait(false);
+            return true;
+        }
+        catch (Exception e)
+        {
+            Fail(e);
+            return false;
+        }
+    }
+
+    private void Fail(Exception error)
+    {
+        _failure ??= ExceptionDispatchInfo.Capture(error);
+        try
+        {
+            end.Cancel();
+        }
+        catch (ObjectDisposedException)
+        {
+            // The call ended meanwhile.
+        }
+    }
+}
+
+/// <summary>The failure of a call behind a gateway, for the gateway's caller.</summary>
+internal static class ForwardedFailure
+{
+    /// <summary>The failure for the caller: what the other server said as it said it, and of what went wrong
+    /// on the way to it, where.</summary>
+    public static RpcException From(Exception error, RpcClient client, RpcMethodInfo method) => error switch
+    {
+        RpcException { IsAnswer: true } answer => new RpcException(answer.Code, answer.Message, answer)
+        {
+            IsForwarded = true,
+            Endpoint = client.Endpoint,
+            MethodName = method.FullName,
+            Remote = answer.Remote,
+            CorrelationId = answer.CorrelationId,
+            FieldPath = answer.FieldPath,
+            MayHaveExecuted = answer.MayHaveExecuted,
+            RetryAfter = answer.RetryAfter,
+            Details = answer.Details,
+            Extensions = answer.Extensions,
+        },
+        // Headers that the client cannot send, although the gateway's own protocol can.
+        RpcException { ErrorId: RpcErrorIds.InvalidHeader } failure => OnTheWay(
+            RpcStatusCode.Internal, failure.Message, failure, client, method, failure.MayHaveExecuted),
+        RpcException { ErrorId: not RpcErrorIds.ClientClosed } failure => OnTheWay(
+            failure.Code, failure.Message, failure, client, method, failure.MayHaveExecuted),
+        _ => OnTheWay(
+            RpcStatusCode.Unavailable, "the gateway closed its connection. Start the gateway again.", error,
+            client, method, mayHaveExecuted: true),
+    };
+
+    /// <summary>Whether a failure is about the connection behind the gateway.</summary>
+    public static bool IsOfClient(Exception error, RpcClient client) =>
+        error is RpcException || (error is ObjectDisposedException && !client.IsOpen);
+
+    private static RpcException OnTheWay(
+        RpcStatusCode code, string why, Exception error, RpcClient client, RpcMethodInfo method,
+        bool mayHaveExecuted) => new(
+        code, $"The gateway got no reply to {method.FullName} from '{client.Endpoint}': {why}", error)
+        {
+            IsForwarded = true,
+            Endpoint = client.Endpoint,
+            MethodName = method.FullName,
+            MayHaveExecuted = mayHaveExecuted,
+            RetryAfter = mayHaveExecuted ? null : (error as RpcException)?.RetryAfter,
+        };
+}
+
+/// <summary>The reply of another server in pooled memory, until the call that it answers has ended.</summary>
+internal sealed class ForwardedReply : IDisposable
+{
+    private byte[] _bytes = [];
+
+    /// <summary>Copies a reply, which lies in memory of the connection.</summary>
+    public IMessage Keep(RpcMessageInfo type, ReadOnlySpan<byte> body)
+    {
+        Dispose();
+        _bytes = ArrayPool<byte>.Shared.Rent(body.Length);
+        body.CopyTo(_bytes);
+        return new OpaqueMessage(type, _bytes.AsMemory(0, body.Length));
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        byte[] bytes = Interlocked.Exchange(ref _bytes, []);
+        if (bytes.Length > 0)
+        {
+            ArrayPool<byte>.Shared.Return(bytes);
+        }
+    }
 }

@@ -1,4 +1,9 @@
+using System.Collections.Frozen;
+using System.IO.Enumeration;
 using ProtoRpc.Gateway;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc;
 
@@ -114,4 +119,119 @@ public static class RpcGateway
         service.FullName.StartsWith("grpc.reflection.", StringComparison.Ordinal)
         || service.FullName.StartsWith("grpc.health.", StringComparison.Ordinal)
         || service.FullName.StartsWith("google.protobuf.rpc_messages.", StringComparison.Ordinal);
+}
+
+/// <summary>What a gateway forwards besides the messages. Gateways copy the options.</summary>
+/// <remarks>Deadlines, the call context, the status, details and cancellation are always forwarded. Headers
+/// and trailers are forwarded, except three groups: those of the connection, such as <c>connection</c>,
+/// <c>content-*</c>, <c>accept*</c> and <c>grpc-*</c>; those that carry credentials or claim an identity,
+/// such as <c>authorization</c>, <c>cookie</c>, <c>set-cookie</c>, <c>x-api-key</c>, <c>forwarded</c> and
+/// <c>x-forwarded-*</c>; and those of browsers and caches.</remarks>
+public sealed record RpcGatewayOptions
+{
+    /// <summary>Names of headers and trailers to forward although they carry credentials, claim an identity,
+    /// or belong to browsers and caches. Names may contain <c>*</c> and <c>?</c>. Headers of the connection
+    /// are never forwarded.</summary>
+    public IReadOnlyList<string> ForwardHeaders { get; set; } = [];
+
+    /// <summary>Names of headers and trailers that are not forwarded. Names may contain <c>*</c> and
+    /// <c>?</c>. They override <see cref="ForwardHeaders"/>.</summary>
+    public IReadOnlyList<string> BlockHeaders { get; set; } = [];
+
+    /// <summary>The maximum number of gateways that a call passes, at least 1. This ends calls that are
+    /// forwarded in a circle.</summary>
+    public int MaxHops { get; set; } = 8;
+
+    internal RpcGatewayOptions Copy()
+    {
+        ArgumentOutOfRangeException.ThrowIfLessThan(MaxHops, 1);
+        return this with { ForwardHeaders = [.. ForwardHeaders], BlockHeaders = [.. BlockHeaders] };
+    }
+}
+
+/// <summary>Says which headers and trailers pass a gateway.</summary>
+internal sealed class HeaderRule(RpcGatewayOptions options)
+{
+    /// <summary>Counts the gateways that a call has passed.</summary>
+    public const string Hops = PlainHeaders.Hops;
+
+    // What says how messages travel on one connection: the next one has its own.
+    private static readonly FrozenSet<string> OfConnection = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
+        Hops, "host", "date", "server", "expect", "http2-settings", "alt-svc",
+        HttpNames.CallContext, HttpNames.AcceptTrailers, GrpcCallContext.HeaderName);
+
+    private static readonly string[] PrefixesOfConnection =
+        ["content-", "accept", "connect-", "proxy-", HttpNames.TrailerPrefix];
+
+    // Identities: a caller that could send these through a gateway could use the gateway's rights, and a
+    // service that receives a caller's password could use it elsewhere.
+    private static readonly FrozenSet<string> OfIdentity = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
+        "authorization", "cookie", "set-cookie", "www-authenticate", "authentication-info", "forwarded",
+        "via", "x-real-ip", "api-key", "x-api-key", "apikey", "x-auth-token", "x-access-token",
+        "x-csrf-token", "x-xsrf-token", "x-client-cert", "x-amz-security-token",
+        "x-goog-iam-authorization-token",
+        "x-ms-client-principal");
+
+    // What browsers and caches say to the server that they see.
+    private static readonly FrozenSet<string> OfBrowsers = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
+        "origin", "referer", "user-agent", "cache-control", "pragma", "expires", "etag", "vary", "age",
+        "range", "last-modified", "dnt", "priority", "upgrade-insecure-requests", "strict-transport-security",
+        "x-content-type-options", "x-accel-buffering", "x-frame-options", "x-powered-by", "location",
+        "retry-after", "allow");
+
+    /// <summary>Headers that pass only where the options name them.</summary>
+    public static IEnumerable<string> OfOthers => OfIdentity.Concat(OfBrowsers);
+
+    private static readonly string[] PrefixesOfOthers =
+        ["x-forwarded-", "x-client-cert-", "x-ssl-", "sec-", "if-", "access-control-"];
+
+    /// <summary>Adds what passes to the metadata of the next call.</summary>
+    public void Copy(RpcMetadata from, RpcMetadata to)
+    {
+        foreach ((string name, object value) in from)
+        {
+            if (!Passes(name))
+            {
+                continue;
+            }
+
+            try
+            {
+                if (value is byte[] bytes)
+                {
+                    to.Add(name, bytes);
+                }
+                else
+                {
+                    to.Add(name, (string)value);
+                }
+            }
+            catch (RpcException)
+            {
+                // HTTP has names and values that the other protocols have not. The call counts more.
+            }
+        }
+    }
+
+    /// <summary>Whether a header passes.</summary>
+    public bool Passes(string name) =>
+        !IsOfConnection(name)
+        && !options.BlockHeaders.Any(pattern => Matches(pattern, name))
+        && (!IsOfOthers(name) || options.ForwardHeaders.Any(pattern => Matches(pattern, name)));
+
+    private static bool IsOfConnection(string name) =>
+        HttpNames.IsFraming(name) || GrpcHeaders.IsReserved(name) || OfConnection.Contains(name)
+        || StartsWithOne(PrefixesOfConnection, name);
+
+    private static bool IsOfOthers(string name) =>
+        OfIdentity.Contains(name) || OfBrowsers.Contains(name) || StartsWithOne(PrefixesOfOthers, name);
+
+    private static bool StartsWithOne(string[] prefixes, string name) =>
+        prefixes.Any(prefix => name.StartsWith(prefix, StringComparison.OrdinalIgnoreCase));
+
+    private static bool Matches(string pattern, string name) =>
+        FileSystemName.MatchesSimpleExpression(pattern, name, ignoreCase: true);
 }

@@ -1,8 +1,12 @@
 using System.Buffers;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Text;
+using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
+using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc;
 
@@ -10,7 +14,7 @@ namespace ProtoRpc;
 /// <remarks>Many threads may read it while none changes it. Its lists, dictionaries, byte arrays and messages
 /// belong to it: <see cref="Get"/> does not copy them, and <see cref="Set"/> stores byte arrays and messages
 /// without copying.</remarks>
-public sealed partial class DynamicMessage
+public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, ICustomDiagnosticMessage
 {
     /// <summary>Creates an empty message.</summary>
     public DynamicMessage(RpcMessageInfo type)
@@ -165,7 +169,7 @@ public sealed partial class DynamicMessage
             Set(field, (object)value);
             return;
         }
-        ulong bits = ScalarValue.Of<T>(value);
+        ulong bits = ScalarValue.ToBits<T>(value);
         if (layout.ClosedNumbers is not null)
         {
             FieldValues.CheckClosedEnum(layout, bits);
@@ -339,5 +343,234 @@ public sealed partial class DynamicMessage
         }
         Layout.SizeHint = writer.Length;
         return writer;
+    }
+
+    /// <summary>The number of scalars in the message object itself, so that a Timestamp needs no separate
+    /// store.</summary>
+    internal const int OwnScalars = 2;
+
+    internal readonly MessageLayout Layout;
+
+    // The store; or null, where the type needs none; or the unknown fields, which then hold the store.
+    private object? _more;
+    private Scalars2 _scalars;
+
+    internal DynamicMessage(MessageLayout layout)
+    {
+        Layout = layout;
+        _more = layout.Shape?.New(layout);
+    }
+
+    /// <summary>The scalars, in the order of the layout.</summary>
+    internal ScalarSlots Scalars
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => new(
+            ref Unsafe.As<Scalars2, ulong>(ref _scalars),
+            Layout.ScalarCount <= OwnScalars ? default : StoredScalars);
+    }
+
+    /// <summary>The values that are references, in the order of the layout.</summary>
+    internal Span<object?> References
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get
+        {
+            MessageLayout layout = Layout;
+            if (layout.ReferenceCount == 0)
+            {
+                return default;
+            }
+            return layout.IsWide
+                ? Unsafe.As<MessageStore.Wide>(Store).References
+                : MemoryMarshal.CreateSpan(
+                    ref Store.At<object?>(layout.ReferenceOffset), layout.ReferenceCount);
+        }
+    }
+
+    private Span<ulong> StoredScalars
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => Layout.IsWide
+            ? Unsafe.As<MessageStore.Wide>(Store).Scalars
+            : MemoryMarshal.CreateSpan(
+                ref Store.At<ulong>(Layout.ScalarOffset), Layout.ScalarCount - OwnScalars);
+    }
+
+    private MessageStore Store
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get => Unsafe.As<MessageStore>(_more is UnknownFields unknown ? unknown.Store : _more)!;
+    }
+
+    /// <summary>Adds an unknown field.</summary>
+    internal void AppendUnknown(ReadOnlySpan<byte> field)
+    {
+        if (field.IsEmpty)
+        {
+            return;
+        }
+        if (_more is not UnknownFields unknown)
+        {
+            _more = unknown = new UnknownFields(_more);
+        }
+        unknown.Append(field);
+    }
+
+    // Comparing more names takes longer than finding the name in a dictionary.
+    private const int MaxKnownNames = 12;
+
+    // A host's texts may come from users and peers, so texts are never parsed as JSON lists.
+    private static readonly MessageMapper Setting = new() { TakesRows = false };
+
+    /// <summary>A field by its name or its JSON name, also case-insensitive, or an extension by
+    /// <c>[full.name]</c>.</summary>
+    /// <value>
+    /// <para>Returns the value of <see cref="Get"/>: a boxed scalar, string, byte[], enum number (int),
+    /// DynamicMessage, a list, or a dictionary for maps. An absent field is its default, an absent message is
+    /// null.</para>
+    /// <para>Accepts the values that <see cref="MessageMapper"/> accepts for the field: numbers and texts in
+    /// range, names of enums, and dictionaries and objects for messages. Null removes the field. A value that
+    /// does not fit leaves the message unchanged.</para>
+    /// </value>
+    /// <exception cref="RpcException">InvalidArgument: the message has no such field, with the nearest name;
+    /// or the value does not fit, with its path.</exception>
+    public object? this[string name]
+    {
+        get => ValueOf(FieldOf(name));
+        set
+        {
+            FieldLayout field = FieldOf(name);
+            if (value is null)
+            {
+                Clear(field);
+                return;
+            }
+
+            if (TryStore(field, value))
+            {
+                return;
+            }
+
+            DynamicMessage holder = new ObjectReader(Setting, Type).ReadMembers(
+                Layout, this, [new KeyValuePair<string, object?>(name, value)], 0);
+            if (!holder.Has(field))
+            {
+                Clear(field);
+            }
+            else if (field.IsReference)
+            {
+                StoreReference(field, holder.References[field.Slot]);
+            }
+            else
+            {
+                StoreScalar(field, holder.Scalars[field.Slot]);
+            }
+        }
+    }
+
+    // Stores a value that needs no conversion by the mapper.
+    private bool TryStore(FieldLayout field, object value)
+    {
+        if (value.GetType() != field.SingleType)
+        {
+            return field.Way == FieldWay.Messages && TryStoreMessages(field, value as List<DynamicMessage>);
+        }
+        switch (field.Kind)
+        {
+            // An empty text selects a oneof's member or removes the field; an unpaired surrogate is an error.
+            case RpcFieldKind.String
+                when Unsafe.As<string>(value) is { Length: > 0 } text && Ascii.IsValid(text):
+            case RpcFieldKind.Bytes when Unsafe.As<byte[]>(value).Length > 0:
+            case RpcFieldKind.Message or RpcFieldKind.Group
+                when Unsafe.As<DynamicMessage>(value).Layout == field.Message:
+                StoreReference(field, value);
+                return true;
+            case RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group:
+            case RpcFieldKind.Enum when field.ClosedNumbers is not null:
+            // There is more than one NaN.
+            case RpcFieldKind.Double when double.IsNaN((double)value):
+            case RpcFieldKind.Float when float.IsNaN((float)value):
+                return false;
+            default:
+                ScalarValue.TryUnbox(field.Kind, value, out ulong bits);
+                StoreScalar(field, bits);
+                return true;
+        }
+    }
+
+    private bool TryStoreMessages(FieldLayout field, List<DynamicMessage>? messages)
+    {
+        foreach (DynamicMessage? message in messages ?? [null!])
+        {
+            if (message?.Layout != field.Message)
+            {
+                return false;
+            }
+        }
+        StoreReference(field, messages!.Count == 0 ? null : new List<DynamicMessage>(messages));
+        return true;
+    }
+
+    private FieldLayout FieldOf(string name)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        FieldLayout[] fields = Layout.Fields;
+        for (int i = 0; i < fields.Length && i < MaxKnownNames; i++)
+        {
+            if (ReferenceEquals(fields[i].KnownName, name))
+            {
+                return fields[i];
+            }
+        }
+        FieldLayout found = Layout.Find(name) ?? throw MessageErrors.UnknownField(Type, name);
+        found.KnownName ??= name;
+        return found;
+    }
+
+    /// <inheritdoc/>
+    public int CalculateSize() => MessageSizer.SizeOf(this);
+
+    /// <inheritdoc/>
+    public DynamicMessage Clone()
+    {
+        DynamicMessage copy = new(Layout);
+        copy.MergeFrom(this);
+        return copy;
+    }
+
+    /// <inheritdoc/>
+    public bool Equals(DynamicMessage? other) => MessageComparer.AreEqual(this, other);
+
+    /// <inheritdoc/>
+    public override bool Equals(object? obj) => Equals(obj as DynamicMessage);
+
+    /// <inheritdoc/>
+    public override int GetHashCode() => MessageComparer.HashOf(this);
+
+    /// <summary>The message as one line of text for people. The format may change.</summary>
+    public override string ToString() => MessageText.Format(this);
+
+    /// <inheritdoc/>
+    public string ToDiagnosticString() => ToString();
+
+    /// <inheritdoc/>
+    /// <remarks>The message must be of the same type of the same schema.</remarks>
+    public void MergeFrom(DynamicMessage message) => MessageMerger.Merge(this, message);
+
+    /// <inheritdoc/>
+    public void MergeFrom(CodedInputStream input) => input.ReadRawMessage(this);
+
+    /// <inheritdoc/>
+    public void WriteTo(CodedOutputStream output) => output.WriteRawMessage(this);
+
+    /// <inheritdoc/>
+    public void InternalMergeFrom(ref ParseContext ctx) => MergeFrom(ProtobufContexts.ReadAll(ref ctx));
+
+    /// <inheritdoc/>
+    public void InternalWriteTo(ref WriteContext ctx)
+    {
+        using WireWriter writer = EncodeComplete();
+        ProtobufContexts.WriteAll(ref ctx, writer.Written);
     }
 }

@@ -1,3 +1,6 @@
+using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
+
 namespace ProtoRpc.Messages;
 
 /// <summary>Makes exceptions of messages that are too large.</summary>
@@ -39,4 +42,97 @@ internal static class MessageErrors
     public static RpcException LargerThanArrays() => new(
         RpcStatusCode.ResourceExhausted,
         $"A message is larger than {Array.MaxLength} bytes. Send its parts in several messages.");
+}
+
+/// <summary>Checks that Google.Protobuf leaves to its callers.</summary>
+internal static class MessageChecks
+{
+    /// <summary>Refuses a message whose required fields are not all there, dynamic or generated. An opaque
+    /// one was checked where it was written.</summary>
+    public static void RequireInitialized(IMessage message, RpcMessageInfo type)
+    {
+        if (message is DynamicMessage dynamic)
+        {
+            dynamic.CheckRequired();
+        }
+        else if (message is not OpaqueMessage && GeneratedRequired.FindMissing(message) is { } missing)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"{missing} must be set: the field is required.")
+            {
+                ErrorId = RpcErrorIds.MissingRequiredField,
+                FieldPath = missing,
+            };
+        }
+    }
+
+    /// <summary>Refuses a message over the limit.</summary>
+    public static void RequireSize(int size, int maxBytes, string what)
+    {
+        if (size > maxBytes)
+        {
+            throw MessageErrors.TooLarge(what, $"{size}", maxBytes);
+        }
+    }
+}
+
+/// <summary>Counts what a message of a peer is made of,
+/// and refuses it when that is too much for its bytes.</summary>
+/// <remarks>An empty message takes two bytes on the wire,
+/// and here an object with room for each of its fields:
+/// the size of what comes does not bound the memory that it takes.</remarks>
+/// <param name="type">The type that is read, for the error.</param>
+/// <param name="limit">Elements that every message may have.</param>
+/// <param name="look">Called again and again while a long message is read. It throws when nobody waits for
+/// the message any more, or memory is short. Null for nothing.</param>
+internal struct ElementBudget(RpcMessageInfo type, int limit, Action? look = null)
+{
+    /// <summary>Bytes of the binary form that are read between two looks.</summary>
+    public const int BytesPerLook = 16 * 1024;
+
+    // Denser than honest messages are: a field that is set takes three bytes and more, but many are not set.
+    private const int BytesPerElement = 2;
+
+    private long _left = limit;
+    private long _forBytes;
+
+    /// <summary>Called after each <see cref="BytesPerLook"/>; null for nothing.</summary>
+    public readonly Action? Look => look;
+
+    /// <summary>No bound.</summary>
+    public static ElementBudget Unlimited { get; } = new(null!, 0) { _left = long.MaxValue };
+
+    /// <summary>Allows as many more elements as so many bytes hold in an honest message, where that is more
+    /// than the limit.</summary>
+    public void AddBytes(long count)
+    {
+        long before = Math.Max(_forBytes, limit);
+        _forBytes += count / BytesPerElement;
+        _left += Math.Max(_forBytes, limit) - before;
+    }
+
+    /// <summary>Counts a message within the message.</summary>
+    public void TakeMessage(MessageLayout layout) => Take(layout.Elements);
+
+    /// <summary>Counts an entry of a map, without a message that is its value.</summary>
+    public void TakeEntry() => Take(1);
+
+    private void Take(int count)
+    {
+        _left -= count;
+        if (_left < 0)
+        {
+            throw TooMany();
+        }
+    }
+
+    private readonly RpcException TooMany() => new(
+        RpcStatusCode.ResourceExhausted,
+        $"The message {type.FullName} is rejected: it has more "
+        + $"than {Math.Max(_forBytes, limit):N0} "
+        + "elements. Each message in it counts with all its fields, and each entry of a map. "
+        + "Raise RpcLimits.MaxMessageElements on this side.")
+    {
+        ErrorId = RpcErrorIds.TooManyElements,
+    };
 }

@@ -1,3 +1,6 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+
 namespace ProtoRpc.Messages;
 
 /// <summary>What the stores of a layout's messages are like.</summary>
@@ -20,7 +23,7 @@ internal abstract class MessageShape
     public abstract MessageStore New(MessageLayout layout);
 
     /// <summary>The shape of stores for so many values; null for none.</summary>
-    public static MessageShape? Of(int scalars, int references)
+    public static MessageShape? Create(int scalars, int references)
     {
         if (scalars <= 0 && references == 0)
         {
@@ -72,4 +75,181 @@ internal abstract class MessageShape
             7 => new MessageStore.OfBoth<TScalars, References7>.Shape(),
             _ => new MessageStore.OfBoth<TScalars, References8>.Shape(),
         };
+}
+
+// The values in a MessageStore, as many as its fields need. Not generic over the type of the values: the
+// class of a store would then be looked up each time that one is made.
+
+internal struct NoSlots;
+
+[InlineArray(1)]
+internal struct Scalars1 { private ulong _first; }
+
+[InlineArray(2)]
+internal struct Scalars2 { private ulong _first; }
+
+[InlineArray(3)]
+internal struct Scalars3 { private ulong _first; }
+
+[InlineArray(4)]
+internal struct Scalars4 { private ulong _first; }
+
+[InlineArray(5)]
+internal struct Scalars5 { private ulong _first; }
+
+[InlineArray(6)]
+internal struct Scalars6 { private ulong _first; }
+
+[InlineArray(7)]
+internal struct Scalars7 { private ulong _first; }
+
+[InlineArray(8)]
+internal struct Scalars8 { private ulong _first; }
+
+[InlineArray(1)]
+internal struct References1 { private object? _first; }
+
+[InlineArray(2)]
+internal struct References2 { private object? _first; }
+
+[InlineArray(3)]
+internal struct References3 { private object? _first; }
+
+[InlineArray(4)]
+internal struct References4 { private object? _first; }
+
+[InlineArray(5)]
+internal struct References5 { private object? _first; }
+
+[InlineArray(6)]
+internal struct References6 { private object? _first; }
+
+[InlineArray(7)]
+internal struct References7 { private object? _first; }
+
+[InlineArray(8)]
+internal struct References8 { private object? _first; }
+
+/// <summary>Holds the values of a message, but for its first scalars, in one object of just their
+/// size.</summary>
+/// <remarks>Most messages are small. Arrays for their values would make three objects of each message, and of
+/// most of them twice as many bytes.</remarks>
+internal abstract class MessageStore
+{
+    /// <summary>How far a part of this store lies behind its start.</summary>
+    protected nint OffsetOf<T>(ref T part) =>
+        Unsafe.ByteOffset(ref At<byte>(0), ref Unsafe.As<T, byte>(ref part));
+
+    /// <summary>A part by its offset.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public ref T At<T>(nint offset) =>
+        ref Unsafe.As<byte, T>(ref Unsafe.AddByteOffset(ref Unsafe.As<Start>(this).First, offset));
+
+    /// <summary>For up to eight references.</summary>
+    public sealed class OfReferences<TReferences> : MessageStore
+        where TReferences : struct
+    {
+        private TReferences _references;
+
+        /// <summary>The layout of the values.</summary>
+        public sealed class Shape : MessageShape
+        {
+            public Shape()
+            {
+                OfReferences<TReferences> store = new();
+                ReferenceOffset = store.OffsetOf(ref store._references);
+            }
+
+            public override MessageStore New(MessageLayout layout) => new OfReferences<TReferences>();
+        }
+    }
+
+    /// <summary>For up to eight scalars and up to eight references.</summary>
+    public sealed class OfBoth<TScalars, TReferences> : MessageStore
+        where TScalars : struct
+        where TReferences : struct
+    {
+        private TScalars _scalars;
+        private TReferences _references;
+
+        /// <summary>The layout of the values.</summary>
+        public sealed class Shape : MessageShape
+        {
+            public Shape()
+            {
+                OfBoth<TScalars, TReferences> store = new();
+                ScalarOffset = store.OffsetOf(ref store._scalars);
+                ReferenceOffset = store.OffsetOf(ref store._references);
+            }
+
+            public override MessageStore New(MessageLayout layout) => new OfBoth<TScalars, TReferences>();
+        }
+    }
+
+    /// <summary>For any number.</summary>
+    public sealed class Wide(int scalars, int references) : MessageStore
+    {
+        public readonly ulong[] Scalars = scalars == 0 ? [] : new ulong[scalars];
+        public readonly object?[] References = references == 0 ? [] : new object?[references];
+
+        /// <summary>Makes such stores.</summary>
+        public sealed class Shape : MessageShape
+        {
+            public override bool IsWide => true;
+
+            public override MessageStore New(MessageLayout layout) =>
+                new Wide(Math.Max(0, layout.ScalarCount - DynamicMessage.OwnScalars), layout.ReferenceCount);
+        }
+    }
+
+    // Every object seen as one of this class: what it begins with, after its header.
+    private sealed class Start
+    {
+        public byte First;
+    }
+}
+
+/// <summary>The scalars of a message: the first lie in the message, the others in its store.</summary>
+internal readonly ref struct ScalarSlots
+{
+    private readonly ref ulong _own;
+    private readonly Span<ulong> _stored;
+
+    public ScalarSlots(ref ulong own, Span<ulong> stored)
+    {
+        _own = ref own;
+        _stored = stored;
+    }
+
+    public ref ulong this[int slot]
+    {
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
+        get
+        {
+            if ((uint)slot < DynamicMessage.OwnScalars)
+            {
+                return ref Unsafe.Add(ref _own, slot);
+            }
+            return ref _stored[slot - DynamicMessage.OwnScalars];
+        }
+    }
+
+    private Span<ulong> Own => MemoryMarshal.CreateSpan(ref _own, DynamicMessage.OwnScalars);
+
+    public bool SequenceEqual(ScalarSlots other) =>
+        Own.SequenceEqual(other.Own) && _stored.SequenceEqual(other._stored);
+
+    /// <summary>Sets all to 0.</summary>
+    public void Clear()
+    {
+        Own.Clear();
+        _stored.Clear();
+    }
+
+    /// <summary>Adds all to a hash.</summary>
+    public void AddTo(ref HashCode hash)
+    {
+        hash.AddBytes(MemoryMarshal.AsBytes(Own));
+        hash.AddBytes(MemoryMarshal.AsBytes(_stored));
+    }
 }

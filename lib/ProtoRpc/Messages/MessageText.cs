@@ -7,7 +7,7 @@ namespace ProtoRpc.Messages;
 /// debuggers.</summary>
 internal static class MessageText
 {
-    public static string Of(DynamicMessage message)
+    public static string Format(DynamicMessage message)
     {
         StringBuilder text = new();
         Append(text, message, 0);

@@ -1,4 +1,5 @@
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 
 namespace ProtoRpc.Messages;
 
@@ -9,11 +10,11 @@ internal static class ScalarValue
     /// <summary>The NaN that other implementations write: .NET's own has its sign set.</summary>
     public static readonly double NaN = BitConverter.UInt64BitsToDouble(0x7FF8_0000_0000_0000);
 
-    public static ulong Of(int value) => (ulong)value;
+    public static ulong ToBits(int value) => (ulong)value;
 
-    public static ulong Of(float value) => BitConverter.SingleToUInt32Bits(value);
+    public static ulong ToBits(float value) => BitConverter.SingleToUInt32Bits(value);
 
-    public static ulong Of(double value) => BitConverter.DoubleToUInt64Bits(value);
+    public static ulong ToBits(double value) => BitConverter.DoubleToUInt64Bits(value);
 
     public static float ToSingle(ulong bits) => BitConverter.UInt32BitsToSingle((uint)bits);
 
@@ -55,15 +56,15 @@ internal static class ScalarValue
 
     /// <summary>The bits of a number or bool, which is not boxed; 0 for other types.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public static ulong Of<T>(T value)
+    public static ulong ToBits<T>(T value)
         where T : struct =>
         // The compiler of the runtime keeps one of the branches for each T, and the box of none.
-        typeof(T) == typeof(int) ? Of((int)(object)value)
+        typeof(T) == typeof(int) ? ToBits((int)(object)value)
             : typeof(T) == typeof(uint) ? (uint)(object)value
             : typeof(T) == typeof(long) ? (ulong)(long)(object)value
             : typeof(T) == typeof(ulong) ? (ulong)(object)value
-            : typeof(T) == typeof(float) ? Of((float)(object)value)
-            : typeof(T) == typeof(double) ? Of((double)(object)value)
+            : typeof(T) == typeof(float) ? ToBits((float)(object)value)
+            : typeof(T) == typeof(double) ? ToBits((double)(object)value)
             : typeof(T) == typeof(bool) && (bool)(object)value ? 1UL
             : 0;
 
@@ -72,15 +73,99 @@ internal static class ScalarValue
     {
         bits = value switch
         {
-            int number => Of(number),
+            int number => ToBits(number),
             uint number => number,
             long number => (ulong)number,
             ulong number => number,
-            float number => Of(number),
-            double number => Of(number),
+            float number => ToBits(number),
+            double number => ToBits(number),
             true => 1,
             _ => 0,
         };
         return value?.GetType() == TypeOf(kind);
+    }
+}
+
+/// <summary>Adds to the typed lists of repeated scalars.</summary>
+internal static class ScalarLists
+{
+    /// <summary>Adds a scalar, given as <see cref="ScalarValue"/> keeps it.</summary>
+    public static void Add(DynamicMessage message, FieldLayout field, ulong bits)
+    {
+        switch (field.Kind)
+        {
+            case RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64:
+                message.ListOf<long>(field).Add((long)bits);
+                break;
+            case RpcFieldKind.UInt64 or RpcFieldKind.Fixed64:
+                message.ListOf<ulong>(field).Add(bits);
+                break;
+            case RpcFieldKind.UInt32 or RpcFieldKind.Fixed32:
+                message.ListOf<uint>(field).Add((uint)bits);
+                break;
+            case RpcFieldKind.Bool:
+                message.ListOf<bool>(field).Add(bits != 0);
+                break;
+            case RpcFieldKind.Float:
+                message.ListOf<float>(field).Add(ScalarValue.ToSingle(bits));
+                break;
+            case RpcFieldKind.Double:
+                message.ListOf<double>(field).Add(ScalarValue.ToDouble(bits));
+                break;
+            default:
+                message.ListOf<int>(field).Add((int)bits);
+                break;
+        }
+    }
+}
+
+/// <summary>Hashes keys of maps in a way that peers cannot foresee.</summary>
+/// <remarks>.NET hashes a text with a secret of the process, but a number as itself. A peer that knows the
+/// numbers of one bucket would make each lookup compare all of them. So numbers are hashed as texts
+/// are.</remarks>
+internal static class MapKeys
+{
+    /// <summary>Compares keys that are boxed, as in the maps of messages and in dictionaries of
+    /// scripts.</summary>
+    public static EqualityComparer<object> Boxed { get; } = new Comparer<object>();
+
+    /// <summary>Makes the map of a message.</summary>
+    /// <param name="capacity">How many entries it is made for.</param>
+    public static OrderedDictionary<object, object> NewMap(int capacity = 0) => new(capacity, Boxed);
+
+    /// <summary>Compares keys of one type; null if .NET's own comparer has a secret.</summary>
+    public static IEqualityComparer<TKey>? GetComparer<TKey>()
+        where TKey : notnull => typeof(TKey) == typeof(string) ? null : Typed<TKey>.Instance;
+
+    /// <summary>The hash of a key, or of any value of a field.</summary>
+    public static int HashOf(object value) => value switch
+    {
+        long number => HashOf((ulong)number),
+        int number => HashOf((ulong)number),
+        ulong number => HashOf(number),
+        uint number => HashOf((ulong)number),
+        _ => value.GetHashCode(),
+    };
+
+    private static int HashOf(ulong number) =>
+        string.GetHashCode(MemoryMarshal.Cast<ulong, char>(new ReadOnlySpan<ulong>(in number)));
+
+    private static class Typed<TKey>
+        where TKey : notnull
+    {
+        public static readonly Comparer<TKey> Instance = new();
+    }
+
+    private sealed class Comparer<TKey> : EqualityComparer<TKey>
+        where TKey : notnull
+    {
+        public override bool Equals(TKey? x, TKey? y) => Default.Equals(x, y);
+
+        public override int GetHashCode(TKey key) =>
+            typeof(TKey) == typeof(long) ? HashOf((ulong)(long)(object)key)
+            : typeof(TKey) == typeof(int) ? HashOf((ulong)(int)(object)key)
+            : typeof(TKey) == typeof(ulong) ? HashOf((ulong)(object)key)
+            : typeof(TKey) == typeof(uint) ? HashOf((ulong)(uint)(object)key)
+            : MapKeys.HashOf(key);
     }
 }

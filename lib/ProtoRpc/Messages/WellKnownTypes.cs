@@ -35,7 +35,7 @@ internal static class WellKnownTypes
         }.ToFrozenDictionary(StringComparer.Ordinal);
 
     /// <summary>Which it is. Somebody's own type of that name, with other fields, is none.</summary>
-    public static WellKnownType Of(RpcMessageInfo type) =>
+    public static WellKnownType Get(RpcMessageInfo type) =>
         type.FullName.Length == Prefix.Length + type.Name.Length &&
         type.FullName.StartsWith(Prefix, StringComparison.Ordinal) &&
         ByName.TryGetValue(type.Name, out (WellKnownType Type, RpcFieldKind[] Kinds) known) &&

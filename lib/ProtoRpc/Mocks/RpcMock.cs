@@ -1,5 +1,7 @@
+using Google.Protobuf;
 using ProtoRpc.Mocks;
 using ProtoRpc.Schema;
+using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
@@ -113,7 +115,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     {
         ArgumentNullException.ThrowIfNull(replies);
         IReadOnlyList<object> answers =
-            Find(method).Info.IsServerStreaming && AnswerReader.IsStream(replies) ? [replies] : replies;
+            Find(method).Info.IsServerStreaming && MockReplyReader.IsStream(replies) ? [replies] : replies;
         ReadReplies([(method, answers)], new MessageMapper { TakesRows = false })();
         return this;
     }
@@ -198,10 +200,10 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         RpcMethodInfo[] methods = [.. Methods];
         ILookup<RpcMethodInfo, ReplayedCall> calls =
             paths.SelectMany(path => ReplayFile.Read(path, methods)).ToLookup(call => call.Method);
-        List<(MockMethod Method, ReplayedAnswers Answers)> read =
+        List<(MockMethod Method, ReplayedReplies Answers)> read =
         [
             .. _methods.Where(method => calls.Contains(method.Info))
-                .Select(method => (method, new ReplayedAnswers([.. calls[method.Info]]))),
+                .Select(method => (method, new ReplayedReplies([.. calls[method.Info]]))),
         ];
         return () => read.ForEach(one => one.Method.Replayed = one.Answers);
     }
@@ -211,11 +213,11 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     internal Action ReadReplies(
         IEnumerable<(string Method, IReadOnlyList<object> Replies)> replies, MessageMapper mapper)
     {
-        List<(MockMethod Method, MockAnswers Answers)> read = [];
+        List<(MockMethod Method, MockReplies Answers)> read = [];
         foreach ((string name, IReadOnlyList<object> given) in replies)
         {
             MockMethod method = Find(name);
-            read.Add((method, new AnswerReader(mapper).Read(method.Info, given)));
+            read.Add((method, new MockReplyReader(mapper).Read(method.Info, given)));
         }
 
         return () => read.ForEach(one => one.Method.Given = one.Answers);
@@ -249,4 +251,167 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         name.Equals(method.Name, StringComparison.OrdinalIgnoreCase)
         || name.Equals(method.FullName, StringComparison.OrdinalIgnoreCase)
         || name.Equals($"{method.Service.Name}/{method.Name}", StringComparison.OrdinalIgnoreCase);
+}
+
+/// <summary>The calls that a mock received, up to a bound; the oldest make room.</summary>
+internal sealed class MockLog : CallCapture
+{
+    private static readonly RecordingLimits Limits = new(RpcMock.MaxMessagesOfCall, RpcMock.MaxBytesOfCall);
+
+    private readonly Lock _gate = new();
+    private readonly LinkedList<RpcRecordedCall> _calls = [];
+    private readonly Dictionary<RpcRecordedCall, int> _kept = [];
+    private long _bytes;
+    private long _dropped;
+
+    public IReadOnlyList<RpcRecordedCall> Calls
+    {
+        get
+        {
+            lock (_gate)
+            {
+                // An array: a shell cannot index the list that a collection expression makes.
+                return _calls.ToArray();
+            }
+        }
+    }
+
+    public long Dropped => Volatile.Read(ref _dropped);
+
+    public void Clear()
+    {
+        lock (_gate)
+        {
+            _calls.Clear();
+            _kept.Clear();
+            _bytes = 0;
+            _dropped = 0;
+        }
+    }
+
+    /// <inheritdoc/>
+    protected override RpcRecordedCall Begin(RpcServerCallContext context)
+    {
+        RpcRecordedCall call = new(context, HeadersOf(context), Limits);
+        lock (_gate)
+        {
+            // Recorded before the reply: a caller that disconnects early has also called.
+            _calls.AddLast(call);
+            _kept.Add(call, 0);
+            MakeRoom();
+        }
+
+        return call;
+    }
+
+    /// <inheritdoc/>
+    protected override void End(RpcRecordedCall call)
+    {
+        lock (_gate)
+        {
+            // A call that was forgotten while it ran takes no room.
+            if (_kept.ContainsKey(call))
+            {
+                _kept[call] = call.Bytes;
+                _bytes += call.Bytes;
+                MakeRoom();
+            }
+        }
+    }
+
+    private void MakeRoom()
+    {
+        while (_calls.Count > RpcMock.MaxCalls || (_bytes > RpcMock.MaxBytes && _calls.Count > 1))
+        {
+            RpcRecordedCall oldest = _calls.First!.Value;
+            _calls.RemoveFirst();
+            _kept.Remove(oldest, out int bytes);
+            _bytes -= bytes;
+            _dropped++;
+        }
+    }
+}
+
+/// <summary>A method of a mock. Its answers can be replaced while the server listens.</summary>
+/// <param name="mock">The mock.</param>
+/// <param name="info">The method.</param>
+internal sealed class MockMethod(RpcMock mock, RpcMethodInfo info) : RpcMethodHandler
+{
+    private readonly TemplateReplies _template = new(info);
+    private volatile MockReplies? _given;
+    private volatile MockReplies? _replayed;
+    private (MockReplies? Given, MockReplies? Replayed)? _first;
+
+    public RpcMethodInfo Info => info;
+
+    /// <summary>What the test gave; null for nothing.</summary>
+    public MockReplies? Given
+    {
+        get => _given;
+        set => _given = value;
+    }
+
+    /// <summary>What a file of recorded calls gave; null for nothing. It counts less than what the test
+    /// gave.</summary>
+    public MockReplies? Replayed
+    {
+        get => _replayed;
+        set => _replayed = value;
+    }
+
+    /// <summary>Keeps the answers for <see cref="Reset"/>.</summary>
+    public void KeepFirst() => _first = (_given, _replayed);
+
+    /// <summary>Sets the answers back to those that were kept, from the first one on.</summary>
+    public void Reset()
+    {
+        if (_first is { } first)
+        {
+            (_given, _replayed) = first;
+        }
+
+        _given?.Reset();
+        _replayed?.Reset();
+    }
+
+    /// <inheritdoc/>
+    internal override ServerMethod Bind(RpcMethodInfo method) =>
+        new(method, AnswerAsync, AnswerStreamAsync) { GivesBytes = true };
+
+    private MockReplies Answers => _given ?? _replayed ?? _template;
+
+    private async ValueTask<IMessage> AnswerAsync(RpcServerCallContext context, IMessage request)
+    {
+        // In the order of the calls, even if their replies take different times.
+        MockReply answer = Answers.Next(request);
+        await mock.WaitAsync(context).ConfigureAwait(false);
+        return await answer.AnswerAsync(context, request).ConfigureAwait(false);
+    }
+
+    private async ValueTask AnswerStreamAsync(RpcServerCallContext context, RpcServerStream stream)
+    {
+        MockReplies answers = Answers;
+        MockReply answer;
+        if (!info.IsClientStreaming)
+        {
+            answer = answers.Next(await stream.PeekAsync().ConfigureAwait(false));
+        }
+        else if (answers.NeedsRequests && !info.IsServerStreaming)
+        {
+            List<IMessage> requests = [];
+            while (await stream.ReadAsync().ConfigureAwait(false) is { } request)
+            {
+                requests.Add(request);
+            }
+
+            answer = answers.Next(requests);
+        }
+        else
+        {
+            answer = answers.Next((IMessage?)null);
+        }
+
+        await mock.WaitAsync(context).ConfigureAwait(false);
+        await answer.AnswerAsync(context, stream).ConfigureAwait(false);
+    }
 }

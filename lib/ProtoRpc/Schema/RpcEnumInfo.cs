@@ -1,7 +1,6 @@
 using System.Collections.Frozen;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
-using ProtoRpc.Schema.Options;
 using ProtoRpc.Schema.Text;
 
 namespace ProtoRpc;

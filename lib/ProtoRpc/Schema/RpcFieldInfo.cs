@@ -1,7 +1,9 @@
+using System.Globalization;
+using System.Text;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
-using ProtoRpc.Schema.Options;
 using static Google.Protobuf.Reflection.FeatureSet.Types;
+using static Google.Protobuf.WireFormat;
 
 namespace ProtoRpc;
 
@@ -109,7 +111,7 @@ public sealed class RpcFieldInfo
     /// repeated fields.</summary>
     public object? DefaultValue => IsRepeated || Kind is RpcFieldKind.Message or RpcFieldKind.Group
         ? null
-        : FieldDefault.Of(Kind, _proto, Kind == RpcFieldKind.Enum ? Descriptor.EnumType : null);
+        : FieldDefault.Get(Kind, _proto, Kind == RpcFieldKind.Enum ? Descriptor.EnumType : null);
 
     /// <summary>Whether the .proto declares the default.</summary>
     public bool HasExplicitDefault => _proto.HasDefaultValue;
@@ -198,4 +200,206 @@ public sealed class RpcFieldInfo
 
     private static bool IsPackable(RpcFieldKind kind) =>
         kind is not (RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group);
+}
+
+/// <summary>The eighteen field types of Protocol Buffers, numbered as in descriptor.proto.</summary>
+public enum RpcFieldKind
+{
+#pragma warning disable CS1591 // The names are the language's own.
+    Double = 1,
+    Float = 2,
+    Int64 = 3,
+    UInt64 = 4,
+    Int32 = 5,
+    Fixed64 = 6,
+    Fixed32 = 7,
+    Bool = 8,
+    String = 9,
+    Group = 10,
+    Message = 11,
+    Bytes = 12,
+    UInt32 = 13,
+    Enum = 14,
+    SFixed32 = 15,
+    SFixed64 = 16,
+    SInt32 = 17,
+    SInt64 = 18,
+#pragma warning restore CS1591
+}
+
+/// <summary>The default values of fields, which descriptors keep as text.</summary>
+internal static class FieldDefault
+{
+    /// <summary>The value of a singular field that is not a message when it is absent.</summary>
+    public static object Get(RpcFieldKind kind, FieldDescriptorProto field, EnumDescriptor? enumType) =>
+        field.HasDefaultValue ? Parse(kind, field.DefaultValue, enumType) : Zero(kind, enumType);
+
+    /// <summary>Whether the default that a descriptor has as text is a value of the type.</summary>
+    public static bool IsValid(RpcFieldKind kind, FieldDescriptorProto field, EnumDescriptor? enumType)
+    {
+        try
+        {
+            _ = Get(kind, field, enumType);
+            return true;
+        }
+        catch (Exception e) when (e is FormatException or OverflowException)
+        {
+            return false;
+        }
+    }
+
+    private static object Zero(RpcFieldKind kind, EnumDescriptor? enumType) => kind switch
+    {
+        RpcFieldKind.Double => 0d,
+        RpcFieldKind.Float => 0f,
+        RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 => 0L,
+        RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => 0UL,
+        RpcFieldKind.Int32 or RpcFieldKind.SInt32 or RpcFieldKind.SFixed32 => 0,
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => 0U,
+        RpcFieldKind.Bool => false,
+        RpcFieldKind.String => "",
+        RpcFieldKind.Bytes => Array.Empty<byte>(),
+        RpcFieldKind.Enum => enumType!.Values[0].Number,
+        _ => throw new ArgumentOutOfRangeException(nameof(kind), kind, "Messages have no default."),
+    };
+
+    private static object Parse(RpcFieldKind kind, string text, EnumDescriptor? enumType)
+    {
+        CultureInfo culture = CultureInfo.InvariantCulture;
+        return kind switch
+        {
+            RpcFieldKind.Double => ParseDouble(text),
+            RpcFieldKind.Float => (float)ParseDouble(text),
+            RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 => long.Parse(text, culture),
+            RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => ulong.Parse(text, culture),
+            RpcFieldKind.Int32 or RpcFieldKind.SInt32 or RpcFieldKind.SFixed32 => int.Parse(text, culture),
+            RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => uint.Parse(text, culture),
+            RpcFieldKind.Bool => text switch
+            {
+                "true" => true,
+                "false" => false,
+                _ => throw new FormatException(),
+            },
+            RpcFieldKind.String => text,
+            RpcFieldKind.Bytes => Unescape(text),
+            RpcFieldKind.Enum => enumType!.FindValueByName(text)?.Number
+                ?? throw new FormatException(),
+            _ => throw new FormatException(),
+        };
+    }
+
+    private static double ParseDouble(string text) => text switch
+    {
+        "inf" => double.PositiveInfinity,
+        "-inf" => double.NegativeInfinity,
+        "nan" or "-nan" => double.NaN,
+        _ => double.Parse(text, NumberStyles.Float, CultureInfo.InvariantCulture),
+    };
+
+    /// <summary>Reads C escapes, as protoc writes the defaults of bytes fields.</summary>
+    /// <exception cref="FormatException">There is no such escape.</exception>
+    public static byte[] Unescape(string text)
+    {
+        using MemoryStream bytes = new();
+        for (int i = 0; i < text.Length; i++)
+        {
+            if (text[i] != '\\')
+            {
+                int length = char.IsHighSurrogate(text[i]) && i + 1 < text.Length ? 2 : 1;
+                bytes.Write(Encoding.UTF8.GetBytes(text.Substring(i, length)));
+                i += length - 1;
+                continue;
+            }
+
+            if (++i == text.Length)
+            {
+                throw new FormatException();
+            }
+
+            bytes.WriteByte(ReadEscape(text, ref i));
+        }
+
+        return bytes.ToArray();
+    }
+
+    private static byte ReadEscape(string text, ref int i)
+    {
+        switch (text[i])
+        {
+            case 'n': return (byte)'\n';
+            case 'r': return (byte)'\r';
+            case 't': return (byte)'\t';
+            case 'a': return 7;
+            case 'b': return 8;
+            case 'f': return 12;
+            case 'v': return 11;
+            case '\\' or '\'' or '"' or '?': return (byte)text[i];
+            case 'x' or 'X': return ReadDigits(text, ref i, i + 1, 2, 16);
+            case >= '0' and <= '7': return ReadDigits(text, ref i, i, 3, 8);
+            default: throw new FormatException();
+        }
+    }
+
+    private static byte ReadDigits(string text, ref int i, int start, int most, int radix)
+    {
+        int value = 0;
+        int end = start;
+        while (end < text.Length && end < start + most && DigitOf(text[end]) < radix)
+        {
+            value = (value * radix) + DigitOf(text[end]);
+            end++;
+        }
+
+        i = end - 1;
+        return end == start ? throw new FormatException() : checked((byte)value);
+    }
+
+    private static int DigitOf(char c) =>
+        char.IsAsciiHexDigit(c) ? Convert.ToInt32(c.ToString(), 16) : int.MaxValue;
+}
+
+/// <summary>The features of an element that descriptors do not tell, for every syntax and edition.</summary>
+/// <remarks>
+/// Google.Protobuf 3.36.2 resolves features and does not publish them. Its descriptors show presence, packing
+/// and groups, but not these two: its own messages have open enums and check all strings.
+/// </remarks>
+internal sealed record FieldFeatures(EnumType EnumType, Utf8Validation Utf8)
+{
+    private static readonly FieldFeatures Proto2 = new(EnumType.Closed, Utf8Validation.None);
+
+    // Proto3, and the editions so far.
+    private static readonly FieldFeatures Newer = new(EnumType.Open, Utf8Validation.Verify);
+
+    /// <summary>The features of a file.</summary>
+    public static FieldFeatures OfFile(FileDescriptorProto file) =>
+        (file.Syntax is "" or "proto2" ? Proto2 : Newer).With(file.Options?.Features);
+
+    /// <summary>The name of an edition as it is written in a .proto; null for one that is not supported.
+    /// </summary>
+    public static string? EditionName(Edition edition) => edition switch
+    {
+        Edition._2023 => "2023",
+        Edition._2024 => "2024",
+        Edition._2026 => "2026",
+        _ => null,
+    };
+
+    /// <summary>These features with those that an element sets itself.</summary>
+    public FieldFeatures With(FeatureSet? own) => own is null ? this : new FieldFeatures(
+        own.HasEnumType ? own.EnumType : EnumType,
+        own.HasUtf8Validation ? own.Utf8Validation : Utf8);
+}
+
+/// <summary>The wire types of the kinds of fields.</summary>
+internal static class FieldWireTypes
+{
+    /// <summary>How one value stands on the wire, where it is not packed.</summary>
+    public static WireType Get(RpcFieldKind kind) => kind switch
+    {
+        RpcFieldKind.Double or RpcFieldKind.Fixed64 or RpcFieldKind.SFixed64 => WireType.Fixed64,
+        RpcFieldKind.Float or RpcFieldKind.Fixed32 or RpcFieldKind.SFixed32 => WireType.Fixed32,
+        RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message => WireType.LengthDelimited,
+        RpcFieldKind.Group => WireType.StartGroup,
+        _ => WireType.Varint,
+    };
 }

@@ -1,6 +1,5 @@
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
-using ProtoRpc.Schema.Options;
 using ProtoRpc.Schema.Text;
 
 namespace ProtoRpc;
@@ -94,4 +93,124 @@ public sealed class RpcMessageInfo
 
     /// <summary>The features of what is declared in this message.</summary>
     internal FieldFeatures Features { get; }
+}
+
+/// <summary>The fields, oneofs and extensions of a message, made when they are first asked for.</summary>
+internal sealed class MessageFields
+{
+    private readonly Dictionary<string, RpcFieldInfo> _exact = new(StringComparer.Ordinal);
+    private readonly Dictionary<string, RpcFieldInfo> _anyCase = new(StringComparer.OrdinalIgnoreCase);
+
+    public MessageFields(RpcMessageInfo message)
+    {
+        DescriptorProto proto = message.Proto;
+        IList<FieldDescriptor> descriptors = message.Descriptor.Fields.InDeclarationOrder();
+        Fields = proto.Field
+            .Select((field, i) => new RpcFieldInfo(
+                message.Schema, message.File, descriptors[i], field, message.Features,
+                $"{message.Path},{DescriptorProto.FieldFieldNumber},{i}"))
+            .ToArray();
+        Oneofs = MakeOneofs(message);
+        Extensions = message.Schema.ExtensionsOf(message.FullName);
+        foreach (RpcFieldInfo field in Fields.Concat(Extensions))
+        {
+            ByNumber.TryAdd(field.Number, field);
+        }
+
+        IndexNames(Fields);
+        IndexNames(Extensions);
+    }
+
+    public IReadOnlyList<RpcFieldInfo> Fields { get; }
+
+    public IReadOnlyList<RpcFieldInfo> Extensions { get; }
+
+    public IReadOnlyList<RpcOneofInfo> Oneofs { get; }
+
+    /// <summary>The same by their places in the descriptor, where synthetic ones count.</summary>
+    public Dictionary<int, RpcOneofInfo> OneofsByIndex { get; } = [];
+
+    public Dictionary<int, RpcFieldInfo> ByNumber { get; } = [];
+
+    public RpcFieldInfo? Find(string name) =>
+        _exact.GetValueOrDefault(name) ?? _anyCase.GetValueOrDefault(name);
+
+    // Proto names take precedence over JSON names, in any order of the fields.
+    private void IndexNames(IReadOnlyList<RpcFieldInfo> fields)
+    {
+        foreach (RpcFieldInfo field in fields)
+        {
+            _exact.TryAdd(field.Name, field);
+            _anyCase.TryAdd(field.Name, field);
+        }
+
+        foreach (RpcFieldInfo field in fields)
+        {
+            _exact.TryAdd(field.JsonKey, field);
+            _anyCase.TryAdd(field.JsonKey, field);
+        }
+
+        foreach (RpcFieldInfo field in fields)
+        {
+            if (field.MessageSetName is { } name)
+            {
+                _exact.TryAdd(name, field);
+                _anyCase.TryAdd(name, field);
+            }
+        }
+    }
+
+    private List<RpcOneofInfo> MakeOneofs(RpcMessageInfo message)
+    {
+        ILookup<int, RpcFieldInfo> members = Enumerable.Range(0, Fields.Count)
+            .Where(i => message.Proto.Field[i] is { HasOneofIndex: true, Proto3Optional: false })
+            .ToLookup(i => message.Proto.Field[i].OneofIndex, i => Fields[i]);
+        List<RpcOneofInfo> oneofs = [];
+        for (int i = 0; i < message.Proto.OneofDecl.Count; i++)
+        {
+            // The oneof of a proto3 optional field is there for old readers only.
+            if (members.Contains(i))
+            {
+                RpcOneofInfo oneof = new(message, message.Proto.OneofDecl[i], i) { Fields = [.. members[i]] };
+                oneofs.Add(oneof);
+                OneofsByIndex.Add(i, oneof);
+            }
+        }
+
+        return oneofs;
+    }
+}
+
+/// <summary>A oneof: fields of which at most one is set.</summary>
+public sealed class RpcOneofInfo
+{
+    private readonly OneofDescriptorProto _proto;
+
+    internal RpcOneofInfo(RpcMessageInfo containingType, OneofDescriptorProto proto, int index)
+    {
+        ContainingType = containingType;
+        Index = index;
+        _proto = proto;
+    }
+
+    /// <summary>The oneof's name.</summary>
+    public string Name => _proto.Name;
+
+    /// <summary>The message that contains the oneof.</summary>
+    public RpcMessageInfo ContainingType { get; }
+
+    /// <summary>The fields, in declared order.</summary>
+    public IReadOnlyList<RpcFieldInfo> Fields { get; internal set; } = [];
+
+    /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
+    public IReadOnlyDictionary<string, object?> Options =>
+        OptionReader.Read(ContainingType.Schema, "OneofOptions", _proto.Options);
+
+    /// <summary>The comment before the oneof, otherwise the one after its brace; or empty.</summary>
+    public string Comment =>
+        ContainingType.File.Comments.Of(
+            $"{ContainingType.Path},{DescriptorProto.OneofDeclFieldNumber},{Index}");
+
+    /// <summary>The place among the oneofs of the descriptor, synthetic ones counted.</summary>
+    internal int Index { get; }
 }

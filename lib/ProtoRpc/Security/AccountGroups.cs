@@ -1,5 +1,7 @@
+using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using System.Security.Principal;
+using System.Text;
 
 namespace ProtoRpc.Security;
 
@@ -19,7 +21,7 @@ internal static class AccountGroups
 
         return user is { IsAuthenticated: true, Name: { } name }
             && user.AuthenticationType == UnixPeer.AuthenticationType
-            && UnixGroups.Of(name).Contains(group, StringComparer.Ordinal);
+            && UnixGroups.Get(name).Contains(group, StringComparer.Ordinal);
     }
 
     [SupportedOSPlatform("windows")]
@@ -35,4 +37,116 @@ internal static class AccountGroups
             return false;
         }
     }
+}
+
+/// <summary>Groups of a Unix system, from its C library.</summary>
+[UnsupportedOSPlatform("windows")]
+internal static unsafe partial class UnixGroups
+{
+    private const int MaxGroups = 65536;
+    private const int EntrySize = 256;
+    private const int TextSize = 1 << 16;
+    private const int MaxTextSize = 1 << 26;
+    private const int OutOfRange = 34;
+
+    // The group id follows name, password and user id in struct passwd, on Linux and on macOS.
+    private const int GroupIdOffset = 20;
+
+    // Reads an entry of the user or group database into the two buffers.
+    private delegate int Query(nint entry, byte[] text, out bool isFound);
+
+    /// <summary>The names of a user's groups; empty for a user that the system does not know.</summary>
+    /// <param name="user">The user.</param>
+    /// <param name="textSize">The room for the text of an entry at first. The entry of a group has the names
+    /// of all its members, which may be very many.</param>
+    public static string[] Get(string user, int textSize = TextSize)
+    {
+        byte[] name = Encoding.UTF8.GetBytes(user + "\0");
+        byte* entry = stackalloc byte[EntrySize];
+        byte[] text = new byte[textSize];
+        if (!TryRead((nint)entry, ref text, (nint place, byte[] buffer, out bool isFound) =>
+        {
+            void* found = null;
+            fixed (byte* namePointer = name)
+            fixed (byte* textPointer = buffer)
+            {
+                int error = getpwnam_r(
+                    namePointer, (void*)place, textPointer, (nuint)buffer.Length, &found);
+                isFound = found != null;
+                return error;
+            }
+        }))
+        {
+            return [];
+        }
+
+        uint primary = *(uint*)(entry + GroupIdOffset);
+        for (int room = 64; room <= MaxGroups; room *= 4)
+        {
+            uint[] groups = new uint[room];
+            int count = room;
+            fixed (byte* namePointer = name)
+            fixed (uint* groupPointer = groups)
+            {
+                if (getgrouplist(namePointer, primary, groupPointer, &count) < 0)
+                {
+                    continue;
+                }
+            }
+
+            return
+            [
+                .. groups.Take(Math.Clamp(count, 0, room)).Select(group => NameOf(group, ref text))
+                    .OfType<string>(),
+            ];
+        }
+
+        return [];
+    }
+
+    private static string? NameOf(uint group, ref byte[] text)
+    {
+        byte* entry = stackalloc byte[EntrySize];
+        string? name = null;
+        TryRead((nint)entry, ref text, (nint place, byte[] buffer, out bool isFound) =>
+        {
+            void* found = null;
+            fixed (byte* textPointer = buffer)
+            {
+                int error = getgrgid_r(group, (void*)place, textPointer, (nuint)buffer.Length, &found);
+                isFound = found != null;
+
+                // The name is in the buffer, which must not move before it is read.
+                name = error == 0 && isFound ? Marshal.PtrToStringUTF8(*(nint*)place) : null;
+                return error;
+            }
+        });
+        return name;
+    }
+
+    // Enlarges the buffer until the entry has room in it.
+    private static bool TryRead(nint entry, ref byte[] text, Query query)
+    {
+        while (true)
+        {
+            int error = query(entry, text, out bool isFound);
+            if (error != OutOfRange || text.Length >= MaxTextSize)
+            {
+                return error == 0 && isFound;
+            }
+
+            text = new byte[text.Length * 4];
+        }
+    }
+
+#pragma warning disable SYSLIB1054, IDE1006 // Named as in the C library.
+    [LibraryImport("libc")]
+    private static partial int getpwnam_r(byte* name, void* entry, byte* text, nuint size, void** result);
+
+    [LibraryImport("libc")]
+    private static partial int getgrouplist(byte* user, uint group, uint* groups, int* count);
+
+    [LibraryImport("libc")]
+    private static partial int getgrgid_r(uint gid, void* entry, byte* text, nuint size, void** result);
+#pragma warning restore SYSLIB1054, IDE1006
 }

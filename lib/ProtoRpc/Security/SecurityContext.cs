@@ -1,4 +1,8 @@
+using System.Net;
 using System.Security.Principal;
+using ProtoRpc.Security.Gss;
+using ProtoRpc.Security.Ntlm;
+using ProtoRpc.Security.Spnego;
 
 namespace ProtoRpc.Security;
 
@@ -55,4 +59,191 @@ internal abstract class SecurityContext : IDisposable
 
     /// <summary>Forgets the keys.</summary>
     public abstract void Dispose();
+}
+
+/// <summary>The table of mechanisms: everything else reads it. A new one is one row here.</summary>
+internal static class SecurityMechanisms
+{
+    private static readonly SecurityMechanism Kerberos = new(
+        RpcMechanism.Kerberos, RpcAuthentication.Kerberos, SecurityPackage.Kerberos, "Kerberos")
+    {
+        Oid = SpnegoOid.Kerberos,
+        TakesPrincipal = true,
+        ForClient = proof => GssApi.IsAvailable
+            ? () => KerberosContext.ForClient(
+                proof.Credential is { } user ? GssCredential.Create(
+                    user) : GssCredential.OfSelf(), proof.Service)
+            : null,
+        ForServer = proof => proof.Keys() is { } keys
+            ? () => KerberosContext.ForServer(keys, proof.IsDce)
+            : null,
+        NotForServer = ServerSecurityErrors.NoKerberos,
+    };
+
+    private static readonly SecurityMechanism Ntlm = new(
+        RpcMechanism.Ntlm, RpcAuthentication.Ntlm, SecurityPackage.Ntlm, NtlmContext.Name)
+    {
+        Oid = SpnegoOid.Ntlm,
+        HttpScheme = "NTLM",
+        TakesAccounts = true,
+        NeedsSystemForPasswords = false,
+        ForClient = NtlmClient,
+        ForServer = proof => proof.Accounts is { } accounts
+            ? () => new NtlmServerContext(accounts, proof.BoundNtlm())
+            : null,
+        NotForServer = ServerSecurityErrors.NoNtlmAccounts,
+    };
+
+    private static readonly SecurityMechanism Negotiate = new(
+        RpcMechanism.Negotiate, RpcAuthentication.Negotiate, SecurityPackage.Negotiate, "Negotiate")
+    {
+        HttpScheme = "Negotiate",
+        TakesAccounts = true,
+        TakesPrincipal = true,
+        ForClient = proof => Offered(
+            row => row != Kerberos || proof.MayHaveTickets ? row.ForClient(proof) : null) is { } offered
+                ? () => new SpnegoClientContext([.. offered])
+                : null,
+        ForServer = proof => Offered(row => row.ForServer(proof)) is { } offered
+            ? () => new SpnegoServerContext(offered)
+            : null,
+        NotForServer = ServerSecurityErrors.NothingToNegotiate,
+    };
+
+    /// <summary>Every mechanism; those that Negotiate agrees on in the order of preference.</summary>
+    public static IReadOnlyList<SecurityMechanism> All { get; } = [Kerberos, Ntlm, Negotiate];
+
+    /// <summary>The mechanism that a client asks for.</summary>
+    /// <param name="mechanism">What was asked for.</param>
+    /// <param name="usual">What the default means.</param>
+    public static SecurityMechanism Get(RpcMechanism mechanism, RpcMechanism usual) => All.First(
+        row => row.Mechanism == (mechanism == RpcMechanism.Default ? usual : mechanism));
+
+    /// <summary>The mechanism with a number of the wire; null for an unknown one.</summary>
+    public static SecurityMechanism? OfPackage(byte package) =>
+        All.FirstOrDefault(row => row.Package == package);
+
+    private static Func<SecurityContext>? NtlmClient(ClientProof proof)
+    {
+        // Off Windows nothing proves the own account by NTLM: that needs its password.
+        if (proof.Credential is not { } user)
+        {
+            return null;
+        }
+
+        NtlmCredential credential = NtlmCredential.From(user);
+        NtlmClientOptions options = new()
+        {
+            TargetName = proof.Service,
+            Workstation = Environment.MachineName,
+        };
+        return () => new NtlmClientContext(credential, options);
+    }
+
+    // What Negotiate may agree on; null for nothing.
+    private static List<SpnegoMechanism>? Offered(Func<SecurityMechanism, Func<SecurityContext>?> find)
+    {
+        List<SpnegoMechanism> offered = [];
+        foreach (SecurityMechanism row in All)
+        {
+            if (row.Oid is { } oid && find(row) is { } create)
+            {
+                offered.Add(new SpnegoMechanism(oid, create));
+            }
+        }
+
+        return offered.Count > 0 ? offered : null;
+    }
+}
+
+/// <summary>A mechanism by which a caller proves who it is.</summary>
+/// <param name="Mechanism">As clients name it.</param>
+/// <param name="Accepted">As listeners name it.</param>
+/// <param name="Package">The authentication type of DCE/RPC.</param>
+/// <param name="Name">For errors, and for the system.</param>
+internal sealed record SecurityMechanism(
+    RpcMechanism Mechanism, RpcAuthentication Accepted, byte Package, string Name)
+{
+    /// <summary>The object identifier by which Negotiate agrees on it; null for Negotiate itself.</summary>
+    public string? Oid { get; init; }
+
+    /// <summary>How HTTP names it (RFC 4559); null where it has no name for it.</summary>
+    public string? HttpScheme { get; init; }
+
+    /// <summary>Whether a listener verifies it by accounts that it was given,
+    /// instead of by Windows.</summary>
+    public bool TakesAccounts { get; init; }
+
+    /// <summary>Whether a server is known by a service principal name.</summary>
+    public bool TakesPrincipal { get; init; }
+
+    /// <summary>Whether Windows proves it for a client that has a password.</summary>
+    public bool NeedsSystemForPasswords { get; init; } = true;
+
+    /// <summary>How a client begins; null where it has nothing to prove itself by.</summary>
+    public required Func<ClientProof, Func<SecurityContext>?> ForClient { get; init; }
+
+    /// <summary>How a listener begins; null where it has nothing to verify by.</summary>
+    public required Func<ServerProof, Func<SecurityContext>?> ForServer { get; init; }
+
+    /// <summary>What a listener lacks that has nothing to verify by.</summary>
+    public required Func<RpcException> NotForServer { get; init; }
+}
+
+/// <summary>What a client proves itself by.</summary>
+/// <param name="Credential">The user; null for the account of the process.</param>
+/// <param name="Service">The name of the server.</param>
+internal sealed record ClientProof(NetworkCredential? Credential, string Service)
+{
+    // A domain or a machine as NTLM knows it is no realm, and to look for the KDC of one takes long.
+    public bool MayHaveTickets => Credential is not { } user
+        || user.UserName.Contains('@') || user.Domain.Contains('.');
+}
+
+/// <summary>What a listener verifies callers by.</summary>
+/// <param name="Accounts">Those of NTLM; null for none.</param>
+/// <param name="Keys">Those of Kerberos; null for none.</param>
+/// <param name="Ntlm">Clock and names of NTLM.</param>
+/// <param name="IsDce">Whether callers speak DCE/RPC, and Kerberos in its style.</param>
+internal sealed record ServerProof(
+    NtlmAccountTable? Accounts, Func<GssCredential?> Keys, NtlmServerOptions Ntlm, bool IsDce)
+{
+    /// <summary>What the caller's TLS connection is bound to; null without TLS.</summary>
+    public byte[]? Binding { get; init; }
+
+    /// <summary>The options of NTLM for the caller's connection.</summary>
+    public NtlmServerOptions BoundNtlm() => Binding is null
+        ? Ntlm
+        : Ntlm with { ChannelBinding = NtlmCrypto.BindingHash(Binding) };
+}
+
+/// <summary>The authentication types of DCE/RPC ([MS-RPCE] section 2.2.1.1.7).</summary>
+internal static class SecurityPackage
+{
+    public const byte Negotiate = 9;
+    public const byte Ntlm = 10;
+    public const byte Kerberos = 16;
+
+    /// <summary>The name for errors.</summary>
+    public static string NameOf(byte package) =>
+        SecurityMechanisms.OfPackage(package)?.Name ?? $"authentication type {package}";
+}
+
+/// <summary>Makes exceptions of authentications that failed.</summary>
+internal static class SecurityErrors
+{
+    /// <summary>The peer's token proves nothing, or not what is needed.</summary>
+    public static RpcException Refused(string mechanism, string why, Exception? cause = null) => new(
+        RpcStatusCode.Unauthenticated, $"{mechanism}: {why}.", cause)
+    {
+        ErrorId = RpcErrorIds.AuthenticationFailed,
+    };
+
+    /// <summary>The peer's token is none of this mechanism.</summary>
+    public static RpcException Malformed(string mechanism, string which) =>
+        Refused(mechanism, $"{which} of the peer cannot be decoded. The peer may use another mechanism");
+
+    /// <summary>The peer goes on after the end.</summary>
+    public static RpcException OutOfTurn(string mechanism) =>
+        Refused(mechanism, "the peer sent another token after the last one");
 }

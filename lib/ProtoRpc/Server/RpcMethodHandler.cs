@@ -1,4 +1,6 @@
 using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Server;
 
 namespace ProtoRpc;
@@ -12,7 +14,7 @@ public abstract class RpcMethodHandler
     }
 
     /// <summary>Creates a handler of methods with one request.</summary>
-    public static RpcMethodHandler Of(RpcHandler handler)
+    public static RpcMethodHandler Create(RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
         return new CodeHandler(method =>
@@ -31,7 +33,7 @@ public abstract class RpcMethodHandler
     }
 
     /// <summary>Creates a handler with generated message types, for methods with one request.</summary>
-    public static RpcMethodHandler Of<TRequest, TReply>(
+    public static RpcMethodHandler Create<TRequest, TReply>(
         Func<RpcServerCallContext, TRequest, ValueTask<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new()
@@ -81,7 +83,7 @@ public abstract class RpcMethodHandler
     internal static RpcMethodHandler OfReplies(IEnumerable<object> replies, MessageMapper mapper)
     {
         ArgumentNullException.ThrowIfNull(replies);
-        return new CannedReplies([.. replies], mapper);
+        return new PreparedReplies([.. replies], mapper);
     }
 
     /// <summary>Creates a handler with generated message types of a synchronous function.</summary>
@@ -101,5 +103,152 @@ public abstract class RpcMethodHandler
     private sealed class CodeHandler(Func<RpcMethodInfo, ServerMethod> bind) : RpcMethodHandler
     {
         internal override ServerMethod Bind(RpcMethodInfo method) => bind(method);
+    }
+}
+
+/// <summary>Handles the calls of a unary method.</summary>
+/// <param name="context">The context of the call.</param>
+/// <param name="request">A DynamicMessage, or the generated type that the method was registered with.</param>
+/// <returns>A message of the method's reply type, dynamic or generated.</returns>
+public delegate ValueTask<IMessage> RpcHandler(RpcServerCallContext context, IMessage request);
+
+/// <summary>Handles the calls of a method of any kind: requests as they come,
+/// replies as they are written.</summary>
+/// <param name="context">Who calls what, until when.</param>
+/// <param name="stream">The messages both ways. The call ends when the handler does.</param>
+public delegate ValueTask RpcStreamHandler(RpcServerCallContext context, RpcServerStream stream);
+
+/// <summary>Checks that a handler fits its method.</summary>
+internal static class MethodTypes
+{
+    /// <summary>Reads requests as a generated type.</summary>
+    public static MessageParser ParserOf<TRequest>()
+        where TRequest : class, IMessage<TRequest>, new() =>
+        // That of the class itself makes messages faster than new() of a type parameter, which is reflection.
+        new TRequest().Descriptor.Parser is MessageParser<TRequest> own
+            ? own
+            : new MessageParser<TRequest>(() => new TRequest());
+
+    /// <exception cref="RpcException">InvalidArgument: the types are not the method's.</exception>
+    public static void RequireTypes<TRequest, TReply>(RpcMethodInfo method)
+        where TRequest : class, IMessage<TRequest>, new()
+        where TReply : class, IMessage<TReply>, new()
+    {
+        RequireType<TRequest>(method, "takes", method.RequestType);
+        RequireType<TReply>(method, "returns", method.ReplyType);
+    }
+
+    /// <exception cref="RpcException">InvalidArgument: the method's requests stream.</exception>
+    public static void RequireOneRequest(RpcMethodInfo method)
+    {
+        if (method.IsClientStreaming)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The requests of {method.FullName} stream; handle it with "
+                + $"{nameof(RpcServer.HandleStreaming)}.");
+        }
+    }
+
+    private static void RequireType<TMessage>(RpcMethodInfo method, string verb, RpcMessageInfo wanted)
+        where TMessage : class, IMessage<TMessage>, new()
+    {
+        string given = new TMessage().Descriptor.FullName;
+        if (given != wanted.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, $"{method.FullName} {verb} {wanted.FullName}, not {given}.");
+        }
+    }
+}
+
+/// <summary>Answers every call with the same replies, which are encoded once.</summary>
+/// <param name="replies">The replies: messages or objects.</param>
+/// <param name="mapper">Converts objects to messages.</param>
+internal sealed class PreparedReplies(IReadOnlyList<object> replies, MessageMapper mapper) : RpcMethodHandler
+{
+    /// <inheritdoc/>
+    internal override ServerMethod Bind(RpcMethodInfo method)
+    {
+        if (!method.IsServerStreaming && replies.Count != 1)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The handler of {method.FullName} has {replies.Count} replies, but the method sends one. "
+                + "Give one message.")
+            {
+                ErrorId = RpcErrorIds.InvalidHandler,
+            };
+        }
+
+        OpaqueMessage[] encoded = [.. replies.Select((reply, index) => Encode(
+            method, reply, mapper, replies.Count == 1 ? "The reply" : $"Reply {index + 1}"))];
+        return method.IsServerStreaming
+            ? new ServerMethod(method, (_, stream) => SendAsync(stream, encoded)) { GivesBytes = true }
+            : new ServerMethod(
+                method,
+                (_, _) => ValueTask.FromResult<IMessage>(encoded[0]),
+                (_, stream) => SendAsync(stream, encoded))
+            {
+                GivesBytes = true,
+            };
+    }
+
+    /// <summary>A reply that was checked and encoded.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="reply">A message, or a host's object.</param>
+    /// <param name="mapper">Makes a message of the object.</param>
+    /// <param name="which">Which reply it is, for the error.</param>
+    /// <exception cref="RpcException">The reply does not fit the method, and why.</exception>
+    public static OpaqueMessage Encode(
+        RpcMethodInfo method, object reply, MessageMapper mapper, string which)
+    {
+        try
+        {
+            IMessage message = reply as IMessage ?? mapper.ToMessage(method.ReplyType, reply);
+            RequireType(method, message);
+            MessageChecks.RequireInitialized(message, method.ReplyType);
+            using EncodedMessage encoded = EncodedMessage.From(message);
+            return new OpaqueMessage(method.ReplyType, encoded.ToArray());
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(e.Code, $"{which} of {method.FullName} cannot be used: {e.Message}", e)
+            {
+                ErrorId = e.ErrorId,
+                FieldPath = e.FieldPath,
+                MethodName = method.FullName,
+            };
+        }
+    }
+
+    private static async ValueTask SendAsync(RpcServerStream stream, OpaqueMessage[] replies)
+    {
+        RpcMethodInfo method = stream.Method.Info;
+        if (!method.IsClientStreaming || !method.IsServerStreaming)
+        {
+            // Reads and checks all requests, so that the caller receives an error for an invalid one.
+            while (await stream.ReadAsync().ConfigureAwait(false) is not null)
+            {
+            }
+        }
+
+        foreach (OpaqueMessage reply in replies)
+        {
+            await stream.WriteAsync(reply).ConfigureAwait(false);
+        }
+    }
+
+    private static void RequireType(RpcMethodInfo method, IMessage message)
+    {
+        if (message.Descriptor.FullName != method.ReplyType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"It is a {message.Descriptor.FullName}, not a {method.ReplyType.FullName}.")
+            {
+                ErrorId = RpcErrorIds.InvalidHandler,
+            };
+        }
     }
 }

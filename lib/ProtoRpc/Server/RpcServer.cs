@@ -1,7 +1,11 @@
+using System.Net.Security;
 using System.Runtime.CompilerServices;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
 using Google.Protobuf;
 using Microsoft.Extensions.Logging;
 using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc;
 
@@ -13,7 +17,7 @@ namespace ProtoRpc;
 ///     .AddEndpoint("ncacn_ip_tcp:127.0.0.1[8080]")
 ///     .StartListening();
 /// </code></example>
-public sealed partial class RpcServer : IRpcServer
+public sealed class RpcServer : IRpcServer
 {
     private readonly RpcServerOptions _options;
     private readonly List<ServerService> _services = [];
@@ -23,7 +27,7 @@ public sealed partial class RpcServer : IRpcServer
     private ServerHost? _host;
 
     // Replaced if the listener gets endpoints of another kind.
-    private IReadOnlyList<IServerFace> _faces;
+    private IReadOnlyList<IServerProtocol> _faces;
 
     // Whether an application checks the callers of its own endpoints.
     private bool _isChecked;
@@ -89,7 +93,7 @@ public sealed partial class RpcServer : IRpcServer
     /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
     /// handler.</exception>
     public RpcServer Handle(string method, RpcHandler handler) =>
-        Handle(method, RpcMethodHandler.Of(handler));
+        Handle(method, RpcMethodHandler.Create(handler));
 
     /// <summary>Sets a method's handler. Use the bare name if it is unique, otherwise the full
     /// name.</summary>
@@ -193,7 +197,7 @@ public sealed partial class RpcServer : IRpcServer
     public RpcServer Handle<TRequest, TReply>(
         string method, Func<RpcServerCallContext, TRequest, ValueTask<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
-        where TReply : class, IMessage<TReply>, new() => Handle(method, RpcMethodHandler.Of(handler));
+        where TReply : class, IMessage<TReply>, new() => Handle(method, RpcMethodHandler.Create(handler));
 
     /// <summary>Sets a method's asynchronous handler with generated message types.</summary>
     /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
@@ -312,7 +316,7 @@ public sealed partial class RpcServer : IRpcServer
     }
 
     private void RequireChecks(
-        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerFace> faces,
+        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerProtocol> faces,
         IReadOnlyList<IRpcInterceptor> interceptors)
     {
         if (UncheckedEndpoints.FindFirst(endpoints, faces, _options.Security, _isChecked) is { } found
@@ -352,7 +356,7 @@ public sealed partial class RpcServer : IRpcServer
             + $"name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
     };
 
-    private static IServerFace FaceOf(RpcEndpoint endpoint, IReadOnlyList<IServerFace> faces) =>
+    private static IServerProtocol FaceOf(RpcEndpoint endpoint, IReadOnlyList<IServerProtocol> faces) =>
         faces.FirstOrDefault(face => face.Serves(endpoint.Kind))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
@@ -393,4 +397,148 @@ public sealed partial class RpcServer : IRpcServer
         throw new RpcException(
             RpcStatusCode.NotFound, $"This server does not serve the service of '{method}'.");
     }
+
+    /// <summary>Replaces handlers, interceptors, endpoints and the certificate while the server listens.
+    /// Either all given parts are replaced or none. Running calls keep what they began with; later calls use
+    /// the new parts.</summary>
+    /// <param name="change">The replacements.</param>
+    /// <returns>Completes when the removed endpoints are closed.</returns>
+    /// <exception cref="RpcException">NotFound: the method of a handler does not exist. InvalidArgument: a
+    /// handler does not fit its method, or the certificate cannot be used. FailedPrecondition: the server has
+    /// not started, or has stopped, or an endpoint would serve anonymous callers although the server checks
+    /// callers on others. Also if an endpoint cannot be bound.</exception>
+    public Task ChangeAsync(RpcServerChange change)
+    {
+        ArgumentNullException.ThrowIfNull(change);
+        if (change.Endpoints is { Count: 0 })
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, "A server keeps at least one endpoint; stop it to close all.");
+        }
+
+        ServerHost host = _host is { } open && !Completion.IsCompleted ? open : throw new RpcException(
+            RpcStatusCode.FailedPrecondition, "The server does not listen. Start it before you change it.");
+        SslStreamCertificateContext? shown = ReplacedCertificate.Create(change);
+        lock (_changing)
+        {
+            (X509Certificate2?, X509Certificate2Collection?) before =
+                (_options.Certificate, _options.CertificateChain);
+            IReadOnlyList<IRpcInterceptor> interceptors =
+                change.Interceptors is { } given ? [.. given] : host.Interceptors;
+            Dictionary<ServerService, Dictionary<string, RpcMethodHandler>>? handlers =
+                change.Handlers is null ? null : ByService(change.Handlers);
+            Dictionary<ServerService, Dictionary<string, ServerMethod>> methods = _services.ToDictionary(
+                service => service, service => service.Prepare(handlers?[service], interceptors));
+            IReadOnlyList<IServerProtocol> faces = change.Faces ?? _faces;
+            RequireChecks(change.Endpoints ?? Endpoints, faces, interceptors);
+            try
+            {
+                if (shown is not null)
+                {
+                    // Endpoints that are bound from now on use the new certificate.
+                    (_options.Certificate, _options.CertificateChain) =
+                        (change.Certificate, change.CertificateChain);
+                }
+
+                return _endpoints.ChangeAsync(
+                    change.Endpoints, _options.UseTls, _options.Certificate,
+                    endpoint => FaceOf(endpoint, faces).Bind(endpoint, host),
+                    () =>
+                    {
+                        _faces = faces;
+                        if (change.Handlers is not null || change.Interceptors is not null)
+                        {
+                            host.Publish(methods, interceptors);
+                        }
+                    },
+                    shown,
+                    change.DrainTimeout);
+            }
+            catch
+            {
+                (_options.Certificate, _options.CertificateChain) = before;
+                throw;
+            }
+        }
+    }
+
+    private Dictionary<ServerService, Dictionary<string, RpcMethodHandler>> ByService(
+        IReadOnlyDictionary<string, RpcMethodHandler> handlers)
+    {
+        Dictionary<ServerService, Dictionary<string, RpcMethodHandler>> byService =
+            _services.ToDictionary(service => service, _ => new Dictionary<string, RpcMethodHandler>());
+        foreach ((string name, RpcMethodHandler handler) in handlers)
+        {
+            ArgumentNullException.ThrowIfNull(handler);
+            (ServerService service, RpcMethodInfo method) = FindMethod(name);
+            if (!byService[service].TryAdd(method.Name, handler))
+            {
+                throw new RpcException(
+                    RpcStatusCode.AlreadyExists, $"{method.FullName} has two handlers.");
+            }
+        }
+
+        return byService;
+    }
+}
+
+/// <summary>Checks a certificate before it replaces that of a listening server. Otherwise a mistake would
+/// only show in the TLS handshakes of clients.</summary>
+internal static class ReplacedCertificate
+{
+    // id-kp-serverAuth and anyExtendedKeyUsage, RFC 5280 4.2.1.12.
+    private static readonly string[] OfServers = ["1.3.6.1.5.5.7.3.1", "2.5.29.37.0"];
+
+    /// <summary>The new TLS certificate; null if the change has none.</summary>
+    /// <exception cref="RpcException">InvalidArgument: no server can use the certificate.</exception>
+    public static SslStreamCertificateContext? Create(RpcServerChange change)
+    {
+        if (change.Certificate is not { } certificate)
+        {
+            return change.CertificateChain is null
+                ? null
+                : throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    "RpcServerChange.CertificateChain has no certificate. Set RpcServerChange.Certificate "
+                    + "as well.")
+                {
+                    ErrorId = RpcErrorIds.MissingCertificate,
+                };
+        }
+
+        try
+        {
+            return !certificate.HasPrivateKey ? throw Unusable(
+                    certificate, "it has no private key", RpcErrorIds.MissingCertificate)
+                : !IsForServers(certificate) ? throw Unusable(
+                    certificate, "its extended key usage does not include server authentication",
+                    RpcErrorIds.InvalidCertificate)
+                : SslStreamCertificateContext.Create(certificate, change.CertificateChain);
+        }
+        catch (CryptographicException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The certificate cannot be used: {e.Message.TrimEnd('.')}. Was it disposed of?", e)
+            {
+                ErrorId = RpcErrorIds.InvalidCertificate,
+            };
+        }
+    }
+
+    private static bool IsForServers(X509Certificate2 certificate)
+    {
+        X509EnhancedKeyUsageExtension[] usages =
+            [.. certificate.Extensions.OfType<X509EnhancedKeyUsageExtension>()];
+        return usages.Length == 0 || usages.Any(usage => usage.EnhancedKeyUsages.Cast<Oid>()
+            .Any(oid => OfServers.Contains(oid.Value)));
+    }
+
+    private static RpcException Unusable(
+        X509Certificate2 certificate, string why, string errorId) => new(
+        RpcStatusCode.InvalidArgument,
+        $"The certificate '{certificate.Subject}' cannot be used by a server: {why}.")
+        {
+            ErrorId = errorId,
+        };
 }

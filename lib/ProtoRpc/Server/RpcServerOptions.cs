@@ -42,7 +42,7 @@ public sealed record RpcServerOptions
     public RpcServerSecurity Security { get; set; } = new();
 
     // The protocols to serve: those of this assembly, and those that a host adds.
-    internal IReadOnlyList<IServerFace> Faces { get; init; } = ServerFaceAttribute.All;
+    internal IReadOnlyList<IServerProtocol> Faces { get; init; } = ServerProtocolAttribute.All;
 
     /// <summary>How much of an unexpected exception is sent to callers. Null for everything if the kernel
     /// guarantees that the caller is on this machine,
@@ -80,4 +80,55 @@ public sealed record RpcServerOptions
         PingHandlers = [.. PingHandlers],
         Interceptors = [.. Interceptors],
     };
+}
+
+/// <summary>The replacements of <see cref="RpcServer.ChangeAsync"/>; null keeps the current value.</summary>
+public sealed record RpcServerChange
+{
+    /// <summary>The new handlers by method: bare names if they are unique, otherwise full names. Methods
+    /// without a handler return Unimplemented.</summary>
+    public IReadOnlyDictionary<string, RpcMethodHandler>? Handlers { get; set; }
+
+    /// <summary>The new interceptors of every call, the first one outermost.</summary>
+    public IReadOnlyList<IRpcInterceptor>? Interceptors { get; set; }
+
+    /// <summary>The new endpoints. Existing endpoints in the list stay open with their connections. Other
+    /// existing endpoints are closed after their calls.</summary>
+    public IReadOnlyList<RpcEndpoint>? Endpoints { get; set; }
+
+    /// <summary>The new certificate, with its private key, of all endpoints with TLS. New connections use it;
+    /// open connections keep the previous one, and their calls continue. If servers of this process share an
+    /// endpoint, the certificate changes for all of them.</summary>
+    public X509Certificate2? Certificate { get; set; }
+
+    /// <summary>The intermediate certificates to send with <see cref="Certificate"/>; null to use those that
+    /// the machine has.</summary>
+    public X509Certificate2Collection? CertificateChain { get; set; }
+
+    /// <summary>How long calls may run on endpoints that are closed; null for the limits' drain
+    /// time.</summary>
+    public TimeSpan? DrainTimeout { get; set; }
+
+    // The protocols to serve, if the new endpoints need more of them.
+    internal IReadOnlyList<IServerProtocol>? Faces { get; init; }
+}
+
+/// <summary>The counters of a server since it started, at one moment.</summary>
+/// <param name="Connections">The number of open connections.</param>
+/// <param name="Accepted">The number of accepted connections.</param>
+/// <param name="Calls">The number of completed calls, including failed ones.</param>
+/// <param name="Errors">The number of failed calls.</param>
+/// <param name="InFlight">The number of running and waiting calls.</param>
+public readonly record struct RpcServerCounters(
+    int Connections, long Accepted, long Calls, long Errors, int InFlight)
+{
+    /// <summary>The part of <see cref="InFlight"/> that waits for other calls to end.</summary>
+    public int Queued { get; init; }
+
+    /// <summary>The part of <see cref="Errors"/> that was rejected because the server was too busy.</summary>
+    public long Refused { get; init; }
+
+    /// <summary>How often the server could not accept a connection, because its process had too few free file
+    /// handles.</summary>
+    public long HandleShortages { get; init; }
 }

@@ -2,9 +2,8 @@ using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Native;
-using ProtoRpc.Server.Admission;
+using ProtoRpc.Server.Calls;
 using ProtoRpc.Server.Native;
-using ProtoRpc.Server.Sessions;
 
 namespace ProtoRpc.Server;
 
@@ -149,7 +148,7 @@ internal sealed class ServerHost
         {
             CallFailure early = error is CallerCheckFailure check
                 ? CallFailure.OfUnexpected(check.Error, DetailFor(peer))
-                : CallFailure.Of(error, DetailFor(peer));
+                : CallFailure.From(error, DetailFor(peer));
             if (!early.IsForCaller)
             {
                 Record(early, context);

@@ -1,5 +1,9 @@
 using System.Buffers;
 using System.Text;
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols;
 
 namespace ProtoRpc.Server;
 
@@ -118,4 +122,353 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
         RpcServerCallContext context, Google.Protobuf.IMessage request) =>
         throw new RpcException(
             RpcStatusCode.Unimplemented, $"{context.Method.FullName} has no handler on this server.");
+}
+
+/// <summary>A method with what handles it: every face of a server
+/// (native, HTTP, gRPC) calls through here.</summary>
+internal sealed class ServerMethod : IIntercepted
+{
+    private readonly MessageParser? _requestParser;
+    private readonly RpcHandler _handler;
+    private readonly RpcStreamHandler _streamHandler;
+    private bool _isSeen;
+
+    /// <summary>A method whose handler takes a message and gives one.</summary>
+    public ServerMethod(RpcMethodInfo info, RpcHandler handler, MessageParser? requestParser = null)
+    {
+        Info = info;
+        _handler = Chain = handler;
+        _streamHandler = StreamChain = async (context, stream) =>
+        {
+            if (await stream.ReadAsync().ConfigureAwait(false) is { } request)
+            {
+                await stream.WriteAsync(await handler(context, request).ConfigureAwait(false))
+                    .ConfigureAwait(false);
+            }
+        };
+        _requestParser = requestParser;
+    }
+
+    /// <summary>A method whose handler has the streams of its messages.</summary>
+    public ServerMethod(RpcMethodInfo info, RpcStreamHandler handler, MessageParser? requestParser = null)
+    {
+        Info = info;
+        _handler = Chain = async (context, request) =>
+        {
+            UnaryStream stream = new(this, context, request);
+            await handler(context, stream).ConfigureAwait(false);
+            stream.CheckEnd();
+            return stream.Reply!;
+        };
+        _streamHandler = StreamChain = handler;
+        _requestParser = requestParser;
+    }
+
+    /// <summary>A method whose handler takes either: a message, or the streams of messages.</summary>
+    public ServerMethod(RpcMethodInfo info, RpcHandler handler, RpcStreamHandler streamHandler)
+    {
+        Info = info;
+        _handler = Chain = handler;
+        _streamHandler = StreamChain = streamHandler;
+    }
+
+    public RpcMethodInfo Info { get; }
+
+    /// <summary>The handler for a message that gives a message,
+    /// with the server's interceptors around it once the server listens.</summary>
+    public RpcHandler Chain { get; private set; }
+
+    /// <summary>The same for streams of messages.</summary>
+    public RpcStreamHandler StreamChain { get; private set; }
+
+    /// <summary>Puts interceptors around the handler, the first one outermost, in the place of those that it
+    /// had.</summary>
+    public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        _isSeen = interceptors.Any(interceptor => interceptor is not IPassesBytes);
+        Chain = InterceptorChain.Around(_isSeen && GivesBytes ? ReadReplyAsync : _handler, interceptors);
+        StreamChain = InterceptorChain.Around(_streamHandler, interceptors);
+    }
+
+    /// <summary>The same method with other interceptors, for calls that begin later.</summary>
+    public ServerMethod With(IReadOnlyList<IRpcInterceptor> interceptors)
+    {
+        ServerMethod copy = (ServerMethod)MemberwiseClone();
+        copy.Intercept(interceptors);
+        return copy;
+    }
+
+    /// <summary>Whether it is ProtoRpc's own, and no handler.</summary>
+    public bool IsBuiltIn { get; init; }
+
+    /// <summary>Whether its calls neither wait nor are refused while the server is too busy: they say how the
+    /// server is.</summary>
+    public bool IsAlwaysAdmitted { get; init; }
+
+    /// <summary>Whether the handler reads the request's bytes itself,
+    /// from <see cref="RpcServerCallContext.Body"/>.</summary>
+    public bool TakesStream { get; init; }
+
+    /// <summary>Whether the handler passes requests on without reading them. One that came in parts is then
+    /// in <see cref="RpcServerCallContext.Body"/>, and its message is empty.</summary>
+    public bool TakesBytes { get; init; }
+
+    /// <summary>Reads requests of a handler that does not keep them, without copying what is large; its
+    /// result is null for bytes that it leaves to the parser. Null for none.</summary>
+    public Func<ReadOnlyMemory<byte>, IMessage?>? ReadInPlace { get; init; }
+
+    /// <summary>Whether replies of the handler may be opaque.</summary>
+    public bool GivesBytes { get; init; }
+
+    /// <summary>Reads a request that stays where it is until the call ends.</summary>
+    /// <inheritdoc cref="ReadRequest(ReadOnlySpan{byte}, RpcServerCallContext)"/>
+    public IMessage ReadRequest(ReadOnlyMemory<byte> body, RpcServerCallContext context) =>
+        IsOpaque ? new OpaqueMessage(Info.RequestType, body)
+        : !_isSeen && ReadInPlace?.Invoke(body) is { } request ? request
+        : ReadRequest(body.Span, context);
+
+    /// <summary>Reads a request as the type that the handler was registered with.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are not a message of the request
+    /// type.</exception>
+    public IMessage ReadRequest(ReadOnlySpan<byte> body, RpcServerCallContext context)
+    {
+        if (IsOpaque)
+        {
+            return new OpaqueMessage(Info.RequestType, body.ToArray());
+        }
+
+        if (TakesStream)
+        {
+            context.Body = new MemoryStream(body.ToArray(), writable: false);
+            return new DynamicMessage(Info.RequestType);
+        }
+
+        RequestDecoding decoding = new(context);
+        Action? look = decoding.LookFor(body.Length);
+        IMessage request = _requestParser is null
+            ? DynamicMessage.Parse(Info.RequestType, body, context.Limits.MaxMessageElements, look)
+            : Parsed(_requestParser, body, context.Limits, look);
+        decoding.End();
+        return request;
+    }
+
+    /// <summary>The same for bytes that lie in several pieces.</summary>
+    public IMessage ReadRequest(in ReadOnlySequence<byte> body, RpcServerCallContext context)
+    {
+        if (body.IsSingleSegment || TakesStream || IsOpaque)
+        {
+            return ReadRequest(body.IsSingleSegment ? body.FirstSpan : body.ToArray(), context);
+        }
+
+        RequestDecoding decoding = new(context);
+        Action? look = decoding.LookFor(body.Length);
+        IMessage request = _requestParser is null
+            ? DynamicMessage.Parse(Info.RequestType, body, context.Limits.MaxMessageElements, look)
+            : Parsed(_requestParser, body, context.Limits, look);
+        decoding.End();
+        return request;
+    }
+
+    /// <summary>The same for a request that is too large for memory, or was.</summary>
+    public IMessage ReadRequest(Stream body, RpcServerCallContext context)
+    {
+        if (IsOpaque)
+        {
+            context.Body = body;
+            return new OpaqueMessage(Info.RequestType, default);
+        }
+
+        if (TakesStream)
+        {
+            context.Body = body;
+            return new DynamicMessage(Info.RequestType);
+        }
+
+        // Google.Protobuf reads streams in pieces, but what it would make of one has to be counted before.
+        if (_requestParser is { } parser && !GeneratedLimits.MayExceed(
+            Info.RequestType, body.Length, context.Limits.MaxMessageElements,
+            context.Limits.MaxGeneratedMapEntries))
+        {
+            RequestDecoding decoding = new(context);
+            IMessage request = Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
+            decoding.End();
+            return request;
+        }
+
+        context.Memory?.HoldDecoded(body.Length);
+        byte[] bytes = new byte[body.Length];
+        body.ReadExactly(bytes);
+        return ReadRequest(bytes.AsMemory(), context);
+    }
+
+    /// <summary>The same for a request in any format.</summary>
+    public IMessage ReadRequest(
+        MessageFormat format, ReadOnlySequence<byte> body, FormatOptions options,
+        RpcServerCallContext context)
+    {
+        if (ReferenceEquals(format, MessageFormats.Binary))
+        {
+            return ReadRequest(body, context);
+        }
+
+        if (TakesStream)
+        {
+            return ReadRequest(format.Read(Info.RequestType, body, options).ToByteArray(), context);
+        }
+
+        RequestDecoding decoding = new(context);
+        IMessage request = _requestParser?.ParseFrom(ReadOnlySequence<byte>.Empty)
+            ?? new DynamicMessage(Info.RequestType);
+        format.Read(
+            body, request,
+            decoding.LookFor(body.Length) is { } look ? options with { Look = look } : options);
+        decoding.End();
+        return request;
+    }
+
+    /// <summary>Refuses a reply that is not the method's, or not complete,
+    /// before a byte of it is written.</summary>
+    /// <param name="reply">What the handler returned, or wrote.</param>
+    /// <param name="context">The call, which knows of a reply that was checked when it was written.</param>
+    public void CheckReply(IMessage? reply, RpcServerCallContext? context = null)
+    {
+        if (reply is not null && ReferenceEquals(reply, context?.CheckedReply))
+        {
+            return;
+        }
+
+        if (reply is null)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of {Info.FullName} returned nothing; return a message, even an empty one.");
+        }
+
+        if (reply.Descriptor.FullName != Info.ReplyType.FullName)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The handler of {Info.FullName} returned a {reply.Descriptor.FullName} "
+                + $"and not a {Info.ReplyType.FullName}.");
+        }
+
+        MessageChecks.RequireInitialized(reply, Info.ReplyType);
+    }
+
+    /// <summary>Whether the handler takes a generated type of request.</summary>
+    public bool IsTyped => _requestParser is not null;
+
+    // Interceptors read the messages that they see, and may keep them.
+    private bool IsOpaque => TakesBytes && !_isSeen;
+
+    private async ValueTask<IMessage> ReadReplyAsync(RpcServerCallContext context, IMessage request)
+    {
+        IMessage reply = await _handler(context, request).ConfigureAwait(false);
+        if (reply is not OpaqueMessage opaque)
+        {
+            return reply;
+        }
+
+        RequestDecoding decoding = new(context);
+        DynamicMessage read = opaque.ToDynamic(context.Limits.MaxMessageElements);
+        decoding.End();
+        return read;
+    }
+
+    private IMessage Parsed(
+        MessageParser parser, ReadOnlySpan<byte> body, RpcLimits limits, Action? look)
+    {
+        GeneratedLimits.Check(
+            Info.RequestType, body, limits.MaxMessageElements, limits.MaxGeneratedMapEntries, look);
+        return Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
+    }
+
+    private IMessage Parsed(
+        MessageParser parser, in ReadOnlySequence<byte> body, RpcLimits limits, Action? look)
+    {
+        if (GeneratedLimits.MayExceed(
+            Info.RequestType, body.Length, limits.MaxMessageElements, limits.MaxGeneratedMapEntries))
+        {
+            return Parsed(parser, body.ToArray(), limits, look);
+        }
+
+        return Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
+    }
+
+    // One for all that a parser reads from; the lambdas capture nothing.
+    private IMessage Parsed<TBody>(
+        MessageParser parser, TBody body, Func<MessageParser, TBody, IMessage> parse)
+        where TBody : allows ref struct
+    {
+        try
+        {
+            IMessage request = parse(parser, body);
+            MessageChecks.RequireInitialized(request, Info.RequestType);
+            return request;
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The request is not a {Info.RequestType.FullName}: {e.Message}", e);
+        }
+    }
+}
+
+/// <summary>Counts the memory that decoding a request takes, and ends it when nobody waits for the
+/// call.</summary>
+/// <remarks>A request is decoded on one thread. What that thread allocates meanwhile is what the message
+/// takes, in every format and for every kind of message; arrays of lists that grew are counted as
+/// well.</remarks>
+internal struct RequestDecoding(RpcServerCallContext context)
+{
+    private readonly long _start = GC.GetAllocatedBytesForCurrentThread();
+    private LongRequest? _long;
+
+    /// <summary>What long requests call again and again while they are decoded; null for a short
+    /// one.</summary>
+    public Action? LookFor(long bytes)
+    {
+        if (bytes <= ElementBudget.BytesPerLook)
+        {
+            return null;
+        }
+
+        _long = new LongRequest(context, _start);
+        return _long.Look;
+    }
+
+    /// <summary>Counts a message that is decoded.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: there is no room for it.</exception>
+    public readonly void End()
+    {
+        if (_long is not null)
+        {
+            _long.Count();
+        }
+        else
+        {
+            context.Memory?.HoldDecoded(GC.GetAllocatedBytesForCurrentThread() - _start);
+        }
+    }
+
+    private sealed class LongRequest(RpcServerCallContext context, long start)
+    {
+        private readonly RequestMemory.Share? _memory = context.Memory;
+        private long _counted = start;
+
+        public void Look()
+        {
+            Count();
+            context.Clock.Aborted.ThrowIfCancellationRequested();
+            context.Clock.RequireTime();
+        }
+
+        public void Count()
+        {
+            long allocated = GC.GetAllocatedBytesForCurrentThread();
+            _memory?.HoldDecoded(allocated - _counted);
+            _counted = allocated;
+        }
+    }
 }

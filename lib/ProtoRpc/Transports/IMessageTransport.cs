@@ -1,3 +1,5 @@
+using System.Reflection;
+
 namespace ProtoRpc.Transports;
 
 /// <summary>A way to carry whole requests and replies of the native protocol, where the operating system has
@@ -65,4 +67,29 @@ internal interface IOutgoingMessage
 
     /// <summary>Copies the stub of the reply.</summary>
     void Take(ReadOnlySpan<byte> stub, bool isLittleEndian);
+}
+
+/// <summary>The transports of whole messages by the kind of endpoint.</summary>
+internal static class MessageTransports
+{
+    private static readonly Dictionary<RpcTransport, IMessageTransport> Registered =
+        typeof(MessageTransports).Assembly.GetCustomAttributes<TransportAttribute>()
+            .Select(attribute => (attribute.Transport, Carrier: attribute.Create() as IMessageTransport))
+            .Where(registered => registered.Carrier is not null)
+            .ToDictionary(registered => registered.Transport, registered => registered.Carrier!);
+
+    /// <summary>The transport of an endpoint.</summary>
+    /// <exception cref="RpcException">Unimplemented where this operating system does not have
+    /// it.</exception>
+    public static IMessageTransport Get(RpcEndpoint endpoint)
+    {
+        IMessageTransport transport = Registered[endpoint.Transport];
+        return transport.IsOfThisSystem ? transport : throw EndpointErrors.NeedsWindows(endpoint);
+    }
+
+    /// <summary>The transport of an endpoint; null where the endpoint has byte streams.</summary>
+    /// <exception cref="RpcException">Unimplemented where this operating system does not have
+    /// it.</exception>
+    public static IMessageTransport? Find(RpcEndpoint endpoint) =>
+        endpoint.Has(EndpointFeatures.WholeMessages) ? Get(endpoint) : null;
 }

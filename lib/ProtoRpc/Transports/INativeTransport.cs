@@ -1,3 +1,7 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Reflection;
+
 namespace ProtoRpc.Transports;
 
 /// <summary>A way to carry the native protocol.
@@ -34,4 +38,120 @@ internal abstract class TransportListener : IDisposable
 
     /// <summary>Closes the endpoint; accepted connections live on.</summary>
     public abstract void Dispose();
+}
+
+/// <summary>A connected byte stream. One thread receives and sends at a time, but <see cref="Abort"/> and
+/// <see cref="Peek"/> may come from another.</summary>
+/// <remarks>A connection is used either with the blocking members or with the asynchronous ones,
+/// never with both:
+/// a socket that was once used asynchronously is slow for blocking calls ever after.</remarks>
+internal abstract class TransportConnection : IDisposable
+{
+    /// <summary>Where the peer is; null where the transport has no addresses,
+    /// or when it left already.</summary>
+    public virtual EndPoint? RemoteEndPoint => null;
+
+    /// <summary>Blocks for bytes.</summary>
+    /// <returns>0 when the peer closed.</returns>
+    public abstract int Receive(Memory<byte> buffer);
+
+    /// <summary>Blocks until all bytes are sent.</summary>
+    public abstract void Send(ReadOnlyMemory<byte> bytes);
+
+    /// <summary>Waits for bytes.</summary>
+    /// <returns>0 when the peer closed.</returns>
+    public abstract ValueTask<int> ReceiveAsync(Memory<byte> buffer, CancellationToken cancellation);
+
+    /// <summary>Sends all bytes.</summary>
+    public abstract ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation);
+
+    /// <summary>Peeks at received bytes without blocking; not during a receive.</summary>
+    /// <returns>The octets copied; 0 when the peer closed or the connection broke;
+    /// -1 when nothing came.</returns>
+    public abstract int Peek(Span<byte> buffer);
+
+    /// <summary>Sends a few bytes if that is possible without blocking;
+    /// failures are ignored.</summary>
+    public abstract void TrySendNow(ReadOnlySpan<byte> bytes);
+
+    /// <summary>Ends sending; receiving goes on.</summary>
+    public abstract void FinishSending();
+
+    /// <summary>Lets the one who receives get 0, now and from now on; later sends work. Not during a
+    /// send.</summary>
+    public abstract void StopReceiving();
+
+    /// <summary>Ends the connection; running receives and sends return 0 or throw.</summary>
+    public abstract void Abort();
+
+    /// <summary>Asks the system who the peer is.</summary>
+    public abstract PeerIdentity ReadPeer();
+
+    /// <summary>Requires that the account that runs the server may get tokens and passwords.</summary>
+    /// <param name="endpoint">The server's endpoint.</param>
+    /// <param name="user">The account that the client names; null for none.</param>
+    /// <exception cref="RpcException">PermissionDenied: another account runs the server.</exception>
+    public virtual void RequireServer(RpcEndpoint endpoint, string? user)
+    {
+    }
+
+    /// <inheritdoc/>
+    public abstract void Dispose();
+
+    /// <summary>Whether an exception of the members above means no more than a broken connection.</summary>
+    public static bool IsBroken(Exception exception) =>
+        exception is SocketException or IOException or ObjectDisposedException or OperationCanceledException
+            or InvalidOperationException;
+}
+
+/// <summary>The transports of the native protocol by the kind of endpoint.</summary>
+internal static class NativeTransports
+{
+    private static readonly Dictionary<RpcTransport, INativeTransport> Registered = typeof(NativeTransports)
+        .Assembly.GetCustomAttributes<TransportAttribute>()
+        .Select(attribute => (attribute.Transport, Carrier: attribute.Create() as INativeTransport))
+        .Where(registered => registered.Carrier is { IsOfThisSystem: true })
+        .ToDictionary(registered => registered.Transport, registered => registered.Carrier!);
+
+    /// <summary>The transport of an endpoint.</summary>
+    /// <exception cref="RpcException">InvalidArgument when it is not a native endpoint.</exception>
+    public static INativeTransport Get(RpcEndpoint endpoint) =>
+        Registered.TryGetValue(endpoint.Transport, out INativeTransport? transport)
+            ? transport
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"'{endpoint}' is not an endpoint of the native protocol. Use ncacn_ip_tcp, ncacn_np "
+                + "or ncalrpc.")
+            {
+                ErrorId = RpcErrorIds.NotNativeEndpoint,
+                Endpoint = endpoint,
+            };
+}
+
+/// <summary>What carries a kind of endpoint.</summary>
+internal interface ITransport
+{
+    /// <summary>Whether this operating system has it.</summary>
+    bool IsOfThisSystem => true;
+}
+
+/// <summary>Stands at the head of a transport's file, and brings it to <see cref="NativeTransports"/> or
+/// <see cref="MessageTransports"/>: so a new transport is a file of its own, and no other one knows
+/// it.</summary>
+/// <param name="transport">The kind of endpoint that it carries.</param>
+[AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
+internal abstract class TransportAttribute(RpcTransport transport) : Attribute
+{
+    public RpcTransport Transport => transport;
+
+    public abstract ITransport Create();
+}
+
+/// <inheritdoc/>
+/// <typeparam name="TTransport">The transport.</typeparam>
+[AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
+internal sealed class TransportAttribute<TTransport>(RpcTransport transport) : TransportAttribute(transport)
+    where TTransport : ITransport, new()
+{
+    public override ITransport Create() => new TTransport();
 }

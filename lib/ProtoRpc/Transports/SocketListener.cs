@@ -1,3 +1,5 @@
+using System.Globalization;
+using System.Net;
 using System.Net.Sockets;
 
 namespace ProtoRpc.Transports;
@@ -64,4 +66,117 @@ internal sealed class SocketListener : TransportListener
 
     /// <inheritdoc/>
     public override void Dispose() => _close(_socket);
+}
+
+/// <summary>Connects a socket with a blocking call that a timer and a token can end.</summary>
+internal static class SocketDialer
+{
+    // How soon a cancelled token, or the end of the time, is seen while connecting to a Unix socket waits.
+    private const int SliceMilliseconds = 50;
+
+    /// <summary>Connects, and disposes the socket when that fails.</summary>
+    /// <exception cref="SocketException">The system refused.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled, or the time is over.</exception>
+    public static void Connect(
+        Socket socket, EndPoint address, TimeSpan timeout, CancellationToken cancellation)
+    {
+        // ConnectAsync would make the socket non-blocking for good, so the way to end a blocking connect is
+        // to dispose the socket.
+        using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
+        end.CancelAfter(timeout);
+        bool connected = false;
+        try
+        {
+            if (socket.AddressFamily == AddressFamily.Unix)
+            {
+                ConnectUnix(socket, address, end.Token);
+            }
+            else
+            {
+                using (end.Token.UnsafeRegister(static state => ((Socket)state!).Dispose(), socket))
+                {
+                    socket.Connect(address);
+                }
+            }
+
+            end.Token.ThrowIfCancellationRequested();
+            connected = true;
+        }
+        catch (Exception e) when (end.IsCancellationRequested && e is not OperationCanceledException)
+        {
+            throw new OperationCanceledException("Connecting was ended.", e, end.Token);
+        }
+        finally
+        {
+            if (!connected)
+            {
+                socket.Dispose();
+            }
+        }
+    }
+
+    // Linux waits where too many connections wait to be accepted, and disposing the socket does not end that.
+    // The timeout for sending does, and it leaves the socket blocking.
+    private static void ConnectUnix(Socket socket, EndPoint address, CancellationToken end)
+    {
+        socket.SendTimeout = SliceMilliseconds;
+        while (true)
+        {
+            end.ThrowIfCancellationRequested();
+            try
+            {
+                socket.Connect(address);
+                socket.SendTimeout = 0;
+                return;
+            }
+            catch (SocketException e) when (e.SocketErrorCode == SocketError.WouldBlock)
+            {
+                // The queue is still full.
+            }
+        }
+    }
+}
+
+/// <summary>Keeps some of the process's file handles free of connections. A runtime that finds none cannot
+/// start threads or load assemblies any more, and ends the process.</summary>
+internal static class SpareHandles
+{
+    private const string Limits = "/proc/self/limits";
+    private const string OpenFiles = "Max open files";
+    private const int Spare = 32;
+
+    // The part of a small limit that is kept free.
+    private const int Part = 8;
+
+    private static readonly Lazy<long> Most = new(FindMost);
+
+    /// <summary>Whether an accepted connection leaves handles for others. The system gives the lowest free
+    /// number, so a high one says that all below it are taken.</summary>
+    public static bool AreLeftBy(Socket accepted) => accepted.SafeHandle.DangerousGetHandle() < Most.Value;
+
+    /// <summary>The first number that connections do not get.</summary>
+    /// <param name="limits">The lines of /proc/self/limits.</param>
+    internal static long MostOf(IEnumerable<string> limits)
+    {
+        string? line = limits.FirstOrDefault(
+            line => line.StartsWith(OpenFiles, StringComparison.Ordinal));
+        return line is not null
+            && line[OpenFiles.Length..].Split(' ', StringSplitOptions.RemoveEmptyEntries) is [string soft, ..]
+            && long.TryParse(soft, NumberStyles.None, CultureInfo.InvariantCulture, out long limit)
+                ? limit - Math.Min(Spare, limit / Part)
+                : long.MaxValue;
+    }
+
+    // Read once: the runtime raises the limit when it starts, and it does not change later.
+    private static long FindMost()
+    {
+        try
+        {
+            return File.Exists(Limits) ? MostOf(File.ReadLines(Limits)) : long.MaxValue;
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            return long.MaxValue;
+        }
+    }
 }

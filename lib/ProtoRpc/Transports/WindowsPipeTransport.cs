@@ -1,11 +1,15 @@
 using System.IO.Pipes;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
+using System.Security.AccessControl;
 using System.Security.Principal;
+using Microsoft.Win32.SafeHandles;
 using ProtoRpc;
+using ProtoRpc.Security;
 using ProtoRpc.Transports;
 
 [assembly: Transport<WindowsPipeTransport>(RpcTransport.Local)]
+
 [assembly: Transport<WindowsPipeTransport>(RpcTransport.NamedPipe)]
 
 namespace ProtoRpc.Transports;
@@ -94,4 +98,263 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
     private static string PipeName(RpcEndpoint endpoint) => endpoint.Has(EndpointFeatures.LocalOnly)
         ? LocalPrefix + endpoint.Name
         : endpoint.Name;
+}
+
+/// <summary>A named pipe of Windows, with one free instance at any time for the next client.</summary>
+[SupportedOSPlatform("windows")]
+internal sealed class WindowsPipeListener : TransportListener
+{
+    // Without a buffer, a write waits for its reader. The last PDU of a listener, a fault or a shutdown,
+    // would be lost with the connection if the client is about to write.
+    private const int BufferBytes = 4096;
+
+    private readonly string _name;
+    private readonly PipeSecurity _security;
+    private readonly Lock _gate = new();
+    private NamedPipeServerStream _free;
+    private bool _isDisposed;
+
+    public WindowsPipeListener(RpcEndpoint endpoint, string name)
+    {
+        Endpoint = endpoint;
+        _name = name;
+        _security = OwnerOnly(allowNetwork: !endpoint.Has(EndpointFeatures.LocalOnly));
+        try
+        {
+            _free = NewInstance(PipeOptions.FirstPipeInstance);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            // The first instance fails in both ways when the name exists, depending on whose pipe it is.
+            throw EndpointErrors.InUse(endpoint, e);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override RpcEndpoint Endpoint { get; }
+
+    /// <inheritdoc/>
+    public override string SecondaryAddress => $@"\PIPE\{Endpoint.Name}";
+
+    /// <inheritdoc/>
+    public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
+    {
+        // An instance may have its client already, if there was no memory for the next instance before.
+        NamedPipeServerStream pipe = _free;
+        while (!pipe.IsConnected && !await IsConnectedAsync(pipe, cancellation).ConfigureAwait(false))
+        {
+            Renew();
+            pipe.Dispose();
+            pipe = _free;
+        }
+
+        Renew();
+
+        // One message is one PDU for clients that read messages; PDUs are found by their lengths here.
+        pipe.ReadMode = PipeTransmissionMode.Byte;
+        return new WindowsPipeConnection(pipe);
+    }
+
+    /// <inheritdoc/>
+    public override void Dispose()
+    {
+        lock (_gate)
+        {
+            _isDisposed = true;
+            _free.Dispose();
+        }
+    }
+
+    // False for a client that was gone again before it could be served.
+    private static async ValueTask<bool> IsConnectedAsync(
+        NamedPipeServerStream pipe, CancellationToken cancellation)
+    {
+        try
+        {
+            await pipe.WaitForConnectionAsync(cancellation).ConfigureAwait(false);
+            return true;
+        }
+        catch (IOException)
+        {
+            return false;
+        }
+    }
+
+    // A client may connect while the listener is disposed. The next instance must not keep the name then, and
+    // clients that nobody serves.
+    private void Renew()
+    {
+        lock (_gate)
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, this);
+            _free = NewInstance(PipeOptions.None);
+        }
+    }
+
+    private NamedPipeServerStream NewInstance(PipeOptions first) => NamedPipeServerStreamAcl.Create(
+        _name, PipeDirection.InOut, NamedPipeServerStream.MaxAllowedServerInstances,
+        PipeTransmissionMode.Message,
+        PipeOptions.Asynchronous | first, BufferBytes, BufferBytes, _security);
+
+    private static PipeSecurity OwnerOnly(bool allowNetwork)
+    {
+        using WindowsIdentity self = WindowsIdentity.GetCurrent();
+        PipeSecurity security = new();
+        security.AddAccessRule(new PipeAccessRule(
+            self.User!, PipeAccessRights.FullControl, AccessControlType.Allow));
+        if (!allowNetwork)
+        {
+            security.AddAccessRule(new PipeAccessRule(
+                new SecurityIdentifier(WellKnownSidType.NetworkSid, null), PipeAccessRights.FullControl,
+                AccessControlType.Deny));
+        }
+
+        return security;
+    }
+}
+
+/// <summary>A connected named pipe of Windows.</summary>
+[SupportedOSPlatform("windows")]
+internal sealed partial class WindowsPipeConnection : TransportConnection
+{
+    private static readonly TimeSpan NoticePatience = TimeSpan.FromMilliseconds(50);
+    private readonly PipeStream _pipe;
+    private readonly CancellationTokenSource _aborted = new();
+    private readonly CancellationTokenSource _receiving = new();
+
+    public WindowsPipeConnection(PipeStream pipe)
+    {
+        _pipe = pipe;
+    }
+
+    // A blocked read of a pipe ends by a token only, so the blocking members wait for the asynchronous ones.
+
+    /// <inheritdoc/>
+    public override int Receive(Memory<byte> buffer)
+    {
+        ValueTask<int> read = ReceiveAsync(buffer, CancellationToken.None);
+        return read.IsCompletedSuccessfully ? read.Result : read.AsTask().GetAwaiter().GetResult();
+    }
+
+    /// <inheritdoc/>
+    public override void Send(ReadOnlyMemory<byte> bytes)
+    {
+        ValueTask write = _pipe.WriteAsync(bytes, _aborted.Token);
+        if (!write.IsCompletedSuccessfully)
+        {
+            write.AsTask().GetAwaiter().GetResult();
+        }
+    }
+
+    /// <inheritdoc/>
+    public override async ValueTask<int> ReceiveAsync(Memory<byte> buffer, CancellationToken cancellation)
+    {
+        using CancellationTokenSource end =
+            CancellationTokenSource.CreateLinkedTokenSource(cancellation, _aborted.Token, _receiving.Token);
+        try
+        {
+            return await _pipe.ReadAsync(buffer, end.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (
+            _receiving.IsCancellationRequested && !_aborted.IsCancellationRequested
+            && !cancellation.IsCancellationRequested)
+        {
+            return 0;
+        }
+    }
+
+    /// <inheritdoc/>
+    public override async ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation)
+    {
+        using CancellationTokenSource end =
+            CancellationTokenSource.CreateLinkedTokenSource(cancellation, _aborted.Token);
+        await _pipe.WriteAsync(bytes, end.Token).ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    public override unsafe int Peek(Span<byte> buffer)
+    {
+        fixed (byte* pointer = buffer)
+        {
+            uint read = 0;
+            uint available = 0;
+            try
+            {
+                return PeekNamedPipe(
+                    _pipe.SafePipeHandle, pointer, (uint)buffer.Length, &read, &available, null) == 0
+                    ? 0
+                    : available == 0 ? -1 : (int)read;
+            }
+            catch (Exception e) when (IsBroken(e))
+            {
+                return 0;
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void TrySendNow(ReadOnlySpan<byte> bytes)
+    {
+        try
+        {
+            _pipe.WriteAsync(bytes.ToArray(), _aborted.Token).AsTask().Wait(NoticePatience);
+        }
+        catch (Exception e) when (IsBroken(e) || e is AggregateException)
+        {
+            // The connection is given up anyway.
+        }
+    }
+
+    /// <summary>Does nothing: a pipe has no half-closed state.</summary>
+    public override void FinishSending()
+    {
+    }
+
+    /// <inheritdoc/>
+    public override void StopReceiving()
+    {
+        try
+        {
+            _receiving.Cancel();
+        }
+        catch (Exception e) when (IsBroken(e) || e is AggregateException)
+        {
+            // It was closed already.
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void Abort()
+    {
+        try
+        {
+            _aborted.Cancel();
+            _pipe.Dispose();
+        }
+        catch (Exception e) when (IsBroken(e) || e is AggregateException)
+        {
+            // It was closed already.
+        }
+    }
+
+    /// <inheritdoc/>
+    public override PeerIdentity ReadPeer() => _pipe is NamedPipeServerStream server
+        ? WindowsPeer.Read(server)
+        : PeerIdentity.Anonymous("");
+
+    /// <inheritdoc/>
+    public override void RequireServer(RpcEndpoint endpoint, string? user) =>
+        ServerAccount.Require(endpoint, WindowsPeer.ReadServer(_pipe), user);
+
+    /// <inheritdoc/>
+    public override void Dispose()
+    {
+        _pipe.Dispose();
+        _aborted.Dispose();
+        _receiving.Dispose();
+    }
+
+    [LibraryImport("kernel32", SetLastError = true)]
+    private static unsafe partial int PeekNamedPipe(
+        SafePipeHandle pipe, byte* buffer, uint size, uint* read, uint* available, uint* left);
 }

@@ -23,7 +23,7 @@ internal static class FramingBenchmark
             .. options.RecordsOr(0, 100, 1000).Select(records =>
             {
                 byte[] payload = SampleData.Request(records).ToByteArray();
-                using NativeExchange native = new();
+                using NativeClientCall native = new();
                 byte[] near = new byte[payload.Length + GrpcFraming.PrefixLength];
                 byte[] far = new byte[payload.Length + GrpcFraming.PrefixLength];
                 return (
@@ -69,7 +69,7 @@ internal static class FramingBenchmark
     }
 
     // A client and a server whose bytes go from one's memory to the other's.
-    private sealed class NativeExchange : IDisposable
+    private sealed class NativeClientCall : IDisposable
     {
         private readonly ClientAssociation _client =
             new(RpcEndpoint.Parse("ncacn_ip_tcp:127.0.0.1[1]"), Interface, RpcLimits.Default);
@@ -87,7 +87,7 @@ internal static class FramingBenchmark
         private readonly Func<Memory<byte>> _freeOfServer;
         private readonly Action<int> _advanceServer;
 
-        public NativeExchange()
+        public NativeClientCall()
         {
             (_freeOfClient, _advanceClient) = (_client.GetFreeMemory, _client.Advance);
             (_freeOfServer, _advanceServer) = (_server.GetFreeMemory, _server.Advance);

@@ -24,7 +24,7 @@ internal sealed class ByteRelay : IDisposable
     {
         _target = RpcEndpoint.Parse(target);
         RpcEndpoint own = RpcEndpoint.Parse(endpoint);
-        _listener = NativeTransports.Of(own).Listen(own);
+        _listener = NativeTransports.Get(own).Listen(own);
         _accepting = AcceptAsync();
     }
 
@@ -55,7 +55,7 @@ internal sealed class ByteRelay : IDisposable
     {
         using (caller)
         {
-            using TransportConnection target = NativeTransports.Of(_target)
+            using TransportConnection target = NativeTransports.Get(_target)
                 .Connect(_target, RpcLimits.Default.ConnectTimeout, CancellationToken.None);
             byte[] buffer = new byte[BufferSize];
             try

@@ -5,7 +5,7 @@ using Google.Protobuf;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 using ProtoRpc.Client;
-using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.Benchmarks.Telemetry;
 
@@ -88,7 +88,7 @@ internal static class TelemetryBenchmark
         }
     }
 
-    // What RpcClient and CallLife ask before and after each call.
+    // What RpcClient and ServerCall ask before and after each call.
     private static double NanosecondsOfFlags()
     {
         CallMonitor monitor = new();

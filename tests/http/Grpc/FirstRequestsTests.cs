@@ -44,7 +44,7 @@ public static class FirstRequestsTests
                 DefaultHttpContext http = new();
                 http.Features.Set<IConnectionItemsFeature>(connection);
                 start.SignalAndWait(Patience);
-                peers[n] = ConnectionPeer.Of(http);
+                peers[n] = ConnectionPeer.From(http);
             }))];
             Array.ForEach(requests, request => request.Start());
             Array.ForEach(requests, request => request.Join());

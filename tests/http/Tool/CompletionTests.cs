@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
-using ProtoRpc.Tool.Manual;
+using ProtoRpc.Tool;
 
 namespace ProtoRpc.Http.Tests.Tool;
 
@@ -127,7 +127,7 @@ public static class CompletionTests
             Assert.Equal((0, ""), (code, error));
             Assert.Contains($"  protorpc {verb} ", output, StringComparison.Ordinal);
             Assert.Contains("Examples:", output, StringComparison.Ordinal);
-            Assert.NotEmpty(VerbExamples.Of(verb));
+            Assert.NotEmpty(VerbExamples.Get(verb));
         }
     }
 

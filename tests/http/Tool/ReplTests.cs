@@ -66,7 +66,7 @@ public static class ReplTests
                 """);
             RpcMessageInfo type = RpcSchema.Load([path]).GetMessage("M");
 
-            string template = RequestTemplate.Of(type);
+            string template = RequestTemplate.Create(type);
 
             Assert.True(template.All(c => c is '\n' or (>= ' ' and <= '~')), template);
             Assert.Equal(

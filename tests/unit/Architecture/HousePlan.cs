@@ -93,8 +93,8 @@ internal static class HousePlan
         ["Hosting"] = "hands sockets to Kestrel",
         ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",
         ["ProtoRpc.Mocks.ReplayFile"] = "reads a file of recorded calls",
-        ["ProtoRpc.Security.UnixPeer"] = "asks a connected socket who is at its other end",
-        ["ProtoRpc.Security.WindowsPeer"] = "asks a connected pipe who is at its other end",
+        ["ProtoRpc.UnixPeer"] = "asks a connected socket who is at its other end",
+        ["ProtoRpc.WindowsPeer"] = "asks a connected pipe who is at its other end",
     };
 
     /// <summary>The room of a type: of the core library and of the cmdlets the first folder, of others

@@ -12,7 +12,7 @@ public static class StaticStateTests
     {
         ["ProtoRpc.Transports.ReceiveSpin._spinning"] = "threads of a process share the processors",
         ["ProtoRpc.ModuleLoadContext.s_instance"] = "a process has the types of the module once",
-        ["ProtoRpc.PowerShell.Runspaces.Termination.registration"] = "a signal goes to the process",
+        ["ProtoRpc.PowerShell.Connections.Termination.registration"] = "a signal goes to the process",
     };
 
     [Theory]

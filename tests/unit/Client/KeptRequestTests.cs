@@ -89,10 +89,10 @@ public static class KeptRequestTests
     [Fact]
     public static void Many_threads_get_what_one_of_them_made()
     {
-        using KeptRequest kept = new();
+        using ReplayBuffer kept = new();
         int made = 0;
 
-        Parallel.For(0, 50, i => Assert.Equal("made", KeptRequest.Of(kept, () =>
+        Parallel.For(0, 50, i => Assert.Equal("made", ReplayBuffer.Encode(kept, () =>
         {
             Interlocked.Increment(ref made);
             return "made";
@@ -104,19 +104,19 @@ public static class KeptRequestTests
     [Fact]
     public static void After_the_call_each_try_makes_its_own()
     {
-        KeptRequest kept = new();
-        Assert.Equal("first", KeptRequest.Of(kept, () => "first"));
+        ReplayBuffer kept = new();
+        Assert.Equal("first", ReplayBuffer.Encode(kept, () => "first"));
         kept.Dispose();
         kept.Dispose();
 
-        Assert.Equal("second", KeptRequest.Of(kept, () => "second"));
-        Assert.Equal("third", KeptRequest.Of(kept, () => "third"));
+        Assert.Equal("second", ReplayBuffer.Encode(kept, () => "second"));
+        Assert.Equal("third", ReplayBuffer.Encode(kept, () => "third"));
     }
 
     [Fact]
     public static void What_cannot_be_encoded_is_refused_by_each_try()
     {
-        using KeptRequest kept = new();
+        using ReplayBuffer kept = new();
         CallSpec call = new(EchoServer.Schema.GetService("calls.Echo").FindMethod("Say")!, Patience)
         {
             Kept = kept,
@@ -127,10 +127,10 @@ public static class KeptRequestTests
         {
             Assert.Equal(
                 RpcStatusCode.ResourceExhausted,
-                Assert.Throws<RpcException>(() => KeptRequest.Encode(call, request, 50)).Code);
+                Assert.Throws<RpcException>(() => ReplayBuffer.Encode(call, request, 50)).Code);
         }
 
-        using EncodedMessage lent = KeptRequest.Encode(call, request, 1000);
+        using EncodedMessage lent = ReplayBuffer.Encode(call, request, 1000);
         Assert.Equal(request.ToByteArray(), lent.ToArray());
     }
 

@@ -1,7 +1,7 @@
 using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Server.Native;
-using ProtoRpc.Transports;
+using ProtoRpc.Transports.Files;
 using Status = ProtoRpc.Protocols.Headers.RpcMultiPartRequest.Types.RpcMessageStatus;
 
 namespace ProtoRpc.Tests.Client;

@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using ProtoRpc.Commands;
+using ProtoRpc.ServiceCommands;
 
 namespace ProtoRpc.Tests.Commands;
 
@@ -75,7 +75,7 @@ public static class CommandNamesTests
     [Fact]
     public static void Leaves_names_that_are_taken() => Assert.Equal(
         ["Invoke-ShopConnect"],
-        CommandNames.Of(MethodsOf("Connect"), "Shop", "Connect-Shop"));
+        CommandNames.Create(MethodsOf("Connect"), "Shop", "Connect-Shop"));
 
     [Fact]
     public static void Names_ten_thousand_methods_of_one_name_in_little_time()
@@ -97,7 +97,7 @@ public static class CommandNamesTests
     }
 
     private static string[] NamesOf(string prefix, params string[] methods) =>
-        [.. CommandNames.Of(MethodsOf(methods), prefix)];
+        [.. CommandNames.Create(MethodsOf(methods), prefix)];
 
     private static IReadOnlyList<RpcMethodInfo> MethodsOf(params string[] methods) =>
         CommandSchema.WithMethods(methods).Services.Single(service => service.Name == "Orders").Methods;

@@ -1,4 +1,4 @@
-using ProtoRpc.Commands;
+using ProtoRpc.ServiceCommands;
 
 namespace ProtoRpc.Tests.Commands;
 
@@ -61,7 +61,7 @@ public static class CommandParametersTests
             """,
             "proto2");
 
-        IReadOnlyList<CommandParameter> parameters = CommandParameters.Of(schema.GetMessage("M"));
+        IReadOnlyList<CommandParameter> parameters = CommandParameters.Create(schema.GetMessage("M"));
 
         Assert.Equal([true, false, false, true], parameters.Select(parameter => parameter.IsMandatory));
         Assert.DoesNotContain(parameters, parameter => parameter.IsSwitch);
@@ -141,14 +141,14 @@ public static class CommandParametersTests
         RpcSchema schema = CommandSchema.Of("message M { }");
 
         IReadOnlyList<CommandParameter> parameters =
-            CommandParameters.Of(schema.GetMessage($"google.protobuf.{type}"));
+            CommandParameters.Create(schema.GetMessage($"google.protobuf.{type}"));
 
         Assert.Equal(wanted, string.Join(", ", parameters.Select(parameter => parameter.Name)));
     }
 
     private static CommandParameter[] Of(string fields) =>
     [
-        .. CommandParameters.Of(CommandSchema
+        .. CommandParameters.Create(CommandSchema
             .Of($"enum E {{ NONE = 0; RED = 1; }} message M {{ {fields} }}").GetMessage("M")),
     ];
 }

@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using ProtoRpc.Commands;
+using ProtoRpc.ServiceCommands;
 
 namespace ProtoRpc.Tests.Commands;
 

@@ -1,4 +1,4 @@
-using ProtoRpc.Commands;
+using ProtoRpc.ServiceCommands;
 
 namespace ProtoRpc.Tests.Commands;
 

@@ -1,6 +1,6 @@
 using Google.Protobuf.Reflection;
 using Google.Protobuf.WellKnownTypes;
-using ProtoRpc.Formats.Sequences;
+using ProtoRpc.Formats;
 
 namespace ProtoRpc.Tests.Formats;
 

@@ -1,6 +1,6 @@
 using System.Text;
 using Google.Protobuf.WellKnownTypes;
-using ProtoRpc.Formats.Sequences;
+using ProtoRpc.Formats;
 
 namespace ProtoRpc.Tests.Formats;
 

@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using ProtoRpc.Load;
+using ProtoRpc.LoadTesting;
 
 namespace ProtoRpc.Tests.Load;
 

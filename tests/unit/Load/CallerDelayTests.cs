@@ -1,4 +1,4 @@
-using ProtoRpc.Load;
+using ProtoRpc.LoadTesting;
 
 namespace ProtoRpc.Tests.Load;
 

@@ -1,5 +1,4 @@
 using System.Globalization;
-using ProtoRpc.Load;
 
 namespace ProtoRpc.Tests.Load;
 
@@ -80,7 +79,7 @@ public static class LoadReportTests
             Error = new(RpcStatusCode.Unavailable, "nobody"),
         };
 
-        Assert.Equal("tcp a.B/C\n  not measured: nobody", LoadReport.Of(result));
+        Assert.Equal("tcp a.B/C\n  not measured: nobody", LoadReport.Format(result));
     }
 
     [Fact]

@@ -1,5 +1,3 @@
-using ProtoRpc.Load;
-
 namespace ProtoRpc.Tests.Load;
 
 public static class LoadTurnsTests

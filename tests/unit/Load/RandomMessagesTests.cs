@@ -1,5 +1,4 @@
 using System.Buffers;
-using ProtoRpc.Load;
 using ProtoRpc.Tests.Schema;
 
 namespace ProtoRpc.Tests.Load;
@@ -15,8 +14,8 @@ public static class RandomMessagesTests
     public static void Messages_of_every_type_are_valid_small_enough_and_the_same_for_a_seed(string name)
     {
         RpcMessageInfo type = TestProtos.Everything.GetMessage(name);
-        RandomMessages first = new(seed: 7, maxBytes: 500);
-        RandomMessages second = new(seed: 7, maxBytes: 500);
+        RandomMessageSource first = new(seed: 7, maxBytes: 500);
+        RandomMessageSource second = new(seed: 7, maxBytes: 500);
         for (int i = 0; i < 20; i++)
         {
             DynamicMessage message = first.Make(type);
@@ -40,7 +39,7 @@ public static class RandomMessagesTests
         int[] sizes =
         [
             .. Enumerable.Range(0, 50).Select(
-                seed => new RandomMessages(seed, 2000).Make(type).CalculateSize()),
+                seed => new RandomMessageSource(seed, 2000).Make(type).CalculateSize()),
         ];
 
         Assert.True(sizes.Distinct().Count() > 20);
@@ -52,7 +51,7 @@ public static class RandomMessagesTests
     {
         RpcMessageInfo type = Load("message M { required int32 a = 1; optional string b = 2; }", "M");
 
-        Assert.InRange(new RandomMessages(1, 11).Make(type).CalculateSize(), 2, 11);
+        Assert.InRange(new RandomMessageSource(1, 11).Make(type).CalculateSize(), 2, 11);
     }
 
     [Theory]
@@ -62,7 +61,7 @@ public static class RandomMessagesTests
     {
         RpcMessageInfo type = Load(proto, "M");
 
-        RpcException error = Assert.Throws<RpcException>(() => new RandomMessages(1, 1).Make(type));
+        RpcException error = Assert.Throws<RpcException>(() => new RandomMessageSource(1, 1).Make(type));
 
         Assert.Equal(RpcErrorIds.InvalidLoadTest, error.ErrorId);
         Assert.Contains(why, error.Message, StringComparison.Ordinal);
@@ -75,7 +74,7 @@ public static class RandomMessagesTests
             $"message L{i} {{ required L{i + 1} a = 1; required L{i + 1} b = 2; }}"));
         RpcMessageInfo type = Load($"{levels}\nmessage L60 {{}}", "L0");
 
-        RpcException error = Assert.Throws<RpcException>(() => new RandomMessages(1, 1000).Make(type));
+        RpcException error = Assert.Throws<RpcException>(() => new RandomMessageSource(1, 1000).Make(type));
 
         Assert.Contains("too many messages", error.Message, StringComparison.Ordinal);
     }

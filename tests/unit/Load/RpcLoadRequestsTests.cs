@@ -1,5 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Load;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Tests.Client.InProcess;
 using ProtoRpc.Tests.Client.Talk;

@@ -20,9 +20,9 @@ public static partial class EncodedMessageTests
             DynamicMessage message = Of(size, "é", "a");
             byte[] bytes = message.ToByteArray();
 
-            using EncodedMessage encoded = EncodedMessage.Of(message, bytes.Length, "request");
+            using EncodedMessage encoded = EncodedMessage.From(message, bytes.Length, "request");
             RpcException error = Assert.Throws<RpcException>(
-                () => EncodedMessage.Of(message, bytes.Length - 1, "request"));
+                () => EncodedMessage.From(message, bytes.Length - 1, "request"));
 
             Assert.Equal(bytes, encoded.ToArray());
             Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
@@ -44,7 +44,7 @@ public static partial class EncodedMessageTests
         for (int i = 0; i < 2; i++)
         {
             RpcException error =
-                Assert.Throws<RpcException>(() => EncodedMessage.Of(message, limit, "reply"));
+                Assert.Throws<RpcException>(() => EncodedMessage.From(message, limit, "reply"));
 
             int reached = int.Parse(
                 AtLeast().Match(error.Message).Groups[1].Value, CultureInfo.InvariantCulture);
@@ -63,7 +63,7 @@ public static partial class EncodedMessageTests
             byte[] expected = MessageExtensions.ToByteArray(message);
             System.Buffers.ArrayBufferWriter<byte> output = new();
 
-            using EncodedMessage encoded = EncodedMessage.Of(message);
+            using EncodedMessage encoded = EncodedMessage.From(message);
             encoded.WriteTo(output);
             using MemoryStream copy = new();
             encoded.OpenRead().CopyTo(copy);

@@ -6,7 +6,7 @@ public static class TableShapeTests
 {
     private static readonly RpcSchema Schema = ProtoRpc.Tests.Schema.TestProtos.Everything;
 
-    private static TableShape Of(string message) => TableShape.OfMessage(Schema.GetMessage(message));
+    private static HashtableShape Of(string message) => HashtableShape.OfMessage(Schema.GetMessage(message));
 
     [Fact]
     public static void Keys_are_fields_in_declared_order_without_those_that_are_there()
@@ -14,10 +14,11 @@ public static class TableShapeTests
         RpcMessageInfo type = Schema.GetMessage("everything.proto3.Singular");
         string[] all = [.. type.Fields.Select(field => field.Name)];
 
-        Assert.Equal(all, TableShape.OfMessage(type).Keys([]).Select(key => key.Name));
+        Assert.Equal(all, HashtableShape.OfMessage(type).Keys([]).Select(key => key.Name));
         Assert.Equal(
             all.Skip(1),
-            TableShape.OfMessage(type).Keys([all[0].ToUpperInvariant(), "nothing"]).Select(key => key.Name));
+            HashtableShape.OfMessage(
+                type).Keys([all[0].ToUpperInvariant(), "nothing"]).Select(key => key.Name));
     }
 
     [Fact]
@@ -27,7 +28,7 @@ public static class TableShapeTests
         RpcOneofInfo oneof = type.Oneofs[0];
 
         IEnumerable<string> left =
-            TableShape.OfMessage(type).Keys([oneof.Fields[0].Name]).Select(key => key.Name);
+            HashtableShape.OfMessage(type).Keys([oneof.Fields[0].Name]).Select(key => key.Name);
 
         Assert.Empty(left.Intersect(oneof.Fields.Select(field => field.Name)));
     }
@@ -38,7 +39,7 @@ public static class TableShapeTests
         RpcMessageInfo type = Schema.GetMessage("everything.proto3.Singular");
         RpcFieldInfo choice = type.Fields.First(field => field.EnumType is not null);
         RpcFieldInfo flag = type.Fields.First(field => field.Kind == RpcFieldKind.Bool);
-        TableShape shape = TableShape.OfMessage(type);
+        HashtableShape shape = HashtableShape.OfMessage(type);
 
         Assert.Equal(
             choice.EnumType!.Values.Select(value => (object)value.Key),
@@ -54,7 +55,7 @@ public static class TableShapeTests
         RpcMessageInfo type = Schema.GetMessage("everything.proto3.Maps");
         RpcFieldInfo map = type.Fields.First(
             field => field.IsMap && field.MessageType!.Fields[1].Kind == RpcFieldKind.Message);
-        TableShape inside = TableShape.OfMessage(type).Inside(map.Name)!;
+        HashtableShape inside = HashtableShape.OfMessage(type).Inside(map.Name)!;
 
         Assert.Empty(inside.Keys([]));
         Assert.Equal(
@@ -69,7 +70,7 @@ public static class TableShapeTests
     [Fact]
     public static void An_Any_has_the_names_of_all_messages_as_type()
     {
-        TableShape any = Of("google.protobuf.Any");
+        HashtableShape any = Of("google.protobuf.Any");
 
         Assert.Equal(["@type"], any.Keys([]).Select(key => key.Name));
         Assert.Contains("everything.proto3.Maps", any.Values("@type").Select(value => value.Value));
@@ -79,7 +80,7 @@ public static class TableShapeTests
     public static void Replies_have_the_methods_that_are_not_there_yet()
     {
         RpcServiceInfo service = Schema.Services[0];
-        TableShape shape = TableShape.OfReplies(service);
+        HashtableShape shape = HashtableShape.OfReplies(service);
 
         Assert.Equal(service.Methods.Select(method => method.Name), shape.Keys([]).Select(key => key.Name));
         Assert.Equal(

@@ -217,7 +217,7 @@ public static class RpcMockTests
     {
         RpcSchema schema = RpcSchema.FromDescriptors(EchoRequest.Descriptor.File);
         using RpcMock mock = RpcMock.Create(schema, ["calls.Echo"])
-            .Reply("Say", RpcMethodHandler.Of<EchoRequest, EchoReply>(
+            .Reply("Say", RpcMethodHandler.Create<EchoRequest, EchoReply>(
                 (_, request) => ValueTask.FromResult(new EchoReply { Text = request.Text + "!" })))
             .StartListening();
         using RpcClient client = RpcClient.Connect(mock.Endpoint, schema);

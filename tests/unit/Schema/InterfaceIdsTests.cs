@@ -1,5 +1,4 @@
 using Google.Protobuf;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Tests.Schema;
 

@@ -97,7 +97,7 @@ public static class PeerIdentityTests
                 return ValueTask.CompletedTask;
             },
             endpoint: NativeEndpoints.Fresh(kind));
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         client.Call("who am I"u8);
         return peer!;
     }

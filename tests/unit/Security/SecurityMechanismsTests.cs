@@ -23,7 +23,7 @@ public static class SecurityMechanismsTests
     [InlineData(RpcMechanism.Negotiate, "Negotiate")]
     public static void A_name_finds_its_row_and_its_number_the_name(RpcMechanism mechanism, string name)
     {
-        SecurityMechanism row = SecurityMechanisms.Of(mechanism, usual: RpcMechanism.Ntlm);
+        SecurityMechanism row = SecurityMechanisms.Get(mechanism, usual: RpcMechanism.Ntlm);
 
         Assert.Equal(name, row.Name);
         Assert.Equal(name, SecurityPackage.NameOf(row.Package));

@@ -124,7 +124,7 @@ public static class ServerAccountTests
         await using TestServer server = TestServer.Echoing(kind);
         string named = OperatingSystem.IsWindows() ? "S-1-5-19" : "54321";
 
-        using NativeClient client = NativeClient.Connect(
+        using NativeConnectionPool client = NativeConnectionPool.Connect(
             server.Endpoint, server.InterfaceId, RpcLimits.Default, new() { ServerUser = named });
 
         Assert.Equal("x"u8.ToArray(), client.Call("x"u8));

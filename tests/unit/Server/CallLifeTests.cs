@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.Tests.Server;
 
@@ -135,7 +136,7 @@ public static class CallLifeTests
 
     /// <summary>A call of Say that keeps what becomes of it.</summary>
     private sealed class FaceCall(RpcHandler handler, RpcServerOptions? options = null)
-        : MessageCall(
+        : MethodServerCall(
             new ServerHost([], options ?? new RpcServerOptions()),
             RpcEndpoint.Parse("local://face"),
             PeerIdentity.Anonymous(""))

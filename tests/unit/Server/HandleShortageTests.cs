@@ -1,5 +1,5 @@
 using Microsoft.Extensions.Logging;
-using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.Tests.Server;
 

@@ -107,7 +107,7 @@ public static class RpcAuthorizationTests
             return;
         }
 
-        string group = ProtoRpc.Security.UnixGroups.Of(Me)[0];
+        string group = ProtoRpc.Security.UnixGroups.Get(Me)[0];
         using RpcServer server = Start(RpcTransport.Local, new Hashtable { ["*"] = $"@{group}" });
         using RpcClient client = EchoServer.Connect(server);
 
@@ -122,7 +122,7 @@ public static class RpcAuthorizationTests
             return;
         }
 
-        Assert.Equal(ProtoRpc.Security.UnixGroups.Of(Me), ProtoRpc.Security.UnixGroups.Of(Me, textSize: 1));
+        Assert.Equal(ProtoRpc.Security.UnixGroups.Get(Me), ProtoRpc.Security.UnixGroups.Get(Me, textSize: 1));
     }
 
     [Fact]

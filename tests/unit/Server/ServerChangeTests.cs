@@ -288,7 +288,7 @@ public static class ServerChangeTests
     private static RpcServer Start(
         Func<RpcServerCallContext, EchoRequest, ValueTask<EchoReply>> say) =>
         RpcServer.Create(EchoServer.Schema, "calls.Echo")
-            .Handle("Say", RpcMethodHandler.Of(say))
+            .Handle("Say", RpcMethodHandler.Create(say))
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
 

@@ -1,5 +1,3 @@
-using ProtoRpc.Server.Sessions;
-
 namespace ProtoRpc.Tests.Server;
 
 /// <summary>Sessions of many callers, of whom none can take them all.</summary>

@@ -1,5 +1,3 @@
-using ProtoRpc.Server.Sessions;
-
 namespace ProtoRpc.Tests.Server;
 
 public static class SessionTests

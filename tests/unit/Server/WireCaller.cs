@@ -38,7 +38,7 @@ internal sealed class WireCaller(RpcEndpoint endpoint, Guid interfaceId) : IDisp
 
         header.MergeFrom(extensions ?? []);
         ArrayBufferWriter<byte> request = new();
-        using EncodedMessage encoded = EncodedMessage.Of(body);
+        using EncodedMessage encoded = EncodedMessage.From(body);
         NativeHeaders.Write(request, header, encoded);
         return NativeHeaders.Read(NativeHeaders.ResponseParser, _raw.Execute(request.WrittenSpan), out _);
     }

@@ -11,7 +11,7 @@ public static class EndpointKindsTests
     [MemberData(nameof(Transports))]
     public static void Examples_of_every_kind_read_back(RpcTransport transport)
     {
-        EndpointKindAttribute kind = EndpointKinds.Of(transport);
+        EndpointKindAttribute kind = EndpointKinds.Get(transport);
 
         RpcEndpoint fromBinding = RpcEndpoint.Parse(kind.ExampleBinding("host"));
         RpcEndpoint fromUri = RpcEndpoint.Parse(kind.ExampleUri("host"));
@@ -26,7 +26,7 @@ public static class EndpointKindsTests
     [MemberData(nameof(Transports))]
     public static void A_client_reaches_every_kind_in_one_way(RpcTransport transport)
     {
-        EndpointKindAttribute kind = EndpointKinds.Of(transport);
+        EndpointKindAttribute kind = EndpointKinds.Get(transport);
 
         Assert.Single(RpcChannels.All, channel => channel.Reaches(kind));
     }
@@ -35,10 +35,10 @@ public static class EndpointKindsTests
     [MemberData(nameof(Transports))]
     public static void A_server_serves_every_kind_in_one_way_that_needs_no_AspNetCore(RpcTransport transport)
     {
-        EndpointKindAttribute kind = EndpointKinds.Of(transport);
+        EndpointKindAttribute kind = EndpointKinds.Get(transport);
 
         int expected = kind.Has(EndpointFeatures.AspNetCore) ? 0 : 1;
-        Assert.Equal(expected, ServerFaceAttribute.All.Count(face => face.Serves(kind)));
+        Assert.Equal(expected, ServerProtocolAttribute.All.Count(face => face.Serves(kind)));
     }
 
     [Fact]

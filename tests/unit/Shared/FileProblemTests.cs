@@ -20,7 +20,7 @@ public static class FileProblemTests
     [InlineData("Access to the path '/f/x' is denied.", "access is denied")]
     [InlineData("Access to the path '/f/y' is denied.", "Access to the path '/f/y' is denied")]
     public static void Keeps_the_path_of_another_file(string message, string reason) =>
-        Assert.Equal(reason, FileProblem.Of(new UnauthorizedAccessException(message), "/f/x"));
+        Assert.Equal(reason, FileProblem.Describe(new UnauthorizedAccessException(message), "/f/x"));
 
     [Theory]
     [InlineData("No space left on device : '/f/x'", "No space left on device")]
@@ -29,8 +29,8 @@ public static class FileProblemTests
         "The process cannot access the file because it is being used by another process")]
     [InlineData("Input/output error", "Input/output error")]
     public static void Keeps_the_reason(string message, string reason) =>
-        Assert.Equal(reason, FileProblem.Of(new IOException(message), "/f/x"));
+        Assert.Equal(reason, FileProblem.Describe(new IOException(message), "/f/x"));
 
     private static string ReasonOf(Action action, string shown) =>
-        FileProblem.Of(Assert.ThrowsAny<Exception>(action), shown);
+        FileProblem.Describe(Assert.ThrowsAny<Exception>(action), shown);
 }

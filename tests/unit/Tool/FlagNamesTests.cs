@@ -13,8 +13,9 @@ public static class FlagNamesTests
         Assert.Equal(
             "Set --cacert, or RpcLimits.MaxHeaders. Use --schema to give a schema. "
             + "Give a folder with --import-path. --rate is 0.",
-            FlagNames.Of(new RpcException(RpcStatusCode.Unavailable, Text, null, isByProtoRpc: true)));
+            FlagNames.Rename(new RpcException(RpcStatusCode.Unavailable, Text, null, isByProtoRpc: true)));
         Assert.Equal(
-            Text, FlagNames.Of(new RpcException(RpcStatusCode.Unavailable, Text, null, isByProtoRpc: false)));
+            Text, FlagNames.Rename(
+                new RpcException(RpcStatusCode.Unavailable, Text, null, isByProtoRpc: false)));
     }
 }

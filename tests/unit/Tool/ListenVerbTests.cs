@@ -1,7 +1,6 @@
 using System.Text;
 using System.Text.RegularExpressions;
 using ProtoRpc.Tool;
-using ProtoRpc.Tool.Manual;
 
 namespace ProtoRpc.Tests.Tool;
 
@@ -75,7 +74,7 @@ public static partial class ListenVerbTests
     {
         string[][] replies =
         [
-            .. VerbExamples.Of("listen")
+            .. VerbExamples.Get("listen")
                 .Select(example => ReplyOption().Match(example.Line))
                 .Where(option => option.Success)
                 .Select(option => new[] { option.Groups["name"].Value, option.Groups["value"].Value }),

@@ -16,7 +16,7 @@ internal sealed class BlockingHandler : IDisposable
 
     public void Release(int calls = 1) => _release.Release(calls);
 
-    public ValueTask Handle(ExecCall call)
+    public ValueTask Handle(ExecServerCall call)
     {
         CancellationToken token = call.Cancellation;
         Interlocked.Increment(ref _running);

@@ -18,7 +18,7 @@ public static class CancellationTests
     {
         using BlockingHandler handler = new();
         await using TestServer server = new(handler.Handle, Limits(blocking), NativeEndpoints.Fresh(kind));
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         long start = Stopwatch.GetTimestamp();
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
@@ -38,7 +38,7 @@ public static class CancellationTests
     {
         using BlockingHandler handler = new();
         await using TestServer server = new(handler.Handle, Limits(blocking), NativeEndpoints.Fresh(kind));
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         using CancellationTokenSource source = new();
 
         Task call = Call(client, blocking, Timeout.InfiniteTimeSpan, source.Token);
@@ -108,7 +108,7 @@ public static class CancellationTests
             seen.Add(call.Cancellation.IsCancellationRequested);
             return TestServer.Echo(call);
         });
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         Assert.Throws<RpcException>(() => client.Call([], TimeSpan.FromMilliseconds(200)));
         await Eventually.TrueAsync(() => handler.Cancelled == 1, "the first call is cancelled");
@@ -122,7 +122,7 @@ public static class CancellationTests
     public static async Task A_cancelled_token_and_a_passed_deadline_send_nothing()
     {
         await using TestServer server = new(_ => throw new InvalidOperationException("not to be called"));
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         CancellationToken token = new(canceled: true);
         OperationCanceledException cancelled = await Assert.ThrowsAsync<OperationCanceledException>(
@@ -136,11 +136,11 @@ public static class CancellationTests
     private static RpcLimits Limits(bool blocking) => new() { MaxBlockingConnections = blocking ? 64 : 0 };
 
     private static Task Call(
-        NativeClient client, bool blocking, TimeSpan timeout,
+        NativeConnectionPool client, bool blocking, TimeSpan timeout,
         CancellationToken cancellation = default) => Task.Run(
         async () =>
         {
-            using NativeExchange exchange = client.Begin();
+            using NativeClientCall exchange = client.Begin();
             int code = blocking
                 ? exchange.Execute(timeout, cancellation)
                 : await exchange.ExecuteAsync(timeout, cancellation);

@@ -8,18 +8,19 @@ internal static class ClientCalls
 {
     public static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
 
-    public static byte[] Call(this NativeClient client, ReadOnlySpan<byte> request, TimeSpan? timeout = null)
+    public static byte[] Call(
+        this NativeConnectionPool client, ReadOnlySpan<byte> request, TimeSpan? timeout = null)
     {
-        using NativeExchange exchange = client.Begin();
+        using NativeClientCall exchange = client.Begin();
         exchange.Request.Write(request);
         Assert.Equal(0, exchange.Execute(timeout ?? Patience));
         return exchange.Reply.ToArray();
     }
 
     public static async Task<byte[]> CallAsync(
-        this NativeClient client, byte[] request, TimeSpan? timeout = null)
+        this NativeConnectionPool client, byte[] request, TimeSpan? timeout = null)
     {
-        using NativeExchange exchange = client.Begin();
+        using NativeClientCall exchange = client.Begin();
         exchange.Request.Write(request);
         Assert.Equal(0, await exchange.ExecuteAsync(timeout ?? Patience));
         return exchange.Reply.ToArray();

@@ -27,10 +27,10 @@ public static class ConnectionRoomTests
         await Task.Delay(100);
         using RawPeer old = RawPeer.Bound(server);
 
-        using NativeClient first = await ConnectAsync(server);
+        using NativeConnectionPool first = await ConnectAsync(server);
         Assert.Equal("1"u8.ToArray(), first.Call("1"u8));
         byte[] farewell = oldest.ReadToEnd();
-        using NativeClient second = await ConnectAsync(server);
+        using NativeConnectionPool second = await ConnectAsync(server);
 
         Assert.Equal("2"u8.ToArray(), second.Call("2"u8));
         Assert.Equal(PduType.Shutdown, PduHeader.Read(farewell).Type);
@@ -47,7 +47,7 @@ public static class ConnectionRoomTests
         using RawPeer half = new(server.Endpoint);
         half.Send([5, 0, 11]);
 
-        using NativeClient good = await ConnectAsync(server);
+        using NativeConnectionPool good = await ConnectAsync(server);
 
         Assert.Equal("good"u8.ToArray(), good.Call("good"u8));
         Assert.InRange(server.Listener.ConnectionCount, 1, 2);
@@ -59,12 +59,12 @@ public static class ConnectionRoomTests
         using BlockingHandler handler = new();
         await using TestServer server = new(
             handler.Handle, new RpcLimits { MaxConnections = 2 }, NativeEndpoints.Fresh("tcp"));
-        using NativeClient busy = server.Connect();
+        using NativeConnectionPool busy = server.Connect();
         Task<byte[]> call = Task.Run(() => busy.Call("busy"u8));
         await Eventually.TrueAsync(() => handler.Running == 1, "the call runs");
         using RawPeer idle = RawPeer.Bound(server);
 
-        using NativeClient next = await ConnectAsync(server);
+        using NativeConnectionPool next = await ConnectAsync(server);
         Task<byte[]> other = Task.Run(() => next.Call("next"u8));
         await Eventually.TrueAsync(() => handler.Running == 2, "the other call runs");
         handler.Release(2);
@@ -95,14 +95,16 @@ public static class ConnectionRoomTests
                 Authentication = RpcClientAuthentication.User,
                 Credential = Bob,
             };
-            using NativeClient known = NativeClient.Connect(listener.Endpoint, id, RpcLimits.Default, asBob);
+            using NativeConnectionPool known =
+                NativeConnectionPool.Connect(listener.Endpoint, id, RpcLimits.Default, asBob);
             known.Call("1"u8);
-            using NativeClient anonymous = NativeClient.Connect(listener.Endpoint, id, RpcLimits.Default);
+            using NativeConnectionPool anonymous =
+                NativeConnectionPool.Connect(listener.Endpoint, id, RpcLimits.Default);
             anonymous.Call("2"u8);
             long accepted = listener.AcceptedCount;
 
-            using NativeClient next = await ConnectAsync(
-                () => NativeClient.Connect(listener.Endpoint, id, RpcLimits.Default));
+            using NativeConnectionPool next = await ConnectAsync(
+                () => NativeConnectionPool.Connect(listener.Endpoint, id, RpcLimits.Default));
             next.Call("3"u8);
             accepted = listener.AcceptedCount;
             known.Call("4"u8);
@@ -121,14 +123,14 @@ public static class ConnectionRoomTests
         using BlockingHandler handler = new();
         await using TestServer server = new(
             handler.Handle, new RpcLimits { MaxConnectionsPerAddress = 1 }, NativeEndpoints.Fresh("tcp"));
-        using NativeClient busy = server.Connect();
+        using NativeConnectionPool busy = server.Connect();
         Task<byte[]> call = Task.Run(() => busy.Call("busy"u8));
         await Eventually.TrueAsync(() => handler.Running == 1, "the call runs");
 
         RpcException error = Assert.Throws<RpcException>(() => server.Connect());
         handler.Release();
         await call;
-        using NativeClient next = await ConnectAsync(server);
+        using NativeConnectionPool next = await ConnectAsync(server);
 
         Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
         Assert.Contains("MaxConnectionsPerAddress", error.Message, StringComparison.Ordinal);
@@ -159,12 +161,13 @@ public static class ConnectionRoomTests
     private static IPAddress? KeyOf(string address) =>
         AddressQuota.KeyOf(new IPEndPoint(IPAddress.Parse(address), 1));
 
-    private static Task<NativeClient> ConnectAsync(TestServer server) => ConnectAsync(() => server.Connect());
+    private static Task<NativeConnectionPool> ConnectAsync(TestServer server) =>
+        ConnectAsync(() => server.Connect());
 
     // A connection can be spared after a second, so the first tries may be refused.
-    private static async Task<NativeClient> ConnectAsync(Func<NativeClient> connect)
+    private static async Task<NativeConnectionPool> ConnectAsync(Func<NativeConnectionPool> connect)
     {
-        NativeClient? client = null;
+        NativeConnectionPool? client = null;
         await Eventually.TrueAsync(
             () =>
             {

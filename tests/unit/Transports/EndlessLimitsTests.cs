@@ -4,7 +4,6 @@ using ProtoRpc.Client.Native;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Server.Native;
-using ProtoRpc.Server.Sessions;
 using ProtoRpc.Tests.Protocols.Dce;
 using ProtoRpc.Transports;
 
@@ -22,7 +21,7 @@ public static class EndlessLimitsTests
             FragmentTimeout = Timeout.InfiniteTimeSpan,
             BindTimeout = TimeSpan.FromMilliseconds(500),
         });
-        using NativeClient idle = server.Connect();
+        using NativeConnectionPool idle = server.Connect();
         Assert.Equal("one"u8.ToArray(), idle.Call("one"u8));
         using RawPeer slow = RawPeer.Bound(server);
         byte[] request = Conversation.Request("two"u8);

@@ -4,6 +4,7 @@ using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Server.Native;
 using ProtoRpc.Tests.Protocols.Dce;
 using ProtoRpc.Transports;
+using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Tests.Transports;
 
@@ -60,7 +61,8 @@ public static class FarewellTests
     public static async Task The_next_call_of_a_client_takes_another_connection()
     {
         await using NativeListener listener = Serve("tcp", true, Impatient, TestServer.Echo, out Guid id);
-        using NativeClient client = NativeClient.Connect(listener.Endpoint, id, RpcLimits.Default);
+        using NativeConnectionPool client =
+            NativeConnectionPool.Connect(listener.Endpoint, id, RpcLimits.Default);
 
         for (int i = 1; i <= 3; i++)
         {
@@ -86,7 +88,8 @@ public static class FarewellTests
     {
         RpcEndpoint endpoint = listener.Endpoint;
         TransportConnection connection =
-            NativeTransports.Of(endpoint).Connect(endpoint, TimeSpan.FromSeconds(20), CancellationToken.None);
+            NativeTransports.Get(
+                endpoint).Connect(endpoint, TimeSpan.FromSeconds(20), CancellationToken.None);
         if (kind == "tls")
         {
             connection = TlsConnection.ForClient(

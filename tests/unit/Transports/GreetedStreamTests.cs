@@ -18,7 +18,7 @@ public static class GreetedStreamTests
     {
         Pipe said = new();
         RpcException? refusal = null;
-        using GreetedStream stream = Greeted(said, why => refusal = why);
+        using GreetingCheckStream stream = Greeted(said, why => refusal = why);
 
         Task<int> read = stream.ReadAsync(new byte[64]).AsTask();
         Task write = stream.WriteAsync(new byte[8]).AsTask();
@@ -41,7 +41,7 @@ public static class GreetedStreamTests
     {
         Pipe said = new();
         RpcException? refusal = null;
-        using GreetedStream stream = Greeted(said, why => refusal = why);
+        using GreetingCheckStream stream = Greeted(said, why => refusal = why);
 
         Task<int> read = stream.ReadAsync(new byte[size]).AsTask();
         await SayAsync(said, Http11Required, pieces);
@@ -60,7 +60,7 @@ public static class GreetedStreamTests
         // An empty SETTINGS frame, and a part of the next one.
         byte[] bytes = [0, 0, 0, 4, 0, 0, 0, 0, 0, .. Enumerable.Range(1, 15).Select(i => (byte)i)];
         Pipe said = new();
-        using GreetedStream stream = Greeted(said, _ => { });
+        using GreetingCheckStream stream = Greeted(said, _ => { });
         byte[] heard = new byte[bytes.Length];
 
         Task saying = SayAsync(said, bytes, pieces);
@@ -81,7 +81,7 @@ public static class GreetedStreamTests
     public static async Task A_first_line_of_HTTP_1_is_named_although_it_comes_in_pieces()
     {
         Pipe said = new();
-        using GreetedStream stream = Greeted(said, _ => { });
+        using GreetingCheckStream stream = Greeted(said, _ => { });
 
         Task<int> read = stream.ReadAsync(new byte[9]).AsTask();
         await SayAsync(said, Encoding.ASCII.GetBytes("HTTP/1.1 400 Bad\r\n"), [1, 7, 8, 2]);
@@ -105,7 +105,7 @@ public static class GreetedStreamTests
         Assert.Equal(expected, PeerGreetings.Judge(bytes.AsSpan(0, length)));
     }
 
-    private static GreetedStream Greeted(Pipe said, Action<RpcException> refused) => new(
+    private static GreetingCheckStream Greeted(Pipe said, Action<RpcException> refused) => new(
         new DeafPeer(said.Reader.AsStream()), RpcEndpoint.Parse("grpc://127.0.0.1:5"), PeerGreeting.Http2,
         Patience, refused, isDirect: false);
 

@@ -34,12 +34,12 @@ public static class HostilePeerTests
     {
         RpcLimits limits = new() { MaxMessageBytes = 100_000, MaxBlockingConnections = blocking ? 64 : 0 };
         await using TestServer server = TestServer.Echoing("tcp", limits);
-        using NativeClient other = server.Connect();
+        using NativeConnectionPool other = server.Connect();
 
         Attack(attack, server);
 
         Assert.Equal("still here"u8.ToArray(), other.Call("still here"u8));
-        using NativeClient late = server.Connect();
+        using NativeConnectionPool late = server.Connect();
         Assert.Equal("here too"u8.ToArray(), late.Call("here too"u8));
         late.Dispose();
         await Eventually.TrueAsync(
@@ -109,7 +109,7 @@ public static class HostilePeerTests
     {
         RpcLimits limits = new() { IdleTimeout = TimeSpan.FromMilliseconds(300) };
         await using TestServer server = TestServer.Echoing("tcp", limits);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         client.Call("once"u8);
 
         await Eventually.TrueAsync(
@@ -155,7 +155,7 @@ public static class HostilePeerTests
             }
 
             await Eventually.TrueAsync(() => server.Listener.ConnectionCount == 1000, "all are accepted");
-            using NativeClient good = server.Connect();
+            using NativeConnectionPool good = server.Connect();
             Assert.Equal("good"u8.ToArray(), good.Call("good"u8));
         }
         finally
@@ -172,8 +172,8 @@ public static class HostilePeerTests
         using BlockingHandler handler = new();
         await using TestServer server = new(
             handler.Handle, new RpcLimits { MaxConnections = 2 }, NativeEndpoints.Fresh("tcp"));
-        using NativeClient first = server.Connect();
-        using NativeClient second = server.Connect();
+        using NativeConnectionPool first = server.Connect();
+        using NativeConnectionPool second = server.Connect();
         Task[] calls = [Task.Run(() => first.Call("1"u8)), Task.Run(() => second.Call("2"u8))];
         await Eventually.TrueAsync(() => handler.Running == 2, "both connections have a call");
 
@@ -185,7 +185,7 @@ public static class HostilePeerTests
         await Task.WhenAll(calls);
         first.Dispose();
         await Eventually.TrueAsync(() => server.Listener.ConnectionCount == 1, "there is room again");
-        using NativeClient third = server.Connect();
+        using NativeConnectionPool third = server.Connect();
         Assert.Equal("room"u8.ToArray(), third.Call("room"u8));
     }
 

@@ -1,7 +1,7 @@
 using System.Collections.Concurrent;
 using System.Text.Json;
 using ProtoRpc.Tests.Schema;
-using ProtoRpc.Transports;
+using ProtoRpc.Transports.Files;
 
 namespace ProtoRpc.Tests.Transports;
 

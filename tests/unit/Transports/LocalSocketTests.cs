@@ -34,11 +34,11 @@ public static class LocalSocketTests
         string name = "Case-" + Guid.NewGuid().ToString("N");
         await using TestServer server = new(TestServer.Echo, endpoint: RpcEndpoint.Local(name));
 
-        using NativeClient client = NativeClient.Connect(
+        using NativeConnectionPool client = NativeConnectionPool.Connect(
             RpcEndpoint.Local(name.ToUpperInvariant()), server.InterfaceId, RpcLimits.Default);
 
         Assert.Equal("x"u8.ToArray(), client.Call("x"u8));
-        Assert.Throws<RpcException>(() => NativeClient.Connect(
+        Assert.Throws<RpcException>(() => NativeConnectionPool.Connect(
             RpcEndpoint.NamedPipe(name), server.InterfaceId, RpcLimits.Default));
     }
 
@@ -55,7 +55,7 @@ public static class LocalSocketTests
         dead.Bind(new UnixDomainSocketEndPoint(SocketPath(endpoint)));
 
         await using TestServer server = new(TestServer.Echo, endpoint: endpoint);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         Assert.Equal("x"u8.ToArray(), client.Call("x"u8));
     }

@@ -13,7 +13,7 @@ public static class NativeCallTests
     public static async Task Bytes_come_back_on_every_transport(string kind)
     {
         await using TestServer server = TestServer.Echoing(kind);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         foreach (int length in new[] { 0, 1, 3, 4, 5, 100, 5000, 5808, 5809, 70_000, 3_000_000 })
         {
@@ -30,7 +30,7 @@ public static class NativeCallTests
     public static async Task Asynchronous_calls_use_connections_of_their_own(string kind)
     {
         await using TestServer server = TestServer.Echoing(kind);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         byte[] request = ClientCalls.Bytes(2_000_000);
 
         Assert.Equal(request, await client.CallAsync(request));
@@ -48,8 +48,8 @@ public static class NativeCallTests
             call.ReturnCode = 1715;
             return ValueTask.CompletedTask;
         });
-        using NativeClient client = server.Connect();
-        using NativeExchange exchange = client.Begin();
+        using NativeConnectionPool client = server.Connect();
+        using NativeClientCall exchange = client.Begin();
 
         int code = exchange.Execute(ClientCalls.Patience);
 
@@ -61,8 +61,8 @@ public static class NativeCallTests
     public static async Task A_handler_that_throws_is_answered_as_the_original_does()
     {
         await using TestServer server = new(_ => throw new InvalidOperationException("no"));
-        using NativeClient client = server.Connect();
-        using NativeExchange exchange = client.Begin();
+        using NativeConnectionPool client = server.Connect();
+        using NativeClientCall exchange = client.Begin();
 
         Assert.Equal(unchecked((int)0x80004005), exchange.Execute(ClientCalls.Patience));
     }
@@ -75,7 +75,7 @@ public static class NativeCallTests
             await Task.Yield();
             await TestServer.Echo(call);
         });
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         Assert.Equal("later"u8.ToArray(), client.Call("later"u8));
     }
@@ -86,7 +86,7 @@ public static class NativeCallTests
         await using TestServer server = TestServer.Echoing("tcp");
 
         RpcException error = Assert.Throws<RpcException>(
-            () => NativeClient.Connect(server.Endpoint, Guid.NewGuid(), RpcLimits.Default));
+            () => NativeConnectionPool.Connect(server.Endpoint, Guid.NewGuid(), RpcLimits.Default));
 
         Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
         Assert.Equal(server.Endpoint, error.Endpoint);
@@ -97,7 +97,7 @@ public static class NativeCallTests
     {
         RpcEndpoint endpoint = NativeEndpoints.Fresh("local");
         Guid id;
-        NativeClient client;
+        NativeConnectionPool client;
         await using (TestServer first = new(TestServer.Echo, endpoint: endpoint))
         {
             id = first.InterfaceId;

@@ -19,7 +19,7 @@ public static class NativeClientTests
         RpcEndpoint endpoint = kind == "tcp" ? RpcEndpoint.Tcp("127.0.0.1", 1) : NativeEndpoints.Fresh(kind);
 
         RpcException error = Assert.Throws<RpcException>(
-            () => NativeClient.Connect(endpoint, Guid.NewGuid(), RpcLimits.Default));
+            () => NativeConnectionPool.Connect(endpoint, Guid.NewGuid(), RpcLimits.Default));
 
         Assert.Equal((RpcStatusCode.Unavailable, endpoint), (error.Code, error.Endpoint));
         Assert.Contains(endpoint.ToString(), error.Message, StringComparison.Ordinal);
@@ -34,7 +34,7 @@ public static class NativeClientTests
             return;
         }
 
-        RpcException error = Assert.Throws<RpcException>(() => NativeClient.Connect(
+        RpcException error = Assert.Throws<RpcException>(() => NativeConnectionPool.Connect(
             RpcEndpoint.Parse(@"ncacn_np:server[\pipe\x]"), Guid.NewGuid(), RpcLimits.Default));
 
         Assert.Equal("RemotePipeNotSupported", error.ErrorId);
@@ -43,7 +43,7 @@ public static class NativeClientTests
     [Fact]
     public static void A_grpc_endpoint_is_not_native()
     {
-        RpcException error = Assert.Throws<RpcException>(() => NativeClient.Connect(
+        RpcException error = Assert.Throws<RpcException>(() => NativeConnectionPool.Connect(
             RpcEndpoint.Parse("grpc://localhost:1"), Guid.NewGuid(), RpcLimits.Default));
 
         Assert.Equal("NotNativeEndpoint", error.ErrorId);
@@ -67,9 +67,9 @@ public static class NativeClientTests
             peer.Send([.. WireVector.Load("shutdown").Bytes, .. reply]);
             return peer;
         });
-        using NativeClient client = NativeClient.Create(
+        using NativeConnectionPool client = NativeConnectionPool.Create(
             endpoint, Conversation.Service, RpcLimits.Default, RpcClientSecurity.Anonymous);
-        using NativeExchange exchange = client.Begin();
+        using NativeClientCall exchange = client.Begin();
         TimeSpan patience = TimeSpan.FromSeconds(5);
 
         Assert.Equal(0, blocking ? exchange.Execute(patience) : await exchange.ExecuteAsync(patience));
@@ -83,10 +83,10 @@ public static class NativeClientTests
         RpcLimits limits = new() { ConnectTimeout = TimeSpan.FromMilliseconds(300) };
 
         RpcException error = Assert.Throws<RpcException>(
-            () => NativeClient.Connect(endpoint, Guid.NewGuid(), limits));
+            () => NativeConnectionPool.Connect(endpoint, Guid.NewGuid(), limits));
         using CancellationTokenSource source = new(TimeSpan.FromMilliseconds(300));
         RpcException cancelled = await Assert.ThrowsAsync<RpcException>(() => Task.Run(
-            () => NativeClient.Connect(
+            () => NativeConnectionPool.Connect(
                 endpoint, Guid.NewGuid(), RpcLimits.Default, cancellation: source.Token)));
 
         Assert.Equal((RpcStatusCode.DeadlineExceeded, "ConnectTimeout"), (error.Code, error.ErrorId));
@@ -101,10 +101,10 @@ public static class NativeClientTests
     public static async Task Closing_a_client_ends_its_connecting(bool blocking)
     {
         using Socket silent = Listen(out RpcEndpoint endpoint);
-        NativeClient client = NativeClient.Create(
+        NativeConnectionPool client = NativeConnectionPool.Create(
             endpoint, Guid.NewGuid(), new RpcLimits { ConnectTimeout = TimeSpan.FromMinutes(10) },
             RpcClientSecurity.Anonymous);
-        using NativeExchange exchange = client.Begin();
+        using NativeClientCall exchange = client.Begin();
         Task<int> call = blocking
             ? Task.Run(() => exchange.Execute(Timeout.InfiniteTimeSpan))
             : exchange.ExecuteAsync(Timeout.InfiniteTimeSpan).AsTask();
@@ -135,7 +135,7 @@ public static class NativeClientTests
         });
 
         RpcException error = Assert.Throws<RpcException>(
-            () => NativeClient.Connect(endpoint, Guid.NewGuid(), RpcLimits.Default));
+            () => NativeConnectionPool.Connect(endpoint, Guid.NewGuid(), RpcLimits.Default));
 
         await serving;
         Assert.Equal((code, endpoint), (error.Code, error.Endpoint));
@@ -161,11 +161,12 @@ public static class NativeClientTests
                     Interlocked.Increment(ref requests);
                 }
             })));
-        using NativeClient client = NativeClient.Connect(endpoint, Conversation.Service, RpcLimits.Default);
+        using NativeConnectionPool client =
+            NativeConnectionPool.Connect(endpoint, Conversation.Service, RpcLimits.Default);
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            using NativeExchange exchange = client.Begin();
+            using NativeClientCall exchange = client.Begin();
             if (blocking)
             {
                 exchange.Execute(ClientCalls.Patience);
@@ -198,7 +199,8 @@ public static class NativeClientTests
             await socket.SendAsync(answer);
             Assert.Equal(0, await socket.ReceiveAsync(buffer));
         });
-        using NativeClient client = NativeClient.Connect(endpoint, Conversation.Service, RpcLimits.Default);
+        using NativeConnectionPool client =
+            NativeConnectionPool.Connect(endpoint, Conversation.Service, RpcLimits.Default);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Call([]));
 
@@ -226,9 +228,9 @@ public static class NativeClientTests
             await ReadEndAsync(socket);
         });
         ListLogger log = new();
-        using (NativeClient client = NativeClient.Create(
+        using (NativeConnectionPool client = NativeConnectionPool.Create(
             endpoint, Conversation.Service, RpcLimits.Default, RpcClientSecurity.Anonymous,
-            log: ClientLog.Of<RpcClient>(new() { LoggerFactory = log })))
+            log: ClientLog.From<RpcClient>(new() { LoggerFactory = log })))
         {
             byte[] first = client.Call([]);
             Assert.Equal(5, first.Length);
@@ -269,7 +271,8 @@ public static class NativeClientTests
                 });
             }
         });
-        using (NativeClient client = NativeClient.Connect(endpoint, Conversation.Service, RpcLimits.Default))
+        using (NativeConnectionPool client = NativeConnectionPool.Connect(
+            endpoint, Conversation.Service, RpcLimits.Default))
         {
             Assert.Equal("one"u8.ToArray(), client.Call("one"u8));
             await Task.Delay(50);
@@ -285,7 +288,7 @@ public static class NativeClientTests
     public static async Task A_request_over_the_servers_limit_is_an_error_that_says_so(string kind)
     {
         await using TestServer server = TestServer.Echoing(kind, new RpcLimits { MaxMessageBytes = 100_000 });
-        using NativeClient client = server.Connect(new RpcLimits { MaxMessageBytes = 20 << 20 });
+        using NativeConnectionPool client = server.Connect(new RpcLimits { MaxMessageBytes = 20 << 20 });
 
         RpcException error = Assert.Throws<RpcException>(() => client.Call(new byte[3 << 20]));
 
@@ -299,7 +302,7 @@ public static class NativeClientTests
     public static async Task A_request_over_the_clients_limit_is_not_sent()
     {
         await using TestServer server = TestServer.Echoing("local");
-        using NativeClient client = server.Connect(new RpcLimits { MaxMessageBytes = 1000 });
+        using NativeConnectionPool client = server.Connect(new RpcLimits { MaxMessageBytes = 1000 });
 
         RpcException error = Assert.Throws<RpcException>(() => client.Call(new byte[1001]));
 
@@ -320,7 +323,7 @@ public static class NativeClientTests
                 return ValueTask.CompletedTask;
             },
             new RpcLimits { MaxMessageBytes = serverLimit });
-        using NativeClient client = server.Connect(new RpcLimits { MaxMessageBytes = clientLimit });
+        using NativeConnectionPool client = server.Connect(new RpcLimits { MaxMessageBytes = clientLimit });
 
         RpcException error = Assert.Throws<RpcException>(() => client.Call([]));
 
@@ -333,14 +336,14 @@ public static class NativeClientTests
     {
         await using TestServer server = TestServer.Echoing("local");
         RpcLimits limits = new() { MaxClientConnections = 2, CallTimeout = TimeSpan.FromMilliseconds(200) };
-        using NativeClient client = server.Connect(limits);
-        NativeExchange first = client.Begin();
-        using NativeExchange second = client.Begin();
+        using NativeConnectionPool client = server.Connect(limits);
+        NativeClientCall first = client.Begin();
+        using NativeClientCall second = client.Begin();
 
         RpcException error = Assert.Throws<RpcException>(() => client.Begin());
         first.Dispose();
         first.Dispose();
-        using NativeExchange third = client.Begin();
+        using NativeClientCall third = client.Begin();
 
         Assert.Equal("ClientConnectionsExhausted", error.ErrorId);
         Assert.Equal(0, third.Execute(ClientCalls.Patience));
@@ -350,8 +353,8 @@ public static class NativeClientTests
     public static async Task A_closed_client_begins_nothing()
     {
         await using TestServer server = TestServer.Echoing("local");
-        NativeClient client = server.Connect();
-        NativeExchange running = client.Begin();
+        NativeConnectionPool client = server.Connect();
+        NativeClientCall running = client.Begin();
         client.Dispose();
 
         Assert.Equal("ClientClosed", Assert.Throws<RpcException>(() => client.Begin()).ErrorId);

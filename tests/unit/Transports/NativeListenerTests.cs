@@ -33,8 +33,8 @@ public static class NativeListenerTests
             },
             endpoint: one.Endpoint);
         Assert.Same(one.Listener, two.Listener);
-        using NativeClient first = one.Connect();
-        using NativeClient second = two.Connect();
+        using NativeConnectionPool first = one.Connect();
+        using NativeConnectionPool second = two.Connect();
 
         Assert.Equal("1"u8.ToArray(), first.Call("1"u8));
         Assert.Equal([2], second.Call("1"u8));
@@ -98,7 +98,7 @@ public static class NativeListenerTests
         }
 
         await using TestServer server = new(TestServer.Echo, endpoint: RpcEndpoint.Tcp(host, 0));
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         Assert.Equal("hi"u8.ToArray(), client.Call("hi"u8));
     }
@@ -121,8 +121,8 @@ public static class NativeListenerTests
     {
         using BlockingHandler handler = new();
         await using TestServer server = new(handler.Handle);
-        using NativeClient client = server.Connect();
-        using NativeClient other = server.Connect();
+        using NativeConnectionPool client = server.Connect();
+        using NativeConnectionPool other = server.Connect();
         Task<byte[]> running = Task.Run(() => client.Call("drained"u8));
         await Eventually.TrueAsync(() => handler.Running == 1, "the call runs");
 
@@ -141,7 +141,7 @@ public static class NativeListenerTests
     {
         using BlockingHandler handler = new();
         await using TestServer server = new(handler.Handle);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         Task<byte[]> running = Task.Run(() => client.Call("never"u8));
         await Eventually.TrueAsync(() => handler.Running == 1, "the call runs");
 
@@ -157,7 +157,7 @@ public static class NativeListenerTests
     {
         using BlockingHandler handler = new();
         await using TestServer server = new(handler.Handle);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         Task<byte[]> running = Task.Run(() => client.Call("never"u8));
         await Eventually.TrueAsync(() => handler.Running == 1, "the call runs");
 
@@ -178,7 +178,7 @@ public static class NativeListenerTests
         {
             await using TestServer server = new(TestServer.Echo, endpoint: endpoint);
             endpoint = server.Endpoint;
-            using NativeClient client = server.Connect();
+            using NativeConnectionPool client = server.Connect();
             Assert.Equal("x"u8.ToArray(), client.Call("x"u8));
         }
     }
@@ -209,7 +209,7 @@ public static class NativeListenerTests
     {
         RpcLimits limits = new() { MaxBlockingConnections = maxBlocking };
         await using TestServer server = TestServer.Echoing("local", limits);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         await Task.WhenAll(Enumerable.Range(0, 24).Select(i => Task.Factory.StartNew(
             () =>
@@ -234,7 +234,7 @@ public static class NativeListenerTests
             foreach (string kind in new[] { "tcp", "local", "pipe" })
             {
                 await using TestServer server = TestServer.Echoing(kind);
-                using NativeClient client = server.Connect();
+                using NativeConnectionPool client = server.Connect();
                 client.Call("x"u8);
                 await client.CallAsync([1]);
             }

@@ -1,6 +1,6 @@
 using System.Runtime.Versioning;
 using ProtoRpc.Tests.Schema;
-using ProtoRpc.Transports;
+using ProtoRpc.Transports.Files;
 
 namespace ProtoRpc.Tests.Transports;
 

@@ -24,7 +24,7 @@ internal sealed class TestServer : IAsyncDisposable
 
     public RpcEndpoint Endpoint => Listener.Endpoint;
 
-    public static ValueTask Echo(ExecCall call)
+    public static ValueTask Echo(ExecServerCall call)
     {
         call.Reply.Write(call.Request.Span);
         return ValueTask.CompletedTask;
@@ -33,8 +33,8 @@ internal sealed class TestServer : IAsyncDisposable
     public static TestServer Echoing(string kind, RpcLimits? limits = null) =>
         new(Echo, limits, NativeEndpoints.Fresh(kind));
 
-    public NativeClient Connect(RpcLimits? limits = null) =>
-        NativeClient.Connect(Endpoint, InterfaceId, limits ?? RpcLimits.Default);
+    public NativeConnectionPool Connect(RpcLimits? limits = null) =>
+        NativeConnectionPool.Connect(Endpoint, InterfaceId, limits ?? RpcLimits.Default);
 
     public ValueTask DisposeAsync() => Listener.StopServingAsync(InterfaceId, Drain);
 }

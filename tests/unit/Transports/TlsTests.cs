@@ -5,7 +5,7 @@ using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Server.Native;
-using ProtoRpc.Transports;
+using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Tests.Transports;
 
@@ -18,7 +18,7 @@ public static class TlsTests
     public static async Task Calls_go_through_blocking_and_not()
     {
         await using NativeListener listener = Serve(TestServer.Echo, out Guid id);
-        using NativeClient client = Connect(listener, id, Trusting);
+        using NativeConnectionPool client = Connect(listener, id, Trusting);
 
         foreach (int length in new[] { 0, 1, 5000, 200_000 })
         {
@@ -95,7 +95,7 @@ public static class TlsTests
                 return TestServer.Echo(call);
             },
             out Guid id);
-        using NativeClient client = Connect(listener, id, Trusting);
+        using NativeConnectionPool client = Connect(listener, id, Trusting);
         Task<byte[]> call = Task.Run(() => client.Call([1, 2]));
 
         // Longer than the listener lets a call run before it looks whether the caller is still there.
@@ -122,7 +122,7 @@ public static class TlsTests
                 return ValueTask.CompletedTask;
             },
             out Guid id);
-        using NativeClient client = Connect(listener, id, Trusting);
+        using NativeConnectionPool client = Connect(listener, id, Trusting);
 
         RpcException e = Assert.Throws<RpcException>(() => client.Call([1], TimeSpan.FromMilliseconds(200)));
 
@@ -138,7 +138,8 @@ public static class TlsTests
         RpcException e = Assert.Throws<RpcException>(() => Connect(listener, id, new RpcTlsOptions()));
 
         Assert.Equal("CertificateNotTrusted", e.ErrorId);
-        using NativeClient client = Connect(listener, id, new RpcTlsOptions { SkipCertificateCheck = true });
+        using NativeConnectionPool client =
+            Connect(listener, id, new RpcTlsOptions { SkipCertificateCheck = true });
         Assert.Equal([1], client.Call([1]));
     }
 
@@ -160,7 +161,7 @@ public static class TlsTests
         await using NativeListener listener = Serve(TestServer.Echo, out Guid id);
 
         RpcException e = Assert.Throws<RpcException>(
-            () => NativeClient.Connect(listener.Endpoint, id, RpcLimits.Default));
+            () => NativeConnectionPool.Connect(listener.Endpoint, id, RpcLimits.Default));
 
         Assert.NotEqual(RpcStatusCode.OK, e.Code);
     }
@@ -196,7 +197,7 @@ public static class TlsTests
         };
         await using NativeListener listener =
             NativeListener.Serve(RpcEndpoint.Tcp("127.0.0.1", 0), service, RpcLimits.Default, Own);
-        using NativeClient client = NativeClient.Connect(
+        using NativeConnectionPool client = NativeConnectionPool.Connect(
             listener.Endpoint, id, RpcLimits.Default,
             new RpcClientSecurity { Authentication = RpcClientAuthentication.User, Credential = bob },
             Trusting, default);
@@ -208,7 +209,7 @@ public static class TlsTests
     [Fact]
     public static void Local_endpoints_have_none()
     {
-        RpcException e = Assert.Throws<RpcException>(() => NativeClient.Connect(
+        RpcException e = Assert.Throws<RpcException>(() => NativeConnectionPool.Connect(
             RpcEndpoint.Local("nobody"), Guid.NewGuid(), RpcLimits.Default,
             RpcClientSecurity.Anonymous, Trusting, default));
 
@@ -222,8 +223,8 @@ public static class TlsTests
             RpcEndpoint.Tcp("127.0.0.1", 0), new ExecInterface(id, handler), RpcLimits.Default, Own);
     }
 
-    private static NativeClient Connect(NativeListener listener, Guid id, RpcTlsOptions tls) =>
-        NativeClient.Connect(
+    private static NativeConnectionPool Connect(NativeListener listener, Guid id, RpcTlsOptions tls) =>
+        NativeConnectionPool.Connect(
             listener.Endpoint, id, RpcLimits.Default, RpcClientSecurity.Anonymous, tls, default);
 
     private static X509Certificate2 NewCertificate() => TestCertificate.Create("CN=127.0.0.1", "127.0.0.1");

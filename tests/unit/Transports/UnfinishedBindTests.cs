@@ -23,7 +23,7 @@ public static class UnfinishedBindTests
         using RawPeer half = Begun(server);
         half.Send(WireVector.Load("auth3-ntlm").Bytes.AsSpan(0, 30));
 
-        using NativeClient good = server.Connect();
+        using NativeConnectionPool good = server.Connect();
         Assert.Equal("good"u8.ToArray(), good.Call("good"u8));
         Assert.Empty(left.ReadToEnd());
         Assert.Empty(half.ReadToEnd());
@@ -69,7 +69,7 @@ public static class UnfinishedBindTests
 
             long each = (GC.GetTotalMemory(forceFullCollection: true) - before) / 1000;
             Assert.True(each < 64 << 10, $"{each:N0} bytes each");
-            using NativeClient good = server.Connect();
+            using NativeConnectionPool good = server.Connect();
             Assert.Equal("good"u8.ToArray(), good.Call("good"u8));
             await Eventually.TrueAsync(() => server.Listener.ConnectionCount == 1, "all are cut off");
         }
@@ -115,7 +115,7 @@ public static class UnfinishedBindTests
 
         public NativeListener Listener { get; }
 
-        public NativeClient Connect() => NativeClient.Connect(
+        public NativeConnectionPool Connect() => NativeConnectionPool.Connect(
             Listener.Endpoint,
             InterfaceId,
             RpcLimits.Default,

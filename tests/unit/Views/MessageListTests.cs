@@ -1,5 +1,5 @@
 using System.Collections;
-using ProtoRpc.Views;
+using ProtoRpc.Rendering;
 using static ProtoRpc.Tests.Views.Parcels;
 
 namespace ProtoRpc.Tests.Views;
@@ -179,12 +179,12 @@ public static class MessageListTests
 
         Assert.Equal(
             ["a    : 1", "guid : 00000000-0000-0000-0000-000000000000", "time : 2026-11-22 12:00:00"],
-            MessageList.Of(DeferringModel.Instance, message, null, 80, ViewStyle.Plain));
+            MessageList.Format(DeferringModel.Instance, message, null, 80, ViewStyle.Plain));
     }
 
     private static string Text(Hashtable values, int width) =>
         string.Join('\n', Lines("Parcel", values, width, ViewStyle.Plain));
 
     private static IReadOnlyList<string> Lines(string type, Hashtable values, int width, ViewStyle style) =>
-        MessageList.Of(DeferringModel.Instance, Make(type, values), Type(type), width, style);
+        MessageList.Format(DeferringModel.Instance, Make(type, values), Type(type), width, style);
 }

@@ -1,6 +1,6 @@
 using System.Collections;
 using System.Collections.Specialized;
-using ProtoRpc.Views;
+using ProtoRpc.Rendering;
 using static ProtoRpc.Tests.Views.Parcels;
 
 namespace ProtoRpc.Tests.Views;

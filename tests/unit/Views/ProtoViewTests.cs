@@ -1,5 +1,5 @@
+using ProtoRpc.Rendering;
 using ProtoRpc.Tests.Schema;
-using ProtoRpc.Views;
 
 namespace ProtoRpc.Tests.Views;
 
@@ -19,20 +19,20 @@ public static class ProtoViewTests
         }
 
         """.ReplaceLineEndings("\n"),
-        ProtoView.Of(Schema.GetMessage("parcels.Address"), ViewStyle.Plain));
+        ProtoView.Format(Schema.GetMessage("parcels.Address"), ViewStyle.Plain));
 
     [Fact]
     public static void A_method_reads_like_its_proto() => Assert.Equal(
         "<c>// Lists parcels,<r>\n<c>// newest first.<r>\n"
         + "<k>rpc<r> List (Ask) <k>returns<r> (<k>stream<r> Line);\n",
-        ProtoView.Of(Schema.GetMethod("parcels.Post/List"), Style));
+        ProtoView.Format(Schema.GetMethod("parcels.Post/List"), Style));
 
     [Fact]
     public static void A_service_has_its_methods_and_the_id_of_its_interface()
     {
         RpcServiceInfo service = Schema.GetService("parcels.Post");
 
-        string text = ProtoView.Of(service, Style);
+        string text = ProtoView.Format(service, Style);
 
         Assert.StartsWith(
             "<c>// The post.<r>\n<k>service<r> Post {\n  <c>// Finds", text, StringComparison.Ordinal);
@@ -63,7 +63,7 @@ public static class ProtoViewTests
             }
 
             """.ReplaceLineEndings("\n"),
-            ProtoView.Of(schema.GetMessage("message"), Style));
+            ProtoView.Format(schema.GetMessage("message"), Style));
     }
 
     [Fact]
@@ -85,7 +85,7 @@ public static class ProtoViewTests
             $"syntax = \"proto3\";\n// a\u001b[31m\u202eb\u200b {new string('x', 100_000)}\nmessage M {{\n"
             + string.Concat(Enumerable.Range(1, 3000).Select(i => $"  int32 f{i} = {i};\n")) + "}\n");
 
-        string text = ProtoView.Of(schema.GetMessage("M"), ViewStyle.Plain);
+        string text = ProtoView.Format(schema.GetMessage("M"), ViewStyle.Plain);
 
         Assert.StartsWith("// a\\u001B[31m\\u202Eb\\u200B xxx", text, StringComparison.Ordinal);
         Assert.InRange(text.Length, 10_000, 100_000);

@@ -1,6 +1,6 @@
 using System.Collections;
 using System.Text.Json;
-using ProtoRpc.Views;
+using ProtoRpc.Rendering;
 using static ProtoRpc.Tests.Views.Parcels;
 
 namespace ProtoRpc.Tests.Views;
@@ -28,14 +28,14 @@ public static class ViewJsonTests
             + "\"sent\":\"2026-11-22T12:00:00Z\",\"took\":\"1.500s\",\"seal\":\"AQID\","
             + "\"to\":{\"street\":\"\",\"city\":\"Rom\"},\"tags\":[\"a\",\"b\"],"
             + "\"cents\":-9223372036854775808}",
-            ViewJson.Of(DeferringModel.Instance, Make("Parcel", Values)));
+            ViewJson.Format(DeferringModel.Instance, Make("Parcel", Values)));
     }
 
     [Fact]
     public static void It_is_read_where_text_is_taken_for_a_message()
     {
         Hashtable values = new(Values) { ["weight"] = 2.5, ["counts"] = new Hashtable { ["k"] = 1 } };
-        string text = ViewJson.Of(DeferringModel.Instance, Make("Parcel", values));
+        string text = ViewJson.Format(DeferringModel.Instance, Make("Parcel", values));
         MessageMapper mapper = new();
 
         DynamicMessage read = mapper.ToMessage(Type("Parcel"), new Hashtable { ["inside"] = text });
@@ -50,7 +50,7 @@ public static class ViewJsonTests
     {
         System.Collections.Specialized.OrderedDictionary message = new() { ["x"] = "a\ud800" };
 
-        Assert.Equal("""{"x":"a\uD800"}""", ViewJson.Of(DeferringModel.Instance, message));
+        Assert.Equal("""{"x":"a\uD800"}""", ViewJson.Format(DeferringModel.Instance, message));
     }
 
     [Fact]
@@ -58,7 +58,7 @@ public static class ViewJsonTests
     {
         Hashtable values = new() { ["tags"] = Enumerable.Repeat(new string('x', 1000), 5000).ToArray() };
 
-        string text = ViewJson.Of(DeferringModel.Instance, Make("Parcel", values));
+        string text = ViewJson.Format(DeferringModel.Instance, Make("Parcel", values));
 
         Assert.InRange(text.Length, ViewJson.MaxLength, ViewJson.MaxLength + 2000);
         Assert.EndsWith("…", text, StringComparison.Ordinal);

@@ -1,5 +1,5 @@
 using System.Collections;
-using ProtoRpc.Views;
+using ProtoRpc.Rendering;
 using static ProtoRpc.Tests.Views.Parcels;
 
 namespace ProtoRpc.Tests.Views;
@@ -107,7 +107,7 @@ public static class ViewLineTests
     {
         object message = Make("Parcel", new() { ["tags"] = Enumerable.Repeat("abc", 100_000).ToArray() });
 
-        string line = ViewLine.Of(DeferringModel.Instance, message, Inside, 20, out bool fits);
+        string line = ViewLine.Format(DeferringModel.Instance, message, Inside, 20, out bool fits);
 
         Assert.Equal("{ tags: [\"abc\", \"ab…", line);
         Assert.False(fits);
@@ -120,7 +120,7 @@ public static class ViewLineTests
         DeferringModel model = new();
         object message = Make("Parcel", new() { ["via"] = addresses }, model);
 
-        ViewLine.Of(model, message, null, 60, out _);
+        ViewLine.Format(model, message, null, 60, out _);
 
         Assert.InRange(model.Made, 2, 200);
     }
@@ -134,7 +134,7 @@ public static class ViewLineTests
             inner = new() { ["inside"] = inner };
         }
 
-        string line = ViewLine.Of(DeferringModel.Instance, Make("Parcel", inner), Inside, 4000, out _);
+        string line = ViewLine.Format(DeferringModel.Instance, Make("Parcel", inner), Inside, 4000, out _);
 
         Assert.EndsWith("inside { … } } } } } } } } } }", line, StringComparison.Ordinal);
     }
@@ -146,10 +146,10 @@ public static class ViewLineTests
         loop["self"] = loop;
         loop["list"] = new object[] { loop, loop };
 
-        Assert.InRange(ViewLine.Of(DeferringModel.Instance, loop, null, 200, out _).Length, 1, 200);
-        Assert.InRange(ViewJson.Of(DeferringModel.Instance, loop).Length, 1, ViewJson.MaxLength + 100);
+        Assert.InRange(ViewLine.Format(DeferringModel.Instance, loop, null, 200, out _).Length, 1, 200);
+        Assert.InRange(ViewJson.Format(DeferringModel.Instance, loop).Length, 1, ViewJson.MaxLength + 100);
     }
 
     private static string Line(object value) =>
-        ViewLine.Of(DeferringModel.Instance, value, Inside, 4000, out _);
+        ViewLine.Format(DeferringModel.Instance, value, Inside, 4000, out _);
 }

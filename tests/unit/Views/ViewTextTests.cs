@@ -1,5 +1,5 @@
 using System.Text;
-using ProtoRpc.Views;
+using ProtoRpc.Rendering;
 
 namespace ProtoRpc.Tests.Views;
 

@@ -1,3 +1,5 @@
+using System.Buffers;
+using System.Globalization;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
@@ -5,6 +7,7 @@ using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
@@ -50,7 +53,7 @@ internal sealed class GrpcCall : IRpcStream
         RpcCallOptions? options,
         IMessage? only,
         bool streamsRequests,
-        KeptRequest? kept = null)
+        ReplayBuffer? kept = null)
     {
         clock.RequireTime(channel.Endpoint);
         _channel = channel;
@@ -78,7 +81,7 @@ internal sealed class GrpcCall : IRpcStream
 
             TimeSpan left = clock.Left;
             GrpcHeaders.AddStandard(_request.Headers, left, _compresses);
-            RpcCallContext context = CallSideChannel.Of(channel, options);
+            RpcCallContext context = CallSideChannel.CreateContext(channel, options);
             if (context.CalculateSize() > 0)
             {
                 _request.Headers.TryAddWithoutValidation(
@@ -392,4 +395,186 @@ internal sealed class GrpcCall : IRpcStream
     private RpcException Cancelled() => CallErrors.Cancelled(_channel.Endpoint, MayBeSent);
 
     private bool MayBeSent => _content?.Opened.IsCompleted ?? _single!.IsSent;
+}
+
+/// <summary>Reads frames from the body of a reply, each into contiguous memory. Not thread-safe.</summary>
+internal sealed class GrpcFrameReader(Stream body, int maxBytes)
+{
+    private const int FirstSize = 16 * 1024;
+
+    // Servers choose the length. Above this size, memory only grows as bytes arrive.
+    private const int TrustedSize = 1024 * 1024;
+
+    private byte[] _bytes = ArrayPool<byte>.Shared.Rent(FirstSize);
+    private int _start;
+    private int _end;
+
+    /// <summary>The number of bytes after the last complete frame.</summary>
+    public int Left => _end - _start;
+
+    /// <summary>The last frame; valid until the next read.</summary>
+    public GrpcFrame Current { get; private set; }
+
+    /// <summary>Waits for the next frame.</summary>
+    /// <returns>False at the end of the body.</returns>
+    /// <exception cref="RpcException">ResourceExhausted: the message is larger than the limit. Internal: the
+    /// bytes are not a frame.</exception>
+    public async ValueTask<bool> ReadAsync(CancellationToken cancellation)
+    {
+        while (true)
+        {
+            long wanted = GrpcFraming.PrefixLength;
+            if (Left >= GrpcFraming.PrefixLength)
+            {
+                int length = GrpcFraming.ReadPrefix(_bytes.AsSpan(_start), maxBytes, out bool isCompressed);
+                wanted += length;
+                if (Left >= wanted)
+                {
+                    int start = _start + GrpcFraming.PrefixLength;
+                    Current = new GrpcFrame(
+                        isCompressed, new ReadOnlySequence<byte>(_bytes, start, length));
+                    _start = start + length;
+                    return true;
+                }
+            }
+
+            MakeRoom(wanted);
+            int count = await body.ReadAsync(_bytes.AsMemory(_end), cancellation).ConfigureAwait(false);
+            if (count == 0)
+            {
+                return false;
+            }
+
+            _end += count;
+        }
+    }
+
+    /// <summary>Returns the memory to the pool. Do not call it during a read, which would then write to
+    /// memory of others.</summary>
+    public void Release()
+    {
+        byte[] bytes = _bytes;
+        _bytes = [];
+        _start = _end = 0;
+        Current = default;
+        ArrayPool<byte>.Shared.Return(bytes);
+    }
+
+    private void MakeRoom(long wanted)
+    {
+        int left = Left;
+        if (_start > 0)
+        {
+            _bytes.AsSpan(_start, left).CopyTo(_bytes);
+            _start = 0;
+            _end = left;
+        }
+
+        if (left == _bytes.Length)
+        {
+            // Doubles the received size, or takes the full length if it is small.
+            byte[] larger = ArrayPool<byte>.Shared.Rent(
+                (int)Math.Min(Math.Min(wanted, Array.MaxLength), Math.Max(TrustedSize, 2L * left)));
+            _bytes.CopyTo(larger, 0);
+            ArrayPool<byte>.Shared.Return(_bytes);
+            _bytes = larger;
+        }
+    }
+}
+
+/// <summary>Reads the status of a call.</summary>
+internal static class GrpcStatus
+{
+    /// <summary>Reads the status from the trailers, or from the headers if the response has only
+    /// headers.</summary>
+    /// <param name="headers">The trailers, or the headers.</param>
+    /// <param name="trailers">The same without what belongs to the protocol.</param>
+    /// <param name="hasReplies">Whether a message of the reply was received, so that the call has
+    /// run.</param>
+    /// <returns>Null when the call succeeded.</returns>
+    public static RpcException? Read(HttpHeaders headers, RpcMetadata trailers, bool hasReplies)
+    {
+        string? text = GrpcHeaders.Find(headers, GrpcHeaders.Status);
+        if (text is null)
+        {
+            return new RpcException(
+                RpcStatusCode.Internal,
+                "The reply ended without a status. The server, or a proxy before it, "
+                + "cut it off or does not speak gRPC.")
+            {
+                ErrorId = RpcErrorIds.NoGrpcStatus,
+                MayHaveExecuted = true,
+            };
+        }
+
+        if (text == "0")
+        {
+            return null;
+        }
+
+        if (!int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int number))
+        {
+            return GrpcDefects.BadHeader(GrpcHeaders.Status, text, "a number");
+        }
+
+        if (number == (int)RpcStatusCode.OK)
+        {
+            return null;
+        }
+
+        // gRPC: a status code outside the seventeen codes is treated as Unknown.
+        RpcStatusCode code = Enum.IsDefined((RpcStatusCode)number)
+            ? (RpcStatusCode)number
+            : RpcStatusCode.Unknown;
+        TimeSpan? retryAfter = hasReplies ? null : BusyPauseIn(headers);
+        string message = GrpcMessageText.Decode(GrpcHeaders.Find(headers, GrpcMessageText.HeaderName) ?? "");
+        return new RpcException(
+            code, message.Length > 0 ? message : $"The server returned {code} without a message.")
+        {
+            IsAnswer = true,
+            MayHaveExecuted = code != RpcStatusCode.Unimplemented && retryAfter is null,
+            RetryAfter = retryAfter,
+            Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
+            CorrelationId = CorrelationIds.Accept(GrpcHeaders.Find(headers, GrpcHeaders.CorrelationId)),
+            Trailers = trailers.ToText(),
+        };
+    }
+
+    /// <summary>Converts the HTTP status of a server or proxy that did not answer with gRPC.</summary>
+    public static RpcException OfHttp(HttpResponseMessage response, string? contentType, string body)
+    {
+        HttpStatusCode status = response.StatusCode;
+        RpcStatusCode code = (int)status switch
+        {
+            400 => RpcStatusCode.Internal,
+            401 => RpcStatusCode.Unauthenticated,
+            403 => RpcStatusCode.PermissionDenied,
+            404 => RpcStatusCode.Unimplemented,
+            429 or 502 or 503 or 504 => RpcStatusCode.Unavailable,
+            _ => RpcStatusCode.Unknown,
+        };
+        string what = contentType is null ? "" : $" with {contentType}";
+        string quote = body.Length > 0 ? $": '{body}'" : "";
+        return new RpcException(
+            code,
+            $"The reply is not gRPC but HTTP {(int)status}{what}{quote}. Check the endpoint, "
+            + "and any proxy before it.")
+        {
+            ErrorId = RpcErrorIds.NotGrpc,
+
+            // A proxy that limits the rate of requests has not passed this one on.
+            MayHaveExecuted = status != HttpStatusCode.TooManyRequests,
+            RetryAfter = status == HttpStatusCode.TooManyRequests
+                ? HttpRetryAfter.Parse(response.Headers)
+                : null,
+        };
+    }
+
+    private static TimeSpan? BusyPauseIn(HttpHeaders headers) =>
+        !headers.NonValidated.Contains(HttpNames.Busy) ? null
+        : int.TryParse(
+            GrpcHeaders.Find(headers, GrpcHeaders.RetryPushback), NumberStyles.None,
+            CultureInfo.InvariantCulture, out int milliseconds)
+            ? TimeSpan.FromMilliseconds(milliseconds)
+            : TimeSpan.Zero;
 }

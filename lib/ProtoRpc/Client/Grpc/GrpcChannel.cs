@@ -1,9 +1,13 @@
 using System.Collections.Concurrent;
+using System.Diagnostics;
 using System.Net;
+using System.Net.Sockets;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Grpc;
+using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
@@ -232,7 +236,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         RpcCallOptions? options,
         IMessage request,
         ReplyReader<TReply> read,
-        KeptRequest? kept = null)
+        ReplayBuffer? kept = null)
     {
         await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false, kept);
         if (!await call.ReadAsync().ConfigureAwait(false))
@@ -316,6 +320,192 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         finally
         {
             _lookingUp = null;
+        }
+    }
+}
+
+/// <summary>Converts exceptions of the HTTP client to statuses.</summary>
+internal static class GrpcFailures
+{
+    // RFC 9113, section 7.
+    private const long RefusedStream = 0x7;
+    private const long Cancel = 0x8;
+    private const long EnhanceYourCalm = 0xb;
+    private const long InadequateSecurity = 0xc;
+    private const long NoError = 0x0;
+    private const long Http11Required = 0xd;
+
+    /// <summary>The status of an exception of the HTTP client.</summary>
+    /// <param name="exception">The exception.</param>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="isAnswered">Whether a reply had begun. If so, the call has run, even if the error says
+    /// otherwise.</param>
+    public static RpcException Translate(Exception exception, RpcEndpoint endpoint, bool isAnswered)
+    {
+        for (Exception? e = exception; e is not null; e = e.InnerException)
+        {
+            switch (e)
+            {
+                case RpcException known:
+                    return known;
+                case HttpProtocolException { ErrorCode: Http11Required } old:
+                    return WrongProtocolErrors.Other(
+                        endpoint, endpoint.IsTls ? SpokenProtocol.Unknown : SpokenProtocol.Http1, old);
+                case HttpProtocolException reset:
+                    return OfErrorCode(reset, endpoint, isAnswered);
+                case HttpRequestException limit
+                    when limit.HttpRequestError == HttpRequestError.ConfigurationLimitExceeded:
+                    return TooManyHeaders(limit, endpoint);
+                case SocketException:
+                    return Lost(endpoint, exception);
+            }
+        }
+
+        return Lost(endpoint, exception);
+    }
+
+    private static RpcException TooManyHeaders(HttpRequestException limit, RpcEndpoint endpoint) => new(
+        RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than allowed: {limit.Message}",
+        limit)
+    {
+        MayHaveExecuted = true,
+    };
+
+    private static RpcException OfErrorCode(
+        HttpProtocolException reset, RpcEndpoint endpoint, bool isAnswered)
+    {
+        (RpcStatusCode code, string what) = reset.ErrorCode switch
+        {
+            RefusedStream => (
+                RpcStatusCode.Unavailable, isAnswered ? "aborted the call" : "refused the call"),
+            Cancel => (RpcStatusCode.Cancelled, "cancelled the call"),
+            EnhanceYourCalm => (RpcStatusCode.ResourceExhausted,
+                "closed the connection because of too many requests (KeepAlive may be too short)"),
+            InadequateSecurity => (RpcStatusCode.PermissionDenied, "requires stronger encryption"),
+            NoError when !IsOfStream(reset) =>
+                (RpcStatusCode.Unavailable, "closed the connection before it answered"),
+            _ => (RpcStatusCode.Internal, "aborted the call"),
+        };
+        return new RpcException(code, $"'{endpoint}' {what} (HTTP/2 error 0x{reset.ErrorCode:x}).", reset)
+        {
+            ErrorId = reset.ErrorCode == NoError && code == RpcStatusCode.Unavailable
+                ? RpcErrorIds.ConnectionLost
+                : RpcErrorIds.OfStatus(code),
+            MayHaveExecuted = isAnswered || reset.ErrorCode != RefusedStream,
+        };
+    }
+
+    // Resetting a stream without an error violates gRPC's rules, but closing a connection without an error
+    // does not. Only the message distinguishes the two, even if the program's resource texts are trimmed to
+    // their names.
+    private static bool IsOfStream(HttpProtocolException reset) =>
+        reset.Message.Contains("stream", StringComparison.Ordinal);
+
+    private static RpcException Lost(RpcEndpoint endpoint, Exception exception) =>
+        CallErrors.ConnectionLost(endpoint, exception);
+}
+
+/// <summary>Pings a gRPC server. The health service returns its health; ProtoRpc's ping or the reflection
+/// service returns its services. A server without these services is reachable all the same.</summary>
+internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationToken cancellation)
+{
+    private const string CheckPath = "grpc.health.v1.Health/Check";
+
+    private readonly long _start = Stopwatch.GetTimestamp();
+    private readonly CallClock _clock = CallClock.Start(ping.Timeout, cancellation);
+
+    /// <exception cref="RpcException">The server did not answer, or does not serve the service.</exception>
+    public async Task<RpcPingResult> RunAsync()
+    {
+        (string health, bool isUnknown) = await CheckAsync(ping.Service ?? "").ConfigureAwait(false);
+        TimeSpan latency = Stopwatch.GetElapsedTime(_start);
+        RpcPingResponse? reply = ping.IsAsking
+            ? await AskAsync().ConfigureAwait(false)
+            : await TryAsync(AskAsync).ConfigureAwait(false);
+        ServerFacts? facts = PingProtocol.FactsOf(reply);
+        IReadOnlyList<string>? listed = facts is null
+            ? await TryAsync(() => new GrpcReflection(channel).ListAsync(_clock))
+                .ConfigureAwait(false)
+            : [.. facts.Services];
+        string[]? services = listed is null ? null : PingResults.Names(listed);
+        if (ping.Service is { } service && (isUnknown || health.Length == 0))
+        {
+            // Many servers only report the health of the whole server, not of single services.
+            if (services is null && _clock.IsOver)
+            {
+                throw _clock.TimedOut(channel.Endpoint, sent: false);
+            }
+
+            bool isServed = services?.Contains(service) ?? !isUnknown;
+            if (!isServed)
+            {
+                throw PingResults.NotServed(channel.Endpoint, service, services ?? []);
+            }
+
+            health = isUnknown ? (await CheckAsync("").ConfigureAwait(false)).Health : health;
+        }
+
+        return PingResults.ResultOf(channel.Endpoint, latency, reply) with
+        {
+            Services = services ?? [],
+            Health = health,
+        };
+    }
+
+    private Task<RpcPingResponse> AskAsync() => channel.CallAsync(
+        PingProtocol.Info.FullName, _clock, null, ping.Message, PingResults.Read);
+
+    // The health is empty without a health service. For an unknown service, the status is NotFound or
+    // SERVICE_UNKNOWN.
+    private async Task<(string Health, bool IsUnknown)> CheckAsync(string service)
+    {
+        try
+        {
+            HealthCheckResponse reply = await channel.CallAsync(
+                CheckPath, _clock, null, new HealthCheckRequest { Service = service }, Parse)
+                .ConfigureAwait(false);
+            return (
+                reply.Status.ToString(),
+                reply.Status == HealthCheckResponse.Types.ServingStatus.ServiceUnknown);
+        }
+        catch (RpcException e)
+            when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != RpcErrorIds.NotGrpc)
+        {
+            return ("", false);
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.NotFound && e.MayHaveExecuted)
+        {
+            return ("", true);
+        }
+    }
+
+    // Optional services of a server. The server is reachable even if they fail.
+    private async Task<TResult?> TryAsync<TResult>(Func<Task<TResult>> ask)
+        where TResult : class?
+    {
+        try
+        {
+            return await ask().ConfigureAwait(false);
+        }
+        catch (RpcException) when (!_clock.Caller.IsCancellationRequested)
+        {
+            return null;
+        }
+    }
+
+    private static HealthCheckResponse Parse(ReplyBody body)
+    {
+        try
+        {
+            return HealthCheckResponse.Parser.ParseFrom(body.Bytes);
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The reply to {CheckPath} cannot be read: {e.Message}", e)
+            {
+                ErrorId = RpcErrorIds.BadReply,
+            };
         }
     }
 }

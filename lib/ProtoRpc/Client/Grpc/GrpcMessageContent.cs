@@ -12,7 +12,7 @@ internal sealed class GrpcMessageContent : HttpContent
 {
     private readonly TaskCompletionSource? _come;
     private readonly CancellationToken _end;
-    private readonly KeptRequest? _kept;
+    private readonly ReplayBuffer? _kept;
     private IMessage? _message;
     private bool _compress;
     private volatile bool _isSent;
@@ -20,7 +20,7 @@ internal sealed class GrpcMessageContent : HttpContent
     /// <param name="message">The message.</param>
     /// <param name="compress">Whether to compress the message.</param>
     /// <param name="kept">Keeps the bytes for retries; null for a call that is not retried.</param>
-    public GrpcMessageContent(IMessage message, bool compress, KeptRequest? kept)
+    public GrpcMessageContent(IMessage message, bool compress, ReplayBuffer? kept)
     {
         _kept = kept;
         _message = message;
@@ -31,7 +31,7 @@ internal sealed class GrpcMessageContent : HttpContent
     /// <param name="end">Cancelled at the end of the call, with or without a message.</param>
     /// <param name="kept">Keeps the bytes of the message for retries; null for a call that is not
     /// retried.</param>
-    public GrpcMessageContent(CancellationToken end, KeptRequest? kept)
+    public GrpcMessageContent(CancellationToken end, ReplayBuffer? kept)
     {
         _kept = kept;
         _come = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -96,7 +96,7 @@ internal sealed class GrpcMessageContent : HttpContent
         if (_kept is not null)
         {
             // A retry has separate memory, because an abandoned attempt may still be sending.
-            byte[] again = KeptRequest.Of(_kept, () =>
+            byte[] again = ReplayBuffer.Encode(_kept, () =>
             {
                 using PooledMessageBytes made = new(int.MaxValue, "request");
                 GrpcFrameWriter.Write(made, message, _compress);
@@ -111,6 +111,67 @@ internal sealed class GrpcMessageContent : HttpContent
         int length = GrpcFrameWriter.Write(frame, message, _compress);
         Sent?.Invoke(length);
         await stream.WriteAsync(frame.Message, cancellationToken).ConfigureAwait(false);
+    }
+
+    protected override bool TryComputeLength(out long length)
+    {
+        length = 0;
+        return false;
+    }
+}
+
+/// <summary>The body of a call that sends messages one at a time, while replies are read.</summary>
+internal sealed class GrpcRequestContent : HttpContent
+{
+    private readonly TaskCompletionSource<Stream> _opened = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly TaskCompletionSource _completed = new(
+        TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private readonly CancellationToken _end;
+
+    /// <param name="end">Cancelled at the end of the call. An incomplete body is aborted, so that the server
+    /// does not take it for a complete one.</param>
+    public GrpcRequestContent(CancellationToken end)
+    {
+        _end = end;
+        Headers.ContentType = GrpcHeaders.MediaType;
+    }
+
+    /// <summary>The stream for writing messages, once the request is being sent.</summary>
+    public Task<Stream> Opened => _opened.Task;
+
+    /// <summary>Ends the body.</summary>
+    public void Complete() => _completed.TrySetResult();
+
+    protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
+        SerializeToStreamAsync(stream, context, CancellationToken.None);
+
+    protected override async Task SerializeToStreamAsync(
+        Stream stream, TransportContext? context, CancellationToken cancellationToken)
+    {
+        if (!_opened.TrySetResult(stream))
+        {
+            // The HTTP handler resends a request that a server rejected, but sent messages are not kept.
+            throw new RpcException(
+                RpcStatusCode.Unavailable,
+                "The server refused the call, and a request stream is not retried automatically. "
+                + "The call did not run: call again.");
+        }
+
+        // Sends the headers before the first message.
+        try
+        {
+            await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (!_end.IsCancellationRequested)
+        {
+            // The server ended the call. The response says why, so this must not fail first.
+        }
+
+        // Waits for the end of the call, not for the handler's cancellation: the call would fail as
+        // cancelled, instead of with the server's status.
+        await _completed.Task.WaitAsync(_end).ConfigureAwait(false);
     }
 
     protected override bool TryComputeLength(out long length)

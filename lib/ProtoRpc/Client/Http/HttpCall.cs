@@ -1,7 +1,12 @@
 using System.Buffers;
+using System.Diagnostics.CodeAnalysis;
+using System.IO.Compression;
 using System.IO.Pipelines;
+using System.Net.Sockets;
 using Google.Protobuf;
 using ProtoRpc.Protocols.Http;
+using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client.Http;
 
@@ -200,4 +205,241 @@ internal sealed class HttpCall : IRpcStream
         ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
     };
+}
+
+/// <summary>How an HTTP call waits, so that blocking and asynchronous callers share its code. For native
+/// connections, see <see cref="Transports.IWaitMode"/>.</summary>
+internal interface IHttpWait
+{
+    /// <summary>Sends a request and waits for the head of the response.</summary>
+    static abstract ValueTask<HttpResponseMessage> SendAsync(
+        HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation);
+
+    /// <summary>Opens the body of a response.</summary>
+    static abstract ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation);
+
+    /// <summary>Reads some bytes of a body; returns 0 at its end.</summary>
+    static abstract ValueTask<int> ReadAsync(
+        Stream body, Memory<byte> buffer, CancellationToken cancellation);
+
+    /// <summary>Ends waiting reads when the token is cancelled, if the token alone does not.</summary>
+    static abstract CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation);
+}
+
+/// <summary>Waits without blocking a thread.</summary>
+internal readonly struct AsyncHttp : IHttpWait
+{
+    /// <inheritdoc/>
+    public static ValueTask<HttpResponseMessage> SendAsync(
+        HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation) =>
+        new(http.SendAsync(request, cancellation));
+
+    /// <inheritdoc/>
+    public static ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation) =>
+        new(content.ReadAsStreamAsync(cancellation));
+
+    /// <inheritdoc/>
+    public static ValueTask<int> ReadAsync(
+        Stream body, Memory<byte> buffer, CancellationToken cancellation) =>
+        body.ReadAsync(buffer, cancellation);
+
+    /// <inheritdoc/>
+    public static CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation) =>
+        default;
+}
+
+/// <summary>Waits by blocking the thread: every returned task is already complete.</summary>
+internal readonly struct BlockingHttp : IHttpWait
+{
+    /// <inheritdoc/>
+    public static ValueTask<HttpResponseMessage> SendAsync(
+        HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation) =>
+        new(http.Send(request, cancellation));
+
+    /// <inheritdoc/>
+    public static ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation) =>
+        new(content.ReadAsStream(cancellation));
+
+    /// <inheritdoc/>
+    public static ValueTask<int> ReadAsync(
+        Stream body, Memory<byte> buffer, CancellationToken cancellation) => new(body.Read(buffer.Span));
+
+    /// <inheritdoc/>
+    public static CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation) =>
+        // Only closing the connection ends a blocking read.
+        cancellation.UnsafeRegister(static state => ((Stream)state!).Dispose(), body);
+}
+
+/// <summary>Cancels a call when the caller cancels it or its time is over, and explains how it
+/// ended.</summary>
+internal sealed class CallTime : IDisposable
+{
+    private readonly CallClock _clock;
+    private readonly CancellationTokenSource _source = new();
+    private readonly CancellationTokenRegistration _ofCaller;
+    private readonly CancellationTokenRegistration _ofClient;
+    private readonly CancellationToken _closed;
+
+    /// <param name="clock">The time of the call.</param>
+    /// <param name="closed">Cancelled when the client is closed.</param>
+    public CallTime(CallClock clock, CancellationToken closed = default)
+    {
+        _clock = clock;
+        _closed = closed;
+        _ofClient = closed.UnsafeRegister(
+            static source => ((CancellationTokenSource)source!).Cancel(), _source);
+        _ofCaller = clock.Caller.UnsafeRegister(
+            static source => ((CancellationTokenSource)source!).Cancel(), _source);
+        if (!clock.IsEndless)
+        {
+            _source.CancelAfter(clock.Left);
+        }
+    }
+
+    public CancellationToken Token => _source.Token;
+
+    /// <summary>Whether it is an exception by which .NET's HTTP client ends a request.</summary>
+    public static bool IsOfClient(Exception error) =>
+        error is HttpRequestException or OperationCanceledException or IOException
+            // Thrown bare if the server closes a connection while it is made.
+            or SocketException;
+
+    /// <summary>Explains why a call ended without a reply.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="error">The exception of the HTTP client.</param>
+    /// <param name="sent">Whether the server may have received the request.</param>
+    public RpcException Explain(RpcEndpoint endpoint, Exception error, bool sent = true)
+    {
+        if (_closed.IsCancellationRequested)
+        {
+            return CallErrors.Cancelled(endpoint, sent, error);
+        }
+
+        if (_clock.Ended(endpoint, sent, error, isLate: _source.IsCancellationRequested) is { } ended)
+        {
+            return ended;
+        }
+
+        return error switch
+        {
+            HttpRequestException http => HttpTransport.Failure(endpoint, http, sent),
+
+            InvalidDataException => new RpcException(
+                RpcStatusCode.Internal,
+                $"The reply of '{endpoint}' cannot be decompressed: {error.Message}", error)
+            {
+                ErrorId = RpcErrorIds.BadReply,
+                MayHaveExecuted = true,
+            },
+
+            // The handler's own timeout for connecting.
+            OperationCanceledException e => EndpointErrors.ConnectTimedOut(endpoint, e),
+            _ => new RpcException(
+                RpcStatusCode.Unavailable, $"The connection to '{endpoint}' broke: {error.Message}", error)
+            {
+                MayHaveExecuted = sent,
+            },
+        };
+    }
+
+    public void Dispose()
+    {
+        _ofCaller.Dispose();
+        _ofClient.Dispose();
+        _source.Dispose();
+    }
+}
+
+/// <summary>Compresses the bodies of requests, and decides whether to request compressed replies.</summary>
+internal static class HttpCompression
+{
+    // Smaller bodies are not worth compressing, and often grow.
+    private const int Threshold = 256;
+
+    /// <summary>Whether to request compressed replies from an endpoint.</summary>
+    public static bool IsAsked(RpcClientOptions options, RpcEndpoint endpoint) =>
+        options.ReplyCompression switch
+        {
+            RpcReplyCompression.Always => true,
+            RpcReplyCompression.Never => false,
+            _ => options.Compression != RpcCompression.None
+                || !(endpoint.IsLocalOnly || HttpTransport.IsLoopback(endpoint.Host)),
+        };
+
+    /// <summary>Compresses a body if compression is on and makes the body smaller.</summary>
+    /// <param name="body">The body.</param>
+    /// <param name="compression">The selected compression.</param>
+    /// <param name="packed">The compressed bytes.</param>
+    /// <param name="encoding">Their Content-Encoding.</param>
+    public static bool TryCompress(
+        ReadOnlySpan<byte> body, RpcCompression compression, [NotNullWhen(true)] out byte[]? packed,
+        [NotNullWhen(true)] out string? encoding)
+    {
+        (packed, encoding) = (null, null);
+        if (compression == RpcCompression.None || body.Length < Threshold || !CompressionProbe.Shrinks(body))
+        {
+            return false;
+        }
+
+        using MemoryStream compressed = new();
+        using (Stream stream = compression == RpcCompression.Gzip
+            ? new GZipStream(compressed, CompressionLevel.Fastest, leaveOpen: true)
+            : new BrotliStream(compressed, CompressionLevel.Fastest, leaveOpen: true))
+        {
+            stream.Write(body);
+        }
+
+        packed = compressed.ToArray();
+        encoding = compression == RpcCompression.Gzip ? "gzip" : "br";
+        return true;
+    }
+}
+
+/// <summary>Reads the headers and trailers of an HTTP response.</summary>
+internal static class HttpResponseMetadata
+{
+    /// <summary>The headers, except those that carry trailers.</summary>
+    public static RpcMetadata HeadersOf(HttpResponseMessage response)
+    {
+        RpcMetadata headers = new();
+        Add(headers, response.Headers.Concat(response.Content.Headers), name => IsTrailer(name)
+            ? null
+            : name);
+        return headers;
+    }
+
+    /// <summary>The trailers: those sent as headers, and, once the body is read, those after the
+    /// body.</summary>
+    public static RpcMetadata TrailersOf(HttpResponseMessage response)
+    {
+        RpcMetadata trailers = new();
+        Add(trailers, response.Headers, name => IsTrailer(name)
+            ? name[HttpNames.TrailerPrefix.Length..]
+            : null);
+        Add(trailers, response.TrailingHeaders, name => name);
+        return trailers;
+    }
+
+    private static bool IsTrailer(string name) =>
+        name.Length > HttpNames.TrailerPrefix.Length
+        && name.StartsWith(HttpNames.TrailerPrefix, StringComparison.OrdinalIgnoreCase);
+
+    private static void Add(
+        RpcMetadata metadata,
+        IEnumerable<KeyValuePair<string, IEnumerable<string>>> headers,
+        Func<string, string?> nameOf)
+    {
+        foreach ((string name, IEnumerable<string> values) in headers)
+        {
+            if (nameOf(name) is not { } known)
+            {
+                continue;
+            }
+
+            foreach (string value in values)
+            {
+                metadata.AddReceived(known, value);
+            }
+        }
+    }
 }

@@ -1,10 +1,13 @@
 using System.Globalization;
+using System.Net;
+using System.Net.Http.Headers;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
@@ -30,7 +33,7 @@ internal sealed partial class HttpChannel
     }
 
     private string AcceptedOf(RpcMethodInfo method) => method.IsUnary ? _options.Format.MediaTypes[0]
-        : HttpStreamFormat.Of(_options.Format).MediaTypes[0];
+        : HttpStreamFormat.From(_options.Format).MediaTypes[0];
 
     private Uri AddressOf(RpcMethodInfo method) => _addresses.TryGetValue(method, out Uri? address)
         ? address
@@ -71,8 +74,8 @@ internal sealed partial class HttpChannel
         }
     }
 
-    private HttpBody Keep(KeptRequest kept, CallSpec call, IMessage request) =>
-        KeptRequest.Of(kept, () => Encode(call, request));
+    private HttpBody Keep(ReplayBuffer kept, CallSpec call, IMessage request) =>
+        ReplayBuffer.Encode(kept, () => Encode(call, request));
 
     private HttpBody Encode(CallSpec call, IMessage request)
     {
@@ -82,7 +85,7 @@ internal sealed partial class HttpChannel
         {
             if (ReferenceEquals(format, MessageFormats.Binary))
             {
-                using EncodedMessage body = EncodedMessage.Of(request, _limits.MaxMessageBytes, "request");
+                using EncodedMessage body = EncodedMessage.From(request, _limits.MaxMessageBytes, "request");
                 body.WriteTo(bytes);
             }
             else
@@ -123,7 +126,7 @@ internal sealed partial class HttpChannel
                 HttpNames.Timeout, milliseconds.ToString(CultureInfo.InvariantCulture));
         }
 
-        RpcCallContext context = CallSideChannel.Of(this, call.Options);
+        RpcCallContext context = CallSideChannel.CreateContext(this, call.Options);
         if (context.CalculateSize() > 0)
         {
             message.Headers.TryAddWithoutValidation(
@@ -168,5 +171,210 @@ internal sealed partial class HttpChannel
 
             TryAdd(message, name, value as string ?? Convert.ToBase64String((byte[])value));
         }
+    }
+
+    public TReply Upload<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        BlockingWait.End(UploadAsync<BlockingHttp, TReply>(call, request, read, cancellation));
+
+    public Task<TReply> UploadAsync<TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        UploadAsync<AsyncHttp, TReply>(call, request, read, cancellation).AsTask();
+
+    private async ValueTask<TReply> UploadAsync<THttp, TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where THttp : struct, IHttpWait
+    {
+        RefuseStreams(call.Method);
+        long total = request.Length - request.Position;
+        HttpRequestMessage message = Request(call, new WatchedContent(new UploadContent(request)));
+        TReply reply = await RunAsync<THttp, TReply>(call, message, read, cancellation).ConfigureAwait(false);
+        call.Progress?.Report(new RpcProgress(total, total));
+        return reply;
+    }
+}
+
+/// <summary>A request body from the caller's stream, which stays open. A retry reads the stream from its
+/// start.</summary>
+internal sealed class UploadContent : StreamContent
+{
+    public UploadContent(Stream request)
+        : base(request) =>
+        Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
+
+    protected override void Dispose(bool disposing)
+    {
+        // Overridden because the base class would close the stream.
+    }
+}
+
+/// <summary>A request body of one message in pooled memory, which may be sent more than once.</summary>
+/// <remarks>The memory is returned when nothing holds the body any more: a custom HTTP handler may still send
+/// a request whose call has ended.</remarks>
+internal sealed class HttpBody : IDisposable
+{
+    private readonly PooledMessageBytes _owner;
+    private int _holders = 1;
+
+    /// <param name="bytes">The encoded message, which this object now owns.</param>
+    /// <param name="compression">The compression, which is used if it makes the message smaller.</param>
+    public HttpBody(PooledMessageBytes bytes, RpcCompression compression)
+    {
+        _owner = bytes;
+        Bytes = bytes.Message;
+        PlainLength = Bytes.Length;
+        if (HttpCompression.TryCompress(Bytes.Span, compression, out byte[]? packed, out string? encoding))
+        {
+            Bytes = packed;
+            Encoding = encoding;
+        }
+    }
+
+    /// <summary>The bytes to send.</summary>
+    public ReadOnlyMemory<byte> Bytes { get; }
+
+    /// <summary>The Content-Encoding of the bytes; null if they are not compressed.</summary>
+    public string? Encoding { get; }
+
+    /// <summary>The size of the message without compression.</summary>
+    public int PlainLength { get; }
+
+    /// <summary>Holds the memory until one more call of <see cref="Dispose"/>.</summary>
+    /// <exception cref="ObjectDisposedException">The memory was already released.</exception>
+    public void Hold()
+    {
+        int holders;
+        do
+        {
+            holders = Volatile.Read(ref _holders);
+            ObjectDisposedException.ThrowIf(holders == 0, this);
+        }
+        while (Interlocked.CompareExchange(ref _holders, holders + 1, holders) != holders);
+    }
+
+    /// <summary>Ends one hold: that of the constructor, or of <see cref="Hold"/>.</summary>
+    public void Dispose()
+    {
+        if (Interlocked.Decrement(ref _holders) == 0)
+        {
+            _owner.Dispose();
+        }
+    }
+}
+
+/// <summary>A request body of one message. It records whether a connection began to send it: before that, the
+/// call cannot have run.</summary>
+internal sealed class HttpMessageContent : HttpContent
+{
+    private readonly HttpBody _body;
+    private bool _isDisposed;
+    private volatile bool _isSent;
+
+    /// <param name="body">The bytes.</param>
+    /// <param name="mediaType">Their format.</param>
+    public HttpMessageContent(HttpBody body, string mediaType)
+    {
+        body.Hold();
+        _body = body;
+        Headers.TryAddWithoutValidation("Content-Type", mediaType);
+        if (body.Encoding is { } encoding)
+        {
+            Headers.TryAddWithoutValidation("Content-Encoding", encoding);
+        }
+    }
+
+    /// <summary>Whether a connection has begun to send the request.</summary>
+    public bool IsSent => _isSent;
+
+    protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
+        SerializeToStreamAsync(stream, context, CancellationToken.None);
+
+    protected override async Task SerializeToStreamAsync(
+        Stream stream, TransportContext? context, CancellationToken cancellationToken)
+    {
+        _body.Hold();
+        using HttpBody held = _body;
+        _isSent = true;
+        await stream.WriteAsync(held.Bytes, cancellationToken).ConfigureAwait(false);
+    }
+
+    protected override void SerializeToStream(
+        Stream stream, TransportContext? context, CancellationToken cancellationToken)
+    {
+        _body.Hold();
+        using HttpBody held = _body;
+        _isSent = true;
+        stream.Write(held.Bytes.Span);
+    }
+
+    protected override bool TryComputeLength(out long length)
+    {
+        length = _body.Bytes.Length;
+        return true;
+    }
+
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing && !Interlocked.Exchange(ref _isDisposed, true))
+        {
+            _body.Dispose();
+        }
+
+        base.Dispose(disposing);
+    }
+}
+
+/// <summary>Wraps another request body, and records whether a connection began to send it: before that, the
+/// call cannot have run.</summary>
+internal sealed class WatchedContent : HttpContent
+{
+    private readonly HttpContent _inner;
+    private volatile bool _isSent;
+
+    public WatchedContent(HttpContent inner)
+    {
+        _inner = inner;
+        foreach ((string name, IEnumerable<string> values) in inner.Headers)
+        {
+            Headers.TryAddWithoutValidation(name, values);
+        }
+    }
+
+    /// <summary>Whether a connection has begun to send the body of a request; true if the body is not
+    /// wrapped.</summary>
+    public static bool IsSent(HttpRequestMessage message) =>
+        message.Content is not (WatchedContent { _isSent: false } or HttpMessageContent { IsSent: false });
+
+    protected override Task SerializeToStreamAsync(Stream stream, TransportContext? context) =>
+        SerializeToStreamAsync(stream, context, CancellationToken.None);
+
+    protected override Task SerializeToStreamAsync(
+        Stream stream, TransportContext? context, CancellationToken cancellationToken)
+    {
+        _isSent = true;
+        return _inner.CopyToAsync(stream, context, cancellationToken);
+    }
+
+    protected override void SerializeToStream(
+        Stream stream, TransportContext? context, CancellationToken cancellationToken)
+    {
+        _isSent = true;
+        _inner.CopyTo(stream, context, cancellationToken);
+    }
+
+    protected override bool TryComputeLength(out long length)
+    {
+        length = _inner.Headers.ContentLength ?? 0;
+        return _inner.Headers.ContentLength is not null;
+    }
+
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            _inner.Dispose();
+        }
+
+        base.Dispose(disposing);
     }
 }

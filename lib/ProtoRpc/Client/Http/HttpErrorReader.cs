@@ -33,7 +33,7 @@ internal static class HttpErrorReader
             || (httpStatus == TooManyRequests && error is null);
         return Read(
             method, httpStatus, mediaType, error, HttpResponseMetadata.TrailersOf(response),
-            isBusy ? HttpRetryAfter.Of(response.Headers) : null);
+            isBusy ? HttpRetryAfter.Parse(response.Headers) : null);
     }
 
     /// <summary>Converts an error at the end of a stream of replies.</summary>

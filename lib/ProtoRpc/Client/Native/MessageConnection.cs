@@ -1,3 +1,4 @@
+using System.Buffers;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Transports;
@@ -9,7 +10,7 @@ namespace ProtoRpc.Client.Native;
 /// the calls. A caller that stops waiting leaves the thread behind; it ends with the call.</remarks>
 internal sealed class MessageConnection : NativeConnection
 {
-    private readonly NativeClient _client;
+    private readonly NativeConnectionPool _client;
     private readonly IMessageConnection _messages;
     private readonly MessageCancel _cancel;
     private readonly SemaphoreSlim _wake = new(0);
@@ -22,7 +23,7 @@ internal sealed class MessageConnection : NativeConnection
     private int _isClosed;
     private bool _mustClose;
 
-    private MessageConnection(NativeClient client, IMessageTransport transport)
+    private MessageConnection(NativeConnectionPool client, IMessageTransport transport)
     {
         _client = client;
         long maxReply = client.Limits.MaxMessageBytes
@@ -39,7 +40,7 @@ internal sealed class MessageConnection : NativeConnection
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled, Unimplemented,
     /// PermissionDenied, ResourceExhausted.</exception>
     public static async ValueTask<NativeConnection> ReachAsync<TWait>(
-        NativeClient client, IMessageTransport transport, CallClock clock)
+        NativeConnectionPool client, IMessageTransport transport, CallClock clock)
         where TWait : struct, IWaitMode
     {
         if (client.IsStuck)
@@ -218,5 +219,280 @@ internal sealed class MessageConnection : NativeConnection
                 return;
             }
         }
+    }
+}
+
+/// <summary>One task for the thread of a <see cref="MessageConnection"/>: to connect, or to make a
+/// call.</summary>
+/// <remarks>The caller may give it up. After that, the thread does not touch the caller's
+/// memory.</remarks>
+/// <param name="request">The request, after a prefix for its PDU.</param>
+/// <param name="maxReply">Octets of the largest stub that is taken as the reply.</param>
+/// <param name="callId">The id of the call; empty if the server does not cancel calls.</param>
+internal sealed class MessageWork(PooledMessageBytes? request, int maxReply, Guid callId) : IOutgoingMessage
+{
+    private readonly Func<IMessageConnection, uint>? _reach;
+    private readonly Lock _gate = new();
+    private readonly TaskCompletionSource _ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly int _end = ExecStub.RequestPrefix + (request?.Length ?? 0);
+    private byte[] _reply = [];
+    private int _replyLength;
+    private bool _isGivenUp;
+    private volatile bool _hasEnded;
+
+    /// <summary>Connects.</summary>
+    /// <param name="reach">Blocks until it has, and returns 0 or the status of the system.</param>
+    public MessageWork(Func<IMessageConnection, uint> reach)
+        : this(request: null, maxReply: 0, callId: Guid.Empty)
+    {
+        _reach = reach;
+    }
+
+    /// <summary>The id of the call.</summary>
+    public Guid CallId => callId;
+
+    /// <summary>Completes when the work ends, or when the caller stops waiting; never fails.</summary>
+    public Task Ended => _ended.Task;
+
+    /// <summary>Whether it has come to its end, though nobody may have waited for that.</summary>
+    public bool HasEnded => _hasEnded;
+
+    /// <summary>0, or the status of the system.</summary>
+    public uint Status { get; private set; }
+
+    /// <summary>The exception of the work; null for none.</summary>
+    public Exception? Failure { get; private set; }
+
+    /// <summary>Whether the server may have received the request.</summary>
+    public bool IsSent { get; private set; }
+
+    /// <summary>Whether another thread ended the wait.</summary>
+    public bool IsInterrupted { get; private set; }
+
+    /// <summary>Whether the reply was too large and was discarded.</summary>
+    public bool IsReplyTooLarge { get; private set; }
+
+    /// <summary>The byte order of the reply.</summary>
+    public bool IsLittleEndian { get; private set; }
+
+    /// <summary>The stub of the reply, until <see cref="Release"/>.</summary>
+    public ReadOnlyMemory<byte> Reply => _reply.AsMemory(0, _replyLength);
+
+    /// <inheritdoc/>
+    public int Length => _end + (callId == Guid.Empty ? 0 : CancelStub.TrailerSize);
+
+    /// <summary>Does the work, and blocks the thread.</summary>
+    /// <returns>False if it was abandoned.</returns>
+    public bool Run(IMessageConnection connection)
+    {
+        try
+        {
+            Status = _reach is not null ? _reach(connection) : connection.Call(this);
+        }
+        catch (Exception e)
+        {
+            Failure = e;
+        }
+
+        lock (_gate)
+        {
+            _hasEnded = true;
+        }
+
+        _ended.TrySetResult();
+        return !_isGivenUp;
+    }
+
+    /// <summary>Ends the caller's wait. Call it from any thread.</summary>
+    public void Interrupt()
+    {
+        IsInterrupted = true;
+        _ended.TrySetResult();
+    }
+
+    /// <summary>Abandons the work, unless it has ended.</summary>
+    public bool TryGiveUp()
+    {
+        lock (_gate)
+        {
+            _isGivenUp = !_hasEnded;
+            return _isGivenUp;
+        }
+    }
+
+    /// <inheritdoc/>
+    public bool TryWrite(Span<byte> stub)
+    {
+        lock (_gate)
+        {
+            if (_isGivenUp)
+            {
+                return false;
+            }
+
+            request!.Whole.Span.Slice(PduHeader.CallSize, _end).CopyTo(stub);
+            if (callId != Guid.Empty)
+            {
+                CancelStub.WriteTrailer(stub[_end..], callId);
+            }
+
+            IsSent = true;
+            return true;
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Take(ReadOnlySpan<byte> stub, bool isLittleEndian)
+    {
+        if (stub.Length > maxReply)
+        {
+            IsReplyTooLarge = true;
+            return;
+        }
+
+        _reply = ArrayPool<byte>.Shared.Rent(stub.Length);
+        _replyLength = stub.Length;
+        stub.CopyTo(_reply);
+        IsLittleEndian = isLittleEndian;
+    }
+
+    /// <summary>Frees the reply.</summary>
+    public void Release()
+    {
+        byte[] reply = _reply;
+        _reply = [];
+        _replyLength = 0;
+        if (reply.Length > 0)
+        {
+            ArrayPool<byte>.Shared.Return(reply);
+        }
+    }
+}
+
+/// <summary>Asks a server to cancel the calls that their callers gave up, if it is one of ours.</summary>
+internal sealed class MessageCancel(IMessageTransport transport, RpcEndpoint endpoint)
+{
+    // The call may still wait for a thread of the server, so that it is not known there yet.
+    private const int Tries = 8;
+    private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(10);
+
+    /// <summary>Whether the server cancels calls; blocks until it has answered.</summary>
+    public bool IsOffered() => Ask(Guid.Empty);
+
+    /// <summary>Asks for a call that was given up.</summary>
+    public void Begin(MessageWork work)
+    {
+        try
+        {
+            // The server answers at its leisure, and blocks the thread until then.
+            new Thread(() => Cancel(work)) { IsBackground = true, Name = "ProtoRpc cancel" }.Start();
+        }
+        catch (OutOfMemoryException)
+        {
+            // Without a thread, the call ends with its handler.
+        }
+    }
+
+    private void Cancel(MessageWork work)
+    {
+        try
+        {
+            TimeSpan pause = FirstPause;
+            for (int i = 0; i < Tries && !work.HasEnded && !Ask(work.CallId); i++)
+            {
+                Thread.Sleep(pause);
+                pause *= 2;
+            }
+        }
+        catch (Exception)
+        {
+            // An exception of this thread would end the process. The call ends with its handler.
+        }
+    }
+
+    private bool Ask(Guid call)
+    {
+        try
+        {
+            using IMessageConnection connection = transport.Open(endpoint, CancelStub.InterfaceId);
+            Request request = new(call);
+            return connection.Call(request) == 0 && request.IsAccepted;
+        }
+        catch (RpcException)
+        {
+            return false;
+        }
+    }
+
+    private sealed class Request(Guid call) : IOutgoingMessage
+    {
+        public bool IsAccepted { get; private set; }
+
+        public int Length => CancelStub.RequestSize;
+
+        public bool TryWrite(Span<byte> stub)
+        {
+            CancelStub.WriteRequest(stub, call);
+            return true;
+        }
+
+        // A server chooses the size of its reply. An answer has no payload.
+        public void Take(ReadOnlySpan<byte> stub, bool isLittleEndian) =>
+            IsAccepted = stub.Length <= CancelStub.ResponseSize
+                && ExecStub.TryReadResponse(
+                    stub.ToArray(), isLittleEndian, allowTrailing: true, out _, out uint code)
+                && code == 0;
+    }
+}
+
+/// <summary>Converts the errors of a transport of whole messages to exceptions.</summary>
+internal static class MessageFailures
+{
+    /// <summary>The error for a server that cannot be reached, or that rejects the client.</summary>
+    public static Exception NotReached(NativeConnectionPool client, MessageWork work)
+    {
+        RpcEndpoint endpoint = client.Endpoint;
+        return work.Failure ?? work.Status switch
+        {
+            WindowsStatus.ServerUnavailable or WindowsStatus.EndpointNotRegistered =>
+                EndpointErrors.NoSuchName(endpoint, "this machine"),
+            WindowsStatus.UnknownInterface => BindRefusal.OfContext(
+                endpoint, client.InterfaceId, client.InterfaceName,
+                ContextResult.Refused(ContextResult.InterfaceNotSupported)),
+            WindowsStatus.AccessDenied => new RpcException(
+                RpcStatusCode.PermissionDenied,
+                $"This account may not connect to '{endpoint}': it is for the account that listens.")
+            {
+                Endpoint = endpoint,
+                NativeStatus = work.Status,
+            },
+            _ => NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: false),
+        };
+    }
+
+    /// <summary>The error of a call.</summary>
+    /// <returns>Null if the server cannot have received the request, so that it can be sent again.</returns>
+    public static Exception? OfCall(NativeConnectionPool client, MessageWork work)
+    {
+        RpcEndpoint endpoint = client.Endpoint;
+        if (work.Failure is { } failure)
+        {
+            return failure;
+        }
+
+        return work.IsReplyTooLarge
+            ? CallErrors.ReplyTooLarge(endpoint, client.Limits.MaxMessageBytes)
+            : work.Status switch
+            {
+                WindowsStatus.CallFailedDidNotExecute => null,
+                WindowsStatus.ServerUnavailable when !work.IsSent => null,
+                WindowsStatus.UnknownInterface or WindowsStatus.AccessDenied => NotReached(client, work),
+                // ServerUnavailable for a sent request can also be the failure of a handler in another
+                // program.
+                WindowsStatus.CallFailed or WindowsStatus.ServerUnavailable when work.IsSent
+                    => CallErrors.ConnectionLost(
+                        endpoint, NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: true)),
+                _ => NativeFault.ToException(endpoint, work.Status, mayHaveExecuted: work.IsSent),
+            };
     }
 }

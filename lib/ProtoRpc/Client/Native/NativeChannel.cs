@@ -1,12 +1,14 @@
+using System.Buffers.Binary;
 using System.Collections.Concurrent;
 using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Native;
+using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
-using ProtoRpc.Schema;
 using ProtoRpc.Security;
 using ProtoRpc.Transports;
 
@@ -15,15 +17,15 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Client.Native;
 
 /// <summary>Calls services over DCE/RPC. Each service is an interface with its own connections.</summary>
-internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options)
+internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions options)
     : IRpcChannel, IRpcChannelMaker
 {
     private static readonly TimeSpan CloseTimeout = TimeSpan.FromSeconds(1);
 
     private readonly RpcLimits _limits = options.Limits;
-    private readonly ClientLog? _log = ClientLog.Of<RpcClient>(options);
+    private readonly ClientLog? _log = ClientLog.From<RpcClient>(options);
     private readonly ConcurrentDictionary<string, Guid> _interfaceIds = new(StringComparer.Ordinal);
-    private readonly Dictionary<Guid, NativeClient> _clients = [];
+    private readonly Dictionary<Guid, NativeConnectionPool> _clients = [];
     private readonly Lock _gate = new();
     private volatile ServiceClient? _last;
     private RpcServiceInfo? _first;
@@ -94,7 +96,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
-        NativeClient client = ClientOf(call.Method.Service);
+        NativeConnectionPool client = ClientOf(call.Method.Service);
         MultiPartSender sender = new(
             options.MultiPartThreshold ?? _limits.MaxMessageBytes,
             part => Call(
@@ -125,7 +127,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     {
         if (ping.Through is { } service)
         {
-            NativeClient client = ClientOf(service);
+            NativeConnectionPool client = ClientOf(service);
             client.Reach(Within(ping.Timeout).ConnectTimeout, cancellation);
             return Ping(client, service.FullName, ping, cancellation);
         }
@@ -140,7 +142,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         {
             _disposed = true;
             _last = null;
-            foreach (NativeClient client in _clients.Values)
+            foreach (NativeConnectionPool client in _clients.Values)
             {
                 client.Dispose();
             }
@@ -150,7 +152,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     }
 
     private RpcPingResult Ping(
-        NativeClient client, string service, PingSpec ping, CancellationToken cancellation)
+        NativeConnectionPool client, string service, PingSpec ping, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
         RpcPingResponse reply = Call(
@@ -183,7 +185,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         Guid id = options.InterfaceId ?? InterfaceIds.OfName(InterfaceIds.Namespace, service);
         try
         {
-            using NativeClient client = NativeClient.Connect(
+            using NativeConnectionPool client = NativeConnectionPool.Connect(
                 endpoint, id, within, options.Security, Tls, cancellation, options.Trace);
             return Ping(client, service, ping, cancellation);
         }
@@ -222,7 +224,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         }
 
         long start = Stopwatch.GetTimestamp();
-        NativeClient.Connect(
+        NativeConnectionPool.Connect(
             endpoint, id, Within(ping.Timeout), options.Security, Tls, cancellation, options.Trace).Dispose();
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
     }
@@ -233,7 +235,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         long start = Stopwatch.GetTimestamp();
         try
         {
-            using NativeClient client = NativeClient.Connect(
+            using NativeConnectionPool client = NativeConnectionPool.Connect(
                 endpoint, PingProtocol.InterfaceId, Within(ping.Timeout), options.Security, Tls,
                 cancellation, options.Trace);
             return Ping(
@@ -249,7 +251,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     // Ends the session on the server. The wait is short, because the session would expire anyway.
     private void CloseSession()
     {
-        NativeClient? client;
+        NativeConnectionPool? client;
         lock (_gate)
         {
             client = _disposed || !Context.HasSessionId ? null : _clients.Values.FirstOrDefault();
@@ -275,7 +277,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
 
     // Calls a built-in method.
     private TReply Call<TReply>(
-        NativeClient client,
+        NativeConnectionPool client,
         string name,
         string fullName,
         IMessage request,
@@ -283,7 +285,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         ReplyReader<TReply> read,
         CallSpec? call = null)
     {
-        using EncodedMessage body = EncodedMessage.Of(request, _limits.MaxMessageBytes, "request");
+        using EncodedMessage body = EncodedMessage.From(request, _limits.MaxMessageBytes, "request");
         return BlockingWait.End(
             CallAsync<BlockingWait, TReply>(client, name, fullName, body, clock, read, call));
     }
@@ -296,7 +298,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
 
     // Makes one call on the wire: of a method or a built-in one.
     private async ValueTask<TReply> CallAsync<TWait, TReply>(
-        NativeClient client,
+        NativeConnectionPool client,
         string name,
         string fullName,
         EncodedMessage body,
@@ -305,7 +307,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         CallSpec? call)
         where TWait : struct, IWaitMode
     {
-        using NativeExchange exchange = await client.BeginAsync<TWait>(clock).ConfigureAwait(false);
+        using NativeClientCall exchange = await client.BeginAsync<TWait>(clock).ConfigureAwait(false);
         UInt128 id = WriteRequest(client, exchange, name, body, clock.Left, call);
         if (call?.Options?.Response is { } info)
         {
@@ -319,7 +321,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
     private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
 
     // A message that is sent in parts may be larger than the limit of one message.
-    private EncodedMessage Encode(CallSpec call, IMessage request) => KeptRequest.Encode(
+    private EncodedMessage Encode(CallSpec call, IMessage request) => ReplayBuffer.Encode(
         call, request, options.MultiPartThreshold is null ? _limits.MaxMessageBytes : Array.MaxLength);
 
     private bool GoesInParts(EncodedMessage body) => body.Length >= options.MultiPartThreshold;
@@ -341,7 +343,7 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
 
     // Returns the client of the service's interface id. It connects with its first call, within that call's
     // time: connecting under the lock would block all calls while one server does not answer.
-    private NativeClient ClientOf(RpcServiceInfo service)
+    private NativeConnectionPool ClientOf(RpcServiceInfo service)
     {
         // Most calls use the service of the previous call.
         return _last is { } last && ReferenceEquals(last.Service, service)
@@ -349,15 +351,15 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
             : FindClient(service);
     }
 
-    private NativeClient FindClient(RpcServiceInfo service)
+    private NativeConnectionPool FindClient(RpcServiceInfo service)
     {
         Guid id = _interfaceIds.GetOrAdd(service.FullName, static (_, s) => s.InterfaceId, service);
         lock (_gate)
         {
             ObjectDisposedException.ThrowIf(_disposed, this);
-            if (!_clients.TryGetValue(id, out NativeClient? client))
+            if (!_clients.TryGetValue(id, out NativeConnectionPool? client))
             {
-                client = NativeClient.Create(
+                client = NativeConnectionPool.Create(
                     endpoint, id, _limits, options.Security, Tls, _log, options.Trace);
                 client.InterfaceName = service.FullName;
                 _clients.Add(id, client);
@@ -368,5 +370,120 @@ internal sealed partial class NativeChannel(RpcEndpoint endpoint, RpcClientOptio
         }
     }
 
-    private sealed record ServiceClient(RpcServiceInfo Service, NativeClient Client);
+    private sealed record ServiceClient(RpcServiceInfo Service, NativeConnectionPool Client);
+
+    // Ids have a random start per channel, and count up for each call. Only the server sees them, so they
+    // need not be unpredictable. A random id would cost each call a system call.
+    private readonly UInt128 _firstId = BinaryPrimitives.ReadUInt128LittleEndian(
+        Guid.NewGuid().ToByteArray());
+    private long _lastId;
+
+    // Afterwards the body's memory can be reused, while the call waits for its reply.
+    private UInt128 WriteRequest(
+        NativeConnectionPool client, NativeClientCall exchange, string method, EncodedMessage body,
+        TimeSpan timeout,
+        CallSpec? call)
+    {
+        MessageChecks.RequireSize(body.Length, _limits.MaxMessageBytes, "request");
+        UInt128 id = NextId();
+        RpcCallContext context = CallSideChannel.CreateContext(this, call?.Options);
+        Span<byte> octets = stackalloc byte[PlainHeaders.MessageIdBytes];
+        BinaryPrimitives.WriteUInt128LittleEndian(octets, id);
+        if (IsPlain(context, call)
+            && PlainHeaders.TryWriteRequest(
+                exchange.Request, method, octets, CallHeaders.Timeout(timeout), IsFirstHop(call),
+                client.SentInterfaceId.Span))
+        {
+            body.WriteTo(exchange.Request);
+        }
+        else
+        {
+            if (OperatingSystem.IsWindows() && endpoint.Has(EndpointFeatures.KnowsServer)
+                && endpoint.Host.Length == 0 && CallHeaders.HaveSecret(options, call?.Options))
+            {
+                client.ChecksServer = true;
+            }
+
+            RpcRequestHeader header = CallHeaders.Request(
+                method, context, timeout, IsFirstHop(call) ? WithHop(call!.Value) : call, options);
+            header.MessageId = ByteString.CopyFrom(octets);
+            if (!client.SentInterfaceId.IsEmpty)
+            {
+                header.SetExtension(
+                    ProtorpcTransportExtensions.InterfaceId,
+                    ByteString.CopyFrom(client.SentInterfaceId.Span));
+            }
+
+            NativeHeaders.Write(exchange.Request, header, body);
+        }
+
+        body.Dispose();
+        return id;
+    }
+
+    // Whether the header only has the fields that every call has.
+    private bool IsPlain(RpcCallContext context, CallSpec? call) =>
+        options.Headers.Count == 0
+        && (call?.Options is not { } own || own is { Headers: null, Extensions: null })
+        && context.CalculateSize() == 0;
+
+    private static bool IsFirstHop(CallSpec? call) => call?.Options is { IsFirstHop: true };
+
+    private static CallSpec WithHop(CallSpec call)
+    {
+        RpcMetadata headers = call.Options!.Headers?.Copy() ?? new RpcMetadata();
+        headers.Set(PlainHeaders.Hops, "1");
+        return call with { Options = call.Options with { Headers = headers } };
+    }
+
+    // The number of the call is added to the first eight octets.
+    private UInt128 NextId() => new(
+        (ulong)(_firstId >> 64), (ulong)_firstId + (ulong)Interlocked.Increment(ref _lastId));
+
+    // Checks in the original's order: the id, then the exception, then success and the body.
+    private TReply ReadReply<TReply>(
+        NativeClientCall exchange, UInt128 id, int code, string method, ReplyReader<TReply> read,
+        CallSpec? call, CallClock clock)
+    {
+        if (call?.Options?.Response is { } info)
+        {
+            info.BytesReceived += exchange.Reply.Length;
+        }
+
+        if (code != 0)
+        {
+            throw NativeFault.OfReturnCode(endpoint, method, (uint)code);
+        }
+
+        ReadOnlySpan<byte> payload = exchange.Reply.Span;
+        Span<byte> octets = stackalloc byte[PlainHeaders.MessageIdBytes];
+        BinaryPrimitives.WriteUInt128LittleEndian(octets, id);
+        if ((call?.Options?.Response is null || IsFirstHop(call))
+            && PlainHeaders.TryReadResponse(payload, octets, out ReadOnlySpan<byte> body))
+        {
+            return read(new ReplyBody(exchange.Reply[^body.Length..]).Of(clock, endpoint));
+        }
+
+        RpcResponseHeader header = NativeHeaders.Read(NativeHeaders.ResponseParser, payload, out body);
+        bool failed = header.Exception is not null || !header.Success;
+        if (!header.MessageId.Span.SequenceEqual(octets) && !(failed && !header.HasMessageId))
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal,
+                $"The reply to {method} carries the id of another call and cannot be trusted.")
+            {
+                ErrorId = RpcErrorIds.BadHeader,
+                MayHaveExecuted = true,
+            };
+        }
+
+        if (header.CallContext is { } context)
+        {
+            CallSideChannel.Keep(this, call?.Options, context);
+        }
+
+        return CallHeaders.ReadResponse(header, method, call, options) is { } failure
+            ? throw failure
+            : read(new ReplyBody(exchange.Reply[^body.Length..]).Of(clock, endpoint));
+    }
 }

@@ -1,7 +1,9 @@
+using System.Collections;
 using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
+using Google.Protobuf.Collections;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Messages;
 
@@ -89,7 +91,7 @@ internal sealed class GeneratedType
     }
 
     /// <summary>A type within one that was found.</summary>
-    public static GeneratedType? Of(MessageLayout layout) =>
+    public static GeneratedType? Get(MessageLayout layout) =>
         Known.TryGetValue(layout, out GeneratedType? type) ? type : null;
 
     /// <summary>Whether messages of all types in it show all unknown fields that they have.</summary>
@@ -165,5 +167,100 @@ internal sealed class GeneratedType
             }
         }
         return [.. seen];
+    }
+}
+
+/// <summary>Shows generated messages to a writer as dynamic ones: each while it is written, and not the
+/// messages in it.</summary>
+/// <remarks>For one run of writing.</remarks>
+/// <param name="showUnknown">Whether unknown fields are shown.</param>
+/// <param name="refuseIncomplete">Throws, because a required field is missing.</param>
+internal sealed class GeneratedViews(bool showUnknown, Action refuseIncomplete)
+{
+    private readonly Dictionary<MessageLayout, Pool> _pools = [];
+    private Pool? _last;
+
+    /// <summary>Shows a message until its view is given back.</summary>
+    public DynamicMessage Load(MessageLayout layout, IMessage message)
+    {
+        Pool pool = PoolOf(layout);
+        DynamicMessage view = pool.Free.TryPop(out DynamicMessage? free) ? free : new DynamicMessage(layout);
+        pool.Type.Load(message, view);
+        if (showUnknown)
+        {
+            pool.Type.LoadUnknown(message, view);
+        }
+        if (layout.Required.Length > 0 && !RequiredFields.HasOwn(view))
+        {
+            refuseIncomplete();
+        }
+        return view;
+    }
+
+    /// <summary>Takes a view back.</summary>
+    public void Release(DynamicMessage view)
+    {
+        view.Scalars.Clear();
+        view.References.Clear();
+        view.ClearUnknownFields();
+        PoolOf(view.Layout).Free.Push(view);
+    }
+
+    private Pool PoolOf(MessageLayout layout)
+    {
+        if (_last is { } last && last.Type.Layout == layout)
+        {
+            return last;
+        }
+        if (!_pools.TryGetValue(layout, out Pool? pool))
+        {
+            pool = new Pool(GeneratedType.Get(layout)!);
+            _pools.Add(layout, pool);
+        }
+        return _last = pool;
+    }
+
+    private sealed record Pool(GeneratedType Type)
+    {
+        public Stack<DynamicMessage> Free { get; } = new();
+    }
+}
+
+/// <summary>A list of strings, bytes or messages.</summary>
+internal sealed class GeneratedReferences(FieldLayout layout, FieldDescriptor field, bool wraps)
+    : GeneratedField(layout)
+{
+    private readonly IFieldAccessor _accessor = field.Accessor;
+
+    public override void Load(IMessage from, DynamicMessage to)
+    {
+        IList items = (IList)_accessor.GetValue(from);
+        if (items.Count > 0)
+        {
+            to.References[Layout.Slot] = items switch
+            {
+                _ when wraps => Wrapped(items),
+                RepeatedField<string> texts => texts.Select(TextOf).ToList(),
+                RepeatedField<ByteString> values => values.Select(BytesOf).ToList(),
+                _ => items,
+            };
+        }
+    }
+
+    public override void Put(IMessage to, object value) => ((IList)_accessor.GetValue(to)).Add(value switch
+    {
+        DynamicMessage wrapper => GeneratedWrapper.Unwrap(wrapper),
+        byte[] bytes => UnsafeByteOperations.UnsafeWrap(bytes),
+        _ => value,
+    });
+
+    private List<DynamicMessage> Wrapped(IList values)
+    {
+        List<DynamicMessage> messages = new(values.Count);
+        foreach (object value in values)
+        {
+            messages.Add(GeneratedWrapper.Wrap(Layout.Message, value));
+        }
+        return messages;
     }
 }

@@ -27,7 +27,7 @@ internal sealed partial class JsonMessageReader(
     private string? _where;
 
     // Lines are only counted when there is an error.
-    protected override string Where => _where ?? TextPosition.Of(_json, _offset, Options.Origin);
+    protected override string Where => _where ?? TextPosition.Describe(_json, _offset, Options.Origin);
 
     protected override void ReadAll(in MessageTarget target)
     {
@@ -74,7 +74,7 @@ internal sealed partial class JsonMessageReader(
     private void ReadFields(ref Utf8JsonReader reader, in MessageTarget message, int depth, bool inAny)
     {
         MessageLayout layout = message.Layout;
-        JsonNames names = _names.Layout == layout ? _names : _names = JsonNames.Of(layout);
+        JsonNames names = _names.Layout == layout ? _names : _names = JsonNames.From(layout);
         SeenFields seen = new(layout.Fields.Length);
         bool typeSeen = false;
         int next = 0;
@@ -309,7 +309,7 @@ internal sealed partial class JsonMessageReader(
     {
         JsonTokenType.StartObject => "an object",
         JsonTokenType.StartArray => "a list",
-        JsonTokenType.String => ValueText.Of(reader.GetString()),
+        JsonTokenType.String => ValueText.Format(reader.GetString()),
         _ => Encoding.UTF8.GetString(BytesOf(ref reader)[..Math.Min(60, BytesOf(ref reader).Length)]),
     };
 
@@ -324,5 +324,102 @@ internal sealed partial class JsonMessageReader(
         int end = e.Message.IndexOf(" LineNumber:", StringComparison.Ordinal);
         string reason = end < 0 ? e.Message : e.Message[..end];
         return reason.Length <= MaxReason ? reason : $"{reason.AsSpan(0, MaxReason)}...";
+    }
+
+    /// <returns>False when the value is the name of an enum that is not known, and these are passed
+    /// over.</returns>
+    private bool TryReadScalar(ref Utf8JsonReader reader, FieldLayout field, out ulong bits)
+    {
+        bits = 0;
+        switch (field.Kind)
+        {
+            case RpcFieldKind.Bool:
+                if (reader.TokenType is not (JsonTokenType.True or JsonTokenType.False))
+                {
+                    throw Invalid(ref reader, "is not a bool; write true or false without quotes.");
+                }
+                bits = reader.TokenType == JsonTokenType.True ? 1UL : 0;
+                return true;
+            case RpcFieldKind.Enum:
+                return TryReadEnum(ref reader, field, out bits);
+            default:
+                bits = ReadNumber(ref reader, field);
+                return true;
+        }
+    }
+
+    private ulong ReadNumber(ref Utf8JsonReader reader, FieldLayout field)
+    {
+        if (reader.TokenType == JsonTokenType.Number)
+        {
+            if (field.Kind is RpcFieldKind.Int32 or RpcFieldKind.SInt32 && reader.TryGetInt32(out int number))
+            {
+                return ScalarValue.ToBits(number);
+            }
+            return JsonNumber.Read(field, BytesOf(ref reader), out ulong bits) is { } problem
+                ? throw Invalid(ref reader, problem)
+                : bits;
+        }
+        if (reader.TokenType != JsonTokenType.String)
+        {
+            throw Invalid(ref reader, $"is not a number, which {field.Info.FullName} needs.");
+        }
+        ReadOnlySpan<byte> text =
+            reader.ValueIsEscaped ? Encoding.UTF8.GetBytes(reader.GetString()!) : BytesOf(ref reader);
+        if (field.Kind is RpcFieldKind.Double or RpcFieldKind.Float && SpecialOf(text) is { } special)
+        {
+            return field.Kind == RpcFieldKind.Double
+                ? ScalarValue.ToBits(special)
+                : ScalarValue.ToBits((float)special);
+        }
+        return JsonNumber.Read(field, text, out ulong quoted) is { } wrong
+            ? throw Invalid(ref reader, wrong)
+            : quoted;
+    }
+
+    private static double? SpecialOf(ReadOnlySpan<byte> text) =>
+        text.SequenceEqual("NaN"u8) ? ScalarValue.NaN
+        : text.SequenceEqual("Infinity"u8) ? double.PositiveInfinity
+        : text.SequenceEqual("-Infinity"u8) ? double.NegativeInfinity
+        : null;
+
+    private bool TryReadEnum(ref Utf8JsonReader reader, FieldLayout field, out ulong bits)
+    {
+        RpcEnumInfo type = field.Enum!;
+        switch (reader.TokenType)
+        {
+            case JsonTokenType.Null:
+                // Only of the enum that has nothing but null.
+                bits = 0;
+                return true;
+            case JsonTokenType.String when type.TryGetExactNumber(reader.GetString()!, out int number):
+                bits = ScalarValue.ToBits(number);
+                return true;
+            case JsonTokenType.String:
+                bits = 0;
+                if (Options.IgnoreUnknownFields)
+                {
+                    return false;
+                }
+                string hint = NearestName.Hint(reader.GetString()!, type.Values.Select(value => value.Key));
+                throw Invalid(ref reader, $"is not in the enum {type.FullName}." + (hint.Length > 0 ? hint
+                    : ValueText.OfNames(
+                        type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
+            case JsonTokenType.Number:
+                if (JsonNumber.Read(field, BytesOf(ref reader), out bits) is not null)
+                {
+                    throw Invalid(ref reader, $"is not a number of the enum {type.FullName}.");
+                }
+                if (field.ClosedNumbers is { } known && !known.Contains((int)bits))
+                {
+                    return Options.IgnoreUnknownFields
+                        ? false
+                        : throw Invalid(
+                            ref reader, $"is not a number of the enum {type.FullName}, which is closed.");
+                }
+                return true;
+            default:
+                throw Invalid(ref reader, $"is not in the enum {type.FullName}; give a name or a number.");
+        }
     }
 }

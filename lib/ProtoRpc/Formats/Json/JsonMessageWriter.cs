@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Runtime.InteropServices;
 using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
@@ -62,7 +63,7 @@ internal sealed class JsonMessageWriter(
 
     private void WriteFields(DynamicMessage message, int depth)
     {
-        JsonNames names = _names.Layout == message.Layout ? _names : _names = JsonNames.Of(message.Layout);
+        JsonNames names = _names.Layout == message.Layout ? _names : _names = JsonNames.From(message.Layout);
         foreach (FieldLayout field in message.Layout.Shown)
         {
             WriteField(message, field, names, depth);
@@ -219,7 +220,7 @@ internal sealed class JsonMessageWriter(
                 values.ForEach(bytes => _writer.WriteBase64(bytes));
                 break;
             case List<int> numbers:
-                WriteScalars(field, numbers, ScalarValue.Of);
+                WriteScalars(field, numbers, ScalarValue.ToBits);
                 break;
             case List<uint> numbers:
                 WriteScalars(field, numbers, number => number);
@@ -234,10 +235,10 @@ internal sealed class JsonMessageWriter(
                 WriteScalars(field, flags, flag => flag ? 1UL : 0);
                 break;
             case List<float> numbers:
-                WriteScalars(field, numbers, ScalarValue.Of);
+                WriteScalars(field, numbers, ScalarValue.ToBits);
                 break;
             case List<double> numbers:
-                WriteScalars(field, numbers, ScalarValue.Of);
+                WriteScalars(field, numbers, ScalarValue.ToBits);
                 break;
             case IReadOnlyList<IMessage> generated:
                 for (int i = 0; i < generated.Count; i++)
@@ -319,7 +320,7 @@ internal sealed class JsonMessageWriter(
         {
             // No reader accepts such a URL as '@type', but a reply must not get lost. So the Any is written
             // as any other message.
-            JsonNames names = JsonNames.Of(any.Layout);
+            JsonNames names = JsonNames.From(any.Layout);
             _writer.WriteName(names.For(any.Layout.Fields[0], Options.UseProtoNames));
             _writer.WriteString(typeUrl);
             _writer.WriteName(names.For(any.Layout.Fields[1], Options.UseProtoNames));
@@ -349,4 +350,22 @@ internal sealed class JsonMessageWriter(
         }
         _writer.WriteEnd((byte)'}');
     }
+}
+
+/// <summary>ProtoJSON.</summary>
+/// <remarks>Stricter than the standard: a duplicate key is an error, because readers differ
+/// in which of the two values they use.</remarks>
+internal sealed class JsonFormat(FormatRow row) : MessageFormat(row)
+{
+    private protected override void WriteMessage(
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options)
+    {
+        using JsonTextWriter writer = new(output, options.Indented);
+        new JsonMessageWriter(writer, message.Type, views, options).Write(message, 0);
+        writer.Flush();
+    }
+
+    private protected override void ReadMessage(
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
+        new JsonMessageReader(input, target.Layout.Type, options).Read(target);
 }

@@ -57,7 +57,7 @@ internal sealed class TextMessageWriter(
 
     private void WriteField(DynamicMessage message, FieldLayout field, int depth)
     {
-        string name = TextNames.Of(field);
+        string name = TextNames.GetName(field);
         object? value = message.Get(field.Info);
         switch (value)
         {
@@ -204,5 +204,88 @@ internal sealed class TextMessageWriter(
         public int Compare(object? left, object? right) => left is string text
             ? Encoding.UTF8.GetBytes(text).AsSpan().SequenceCompareTo(Encoding.UTF8.GetBytes((string)right!))
             : Comparer<object>.Default.Compare(left, right);
+    }
+}
+
+/// <summary>Protocol Buffers' text format: written as <c>protoc --decode</c> prints it, and read with all
+/// that the language has.</summary>
+internal sealed class TextFormat(FormatRow row) : MessageFormat(row)
+{
+    private protected override void WriteMessage(
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options) =>
+        new TextMessageWriter(output, message.Type, views, options).Write(message);
+
+    private protected override bool ShowsUnknown(FormatOptions options) => options.PrintUnknownFields;
+
+    private protected override void ReadMessage(
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
+        new TextMessageReader(input, target.Layout.Type, options).Read(target);
+}
+
+/// <summary>Guesses whether the bytes of an unknown field are a message.</summary>
+/// <remarks>By hand and not by the reader of messages, whose errors would cost too much: there may be very
+/// many such fields.</remarks>
+internal static class UnknownShape
+{
+    private const int MaxVarintBytes = 10;
+
+    public static bool IsMessage(ReadOnlySpan<byte> bytes) => TrySkipFields(ref bytes, 0, 0) && bytes.IsEmpty;
+
+    private static bool TrySkipFields(ref ReadOnlySpan<byte> bytes, uint endTag, int depth)
+    {
+        while (!bytes.IsEmpty)
+        {
+            if (!TryTakeVarint(ref bytes, out ulong wide)
+                || wide > uint.MaxValue || wide >> WireType.TagBits == 0)
+            {
+                return false;
+            }
+            uint tag = (uint)wide;
+            if (tag == endTag)
+            {
+                return true;
+            }
+            bool skipped = (tag & WireType.Mask) switch
+            {
+                WireType.Varint => TryTakeVarint(ref bytes, out _),
+                WireType.Fixed32 => TryTake(ref bytes, sizeof(uint)),
+                WireType.Fixed64 => TryTake(ref bytes, sizeof(ulong)),
+                WireType.LengthDelimited =>
+                    TryTakeVarint(ref bytes, out ulong length) && TryTake(ref bytes, length),
+                WireType.StartGroup => depth < MessageLayout.MaxDepth &&
+                    TrySkipFields(ref bytes, tag - WireType.StartGroup + WireType.EndGroup, depth + 1),
+                _ => false,
+            };
+            if (!skipped)
+            {
+                return false;
+            }
+        }
+        return endTag == 0;
+    }
+
+    private static bool TryTakeVarint(ref ReadOnlySpan<byte> bytes, out ulong value)
+    {
+        value = 0;
+        for (int i = 0; i < bytes.Length && i < MaxVarintBytes; i++)
+        {
+            value |= (bytes[i] & 0x7FUL) << (7 * i);
+            if (bytes[i] < 0x80)
+            {
+                bytes = bytes[(i + 1)..];
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static bool TryTake(ref ReadOnlySpan<byte> bytes, ulong length)
+    {
+        if (length > (ulong)bytes.Length)
+        {
+            return false;
+        }
+        bytes = bytes[(int)length..];
+        return true;
     }
 }

@@ -40,7 +40,7 @@ internal sealed class TextTokenizer
     public string Shown => ValueText.OfName(Text);
 
     /// <summary>The line and column of the token.</summary>
-    public string WhereFrom(TextOrigin origin) => TextPosition.Of(_text, _tokenOffset, origin);
+    public string WhereFrom(TextOrigin origin) => TextPosition.Describe(_text, _tokenOffset, origin);
 
     // Whether the text goes on after the window.
     private bool HasMore => _window.Length < _rest.Length;

@@ -1,7 +1,10 @@
 using System.Buffers;
+using System.Collections;
 using System.Text;
 using System.Xml;
+using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Xml;
 
@@ -77,4 +80,196 @@ internal sealed class SequenceStream(in ReadOnlySequence<byte> bytes) : Sequenti
     }
 
     public override int Read(byte[] buffer, int offset, int count) => Read(buffer.AsSpan(offset, count));
+}
+
+/// <summary>One run of writing a message as XML.</summary>
+internal sealed class XmlMessageWriter(
+    XmlWriter writer, RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
+    : FormatWriter(root, views, options)
+{
+    public void Write(DynamicMessage message)
+    {
+        try
+        {
+            writer.WriteStartElement(Options.XmlRoot);
+            WriteContent(message, 0);
+            writer.WriteEndElement();
+        }
+        catch (ArgumentException e)
+        {
+            // The writer throws this for a control character, which XML cannot hold, and for a bad root.
+            throw Error(
+                RpcErrorIds.InvalidFieldValue,
+                $"XML cannot hold this: {e.Message} The binary format and JSON can.",
+                e);
+        }
+    }
+
+    private void WriteContent(DynamicMessage message, int depth)
+    {
+        CheckDepth(depth);
+        if (WellKnownText.IsOne(message.Layout.WellKnown))
+        {
+            writer.WriteString(Allowed(TextOf(message)));
+            return;
+        }
+        foreach (FieldLayout field in message.Layout.Shown.Concat(message.Layout.Extensions))
+        {
+            if (IsWritten(message, field))
+            {
+                WriteField(message, field, depth);
+            }
+        }
+    }
+
+    private void WriteField(DynamicMessage message, FieldLayout field, int depth)
+    {
+        Path.PushField(field.Info.Name);
+        string name = XmlNames.GetName(field);
+        if (XmlNames.Find(message.Layout, name) != field)
+        {
+            throw Invalid(
+                $"the element <{name}> is a field of {message.Type.FullName}; use JSON for this extension.");
+        }
+        object? value = message.Get(field.Info);
+        if (field.IsRepeated)
+        {
+            WriteRepeated(field, (IEnumerable)value!, name, depth);
+        }
+        else
+        {
+            WriteElement(name, field, value!, depth);
+        }
+        Path.Pop();
+    }
+
+    private void WriteRepeated(FieldLayout field, IEnumerable values, string name, int depth)
+    {
+        if (Options.NestedRepeated)
+        {
+            writer.WriteStartElement(name);
+            name = XmlNames.Item;
+        }
+        if (values is IDictionary map)
+        {
+            foreach (DictionaryEntry entry in map)
+            {
+                Path.PushKey(entry.Key);
+                WriteEntry(name, field, entry, depth + 1);
+                Path.Pop();
+            }
+        }
+        else
+        {
+            int index = 0;
+            foreach (object value in values)
+            {
+                Path.PushIndex(index++);
+                WriteElement(name, field, value, depth);
+                Path.Pop();
+            }
+        }
+        if (Options.NestedRepeated)
+        {
+            writer.WriteEndElement();
+        }
+    }
+
+    private void WriteEntry(string name, FieldLayout field, DictionaryEntry entry, int depth)
+    {
+        writer.WriteStartElement(name);
+        WriteElement(XmlNames.Key, field.Key, entry.Key, depth);
+        WriteElement(XmlNames.Value, field.Value, entry.Value!, depth);
+        writer.WriteEndElement();
+    }
+
+    private void WriteElement(string name, FieldLayout field, object value, int depth)
+    {
+        writer.WriteStartElement(name);
+        if (value is DynamicMessage message)
+        {
+            WriteContent(message, depth + 1);
+        }
+        else if (value is IMessage generated)
+        {
+            DynamicMessage view = Views.Load(field.Message, generated);
+            WriteContent(view, depth + 1);
+            Views.Release(view);
+        }
+        else
+        {
+            writer.WriteString(Allowed(TextOf(field, value)));
+        }
+        writer.WriteEndElement();
+    }
+
+    private string Allowed(string text)
+    {
+        if (!Options.ReplaceForbidden)
+        {
+            return text;
+        }
+        StringBuilder allowed = new(text.Length);
+        foreach (Rune rune in text.EnumerateRunes())
+        {
+            // A half of a surrogate pair comes as U+FFFD already, and what is beyond U+FFFF may always stand.
+            allowed.Append(
+                rune.IsBmp && !XmlConvert.IsXmlChar((char)rune.Value) ? "\uFFFD" : rune.ToString());
+        }
+        return allowed.ToString();
+    }
+}
+
+/// <summary>The names of elements.</summary>
+internal static class XmlNames
+{
+    public const string Item = "item";
+    public const string Key = "key";
+    public const string Value = "value";
+
+    /// <summary>The element of a field; an extension's is its full name, without the brackets that XML does
+    /// not take.</summary>
+    public static string GetName(FieldLayout field) =>
+        field.Info.IsExtension ? field.Info.FullName : field.Info.Name;
+
+    /// <summary>The field of an element. A field of the message comes before an extension
+    /// of no package.</summary>
+    public static FieldLayout? Find(MessageLayout layout, string name) =>
+        layout.Find(name) ?? layout.Find($"[{name}]");
+}
+
+/// <summary>The names in a text, with a limit for those of one element and its attributes.</summary>
+/// <remarks>XmlReader reads all attributes of an element before it returns the element, in time that grows
+/// with the square of their number. Names are all that it lets a caller count.</remarks>
+internal sealed class XmlNodeNames : NameTable
+{
+    // An attribute with a prefix has two names. Elements of messages need no attribute.
+    private const int MaxNames = 2_000;
+
+    private int _count;
+
+    /// <summary>Begins to count the names of the next element.</summary>
+    public void BeginNode() => _count = 0;
+
+    /// <inheritdoc/>
+    public override string Add(char[] key, int start, int len)
+    {
+        Count();
+        return base.Add(key, start, len);
+    }
+
+    /// <inheritdoc/>
+    public override string Add(string key)
+    {
+        Count();
+        return base.Add(key);
+    }
+
+    private void Count()
+    {
+        if (++_count > MaxNames)
+        {
+            throw new XmlException("An element has too many attributes.");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Runtime.InteropServices;
 using Google.Protobuf;
+using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Messages.Binary;
 
@@ -28,7 +29,7 @@ internal sealed class EncodedMessage : IDisposable
 
     /// <summary>Encodes a message of any size.</summary>
     /// <exception cref="RpcException">InvalidArgument: it is nested too deep.</exception>
-    public static EncodedMessage Of(IMessage message) => Of(message, Array.MaxLength, "message");
+    public static EncodedMessage From(IMessage message) => From(message, Array.MaxLength, "message");
 
     /// <summary>Encodes a message, and stops when it gets larger than the limit.</summary>
     /// <param name="message">The message, dynamic, generated or opaque.</param>
@@ -36,7 +37,7 @@ internal sealed class EncodedMessage : IDisposable
     /// <param name="what">What the message is, for the error: request or reply.</param>
     /// <exception cref="RpcException">ResourceExhausted: it is larger than the limit; InvalidArgument: it is
     /// nested too deep.</exception>
-    public static EncodedMessage Of(IMessage message, int maxBytes, string what)
+    public static EncodedMessage From(IMessage message, int maxBytes, string what)
     {
         if (message is DynamicMessage dynamic)
         {
@@ -58,10 +59,10 @@ internal sealed class EncodedMessage : IDisposable
     }
 
     /// <summary>Encodes a message into memory, also a generated one, to be sent more than once.</summary>
-    /// <inheritdoc cref="Of(IMessage, int, string)"/>
+    /// <inheritdoc cref="From(IMessage, int, string)"/>
     public static EncodedMessage Keep(IMessage message, int maxBytes, string what)
     {
-        EncodedMessage encoded = Of(message, maxBytes, what);
+        EncodedMessage encoded = From(message, maxBytes, what);
         if (encoded._generated is null || encoded.Length == 0)
         {
             return encoded;
@@ -124,4 +125,55 @@ internal sealed class EncodedMessage : IDisposable
             ArrayPool<byte>.Shared.Return(pooled);
         }
     }
+}
+
+/// <summary>A message in its binary form that was not decoded: one that a gateway forwards, or a reply that
+/// was encoded before its call.</summary>
+/// <remarks>Its bytes do not change, so that many threads may send it. Only <see cref="EncodedMessage"/> and
+/// the formats take it; everything else reads it first.</remarks>
+/// <param name="type">The message's type.</param>
+/// <param name="bytes">The message, valid for as long as the call that it belongs to.</param>
+internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> bytes) : IMessage
+{
+    /// <summary>The message's type.</summary>
+    public RpcMessageInfo Type => type;
+
+    /// <summary>The message as protobuf writes it.</summary>
+    public ReadOnlyMemory<byte> Bytes => bytes;
+
+    /// <inheritdoc/>
+    public MessageDescriptor Descriptor => type.Descriptor;
+
+    /// <summary>Reads the message.</summary>
+    /// <param name="maxElements">The maximum number of elements.</param>
+    /// <exception cref="RpcException">Internal: the bytes of the server are not a message of the type.
+    /// ResourceExhausted: the message has more elements than the limit.</exception>
+    public DynamicMessage ToDynamic(int maxElements = int.MaxValue)
+    {
+        try
+        {
+            return DynamicMessage.Parse(type, bytes.Span, maxElements);
+        }
+        catch (RpcException e)
+        {
+            throw new RpcException(
+                e.Code == RpcStatusCode.ResourceExhausted ? e.Code : RpcStatusCode.Internal,
+                $"The forwarded message is not a {type.FullName}: {e.Message}",
+                e)
+            {
+                ErrorId = RpcErrorIds.BadReply,
+                MayHaveExecuted = true,
+            };
+        }
+    }
+
+    /// <inheritdoc/>
+    public int CalculateSize() => bytes.Length;
+
+    /// <inheritdoc/>
+    public void WriteTo(CodedOutputStream output) => ToDynamic().WriteTo(output);
+
+    /// <inheritdoc/>
+    public void MergeFrom(CodedInputStream input) =>
+        throw new NotSupportedException("A message that was not decoded cannot be changed.");
 }

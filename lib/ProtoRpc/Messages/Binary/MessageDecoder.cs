@@ -7,7 +7,7 @@ namespace ProtoRpc.Messages.Binary;
 
 /// <summary>Reads protobuf's binary format into a <see cref="DynamicMessage"/>, merging with what it
 /// holds.</summary>
-internal static partial class MessageDecoder
+internal static class MessageDecoder
 {
     /// <returns>Whether all that was read has its required fields; otherwise they may be missing, or come in
     /// another part of the same message.</returns>
@@ -59,7 +59,7 @@ internal static partial class MessageDecoder
                     value = reader.ReadVarint();
                     break;
                 case FieldWay.Int32:
-                    value = ScalarValue.Of((int)reader.ReadVarint());
+                    value = ScalarValue.ToBits((int)reader.ReadVarint());
                     break;
                 case FieldWay.Fixed64:
                     value = reader.ReadFixed64();
@@ -211,13 +211,13 @@ internal static partial class MessageDecoder
         switch (kind)
         {
             case RpcFieldKind.Int32 or RpcFieldKind.Enum:
-                return ScalarValue.Of((int)reader.ReadVarint());
+                return ScalarValue.ToBits((int)reader.ReadVarint());
             case RpcFieldKind.Int64 or RpcFieldKind.UInt64:
                 return reader.ReadVarint();
             case RpcFieldKind.UInt32:
                 return (uint)reader.ReadVarint();
             case RpcFieldKind.SInt32:
-                return ScalarValue.Of(ScalarValue.FromZigZag32((uint)reader.ReadVarint()));
+                return ScalarValue.ToBits(ScalarValue.FromZigZag32((uint)reader.ReadVarint()));
             case RpcFieldKind.SInt64:
                 return (ulong)ScalarValue.FromZigZag64(reader.ReadVarint());
             case RpcFieldKind.Bool:
@@ -225,7 +225,7 @@ internal static partial class MessageDecoder
             case RpcFieldKind.Fixed32 or RpcFieldKind.Float:
                 return reader.ReadFixed32();
             case RpcFieldKind.SFixed32:
-                return ScalarValue.Of((int)reader.ReadFixed32());
+                return ScalarValue.ToBits((int)reader.ReadFixed32());
             default:
                 return reader.ReadFixed64();
         }
@@ -339,5 +339,79 @@ internal static partial class MessageDecoder
         reader.Seek(item.MessageStart);
         ReadSingle(ref reader, message, field, start);
         reader.Seek(end);
+    }
+
+    private static void ReadMapEntry(
+        ref WireReader reader, DynamicMessage message, FieldLayout field, int start)
+    {
+        FieldLayout keyField = field.Key;
+        FieldLayout valueField = field.Value;
+        object? key = null;
+        object? value = null;
+        bool known = true;
+
+        reader.CountEntry();
+        int outerEnd = reader.EnterMessage();
+        while (!reader.AtEnd)
+        {
+            uint tag = reader.ReadTag();
+            if (tag == keyField.Tag)
+            {
+                key = ReadMapPart(ref reader, keyField, null);
+            }
+            else if (tag == valueField.Tag)
+            {
+                value = ReadMapPart(ref reader, valueField, value);
+                known = valueField.ClosedNumbers is not { } numbers || numbers.Contains((int)value);
+            }
+            else
+            {
+                reader.Skip(tag);
+            }
+        }
+        reader.LeaveMessage(outerEnd);
+
+        if (known)
+        {
+            message.MapOf(field)[key ?? DefaultMapPart(ref reader, keyField)] =
+                value ?? DefaultMapPart(ref reader, valueField);
+        }
+        else
+        {
+            message.AppendUnknown(reader.Since(start));
+        }
+    }
+
+    private static object ReadMapPart(ref WireReader reader, FieldLayout part, object? before)
+    {
+        switch (part.Kind)
+        {
+            case RpcFieldKind.String:
+                return ReadString(ref reader, part);
+            case RpcFieldKind.Bytes:
+                return reader.ReadBytes().ToArray();
+            case RpcFieldKind.Message or RpcFieldKind.Group:
+                DynamicMessage child = before as DynamicMessage ?? reader.NewMessage(part.Message);
+                ReadMessage(ref reader, child, part);
+                return child;
+            default:
+                return ScalarValue.Box(part.Kind, ReadScalar(ref reader, part.Kind));
+        }
+    }
+
+    private static object DefaultMapPart(ref WireReader reader, FieldLayout part) => part.Kind switch
+    {
+        RpcFieldKind.Message or RpcFieldKind.Group => NewComplete(ref reader, part.Message),
+        RpcFieldKind.String => "",
+        RpcFieldKind.Bytes => Array.Empty<byte>(),
+        RpcFieldKind.Enum => part.Enum!.Values[0].Value,
+        _ => ScalarValue.Box(part.Kind, 0),
+    };
+
+    private static DynamicMessage NewComplete(ref WireReader reader, MessageLayout layout)
+    {
+        DynamicMessage message = reader.NewMessage(layout);
+        reader.Require(layout, message.Scalars, message.References);
+        return message;
     }
 }

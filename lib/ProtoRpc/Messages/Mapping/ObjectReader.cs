@@ -1,11 +1,14 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
+using System.Text;
 using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Messages.Mapping;
 
 /// <summary>One run of making a message of an object.</summary>
-internal sealed partial class ObjectReader
+internal sealed class ObjectReader
 {
     private const int SmallMessage = 64;
 
@@ -188,7 +191,7 @@ internal sealed partial class ObjectReader
     }
 
     public RpcException Invalid(object? value, string problem) =>
-        Error(RpcErrorIds.InvalidFieldValue, $"{ValueText.Of(value)} {problem}");
+        Error(RpcErrorIds.InvalidFieldValue, $"{ValueText.Format(value)} {problem}");
 
     public RpcException Error(string errorId, string message)
     {
@@ -373,5 +376,201 @@ internal sealed partial class ObjectReader
         {
             throw Invalid(value, "cannot be an element of a list or map; leave it out.");
         }
+    }
+
+    private DynamicMessage ReadEntries(MessageLayout layout, IDictionary dictionary, int depth)
+    {
+        DynamicMessage result = new(layout);
+        int count = layout.Fields.Length;
+        Span<bool> seen = count <= SmallMessage ? stackalloc bool[SmallMessage] : new bool[count];
+        DottedMembers? dotted = null;
+        List<FieldLayout>? emptyChoices = null;
+        bool outerIsRow = _isRow;
+        _isRow = dictionary is DottedMembers.Row;
+        IDictionaryEnumerator entries = dictionary.GetEnumerator();
+        try
+        {
+            while (entries.MoveNext())
+            {
+                string name = entries.Key as string ?? _objects.NameOf(entries.Key);
+                object? value = Unwrap(entries.Value);
+                if (layout.Find(name) is not { } field)
+                {
+                    ReadUnknown(layout, name, value, ref dotted);
+                }
+                else if (value is not null && !(IsSingle(field) && TryReadSingle(result, field, value, seen)))
+                {
+                    ReadMember(result, field, name, value, seen, ref emptyChoices, depth);
+                }
+            }
+        }
+        finally
+        {
+            (entries as IDisposable)?.Dispose();
+        }
+
+        ReadRest(result, dictionary, dotted, seen, emptyChoices, depth);
+        _isRow = outerIsRow;
+        return result;
+    }
+
+    private static bool IsSingle(FieldLayout field) =>
+        !field.IsRepeated && !field.IsMessage && field.CaseSlot < 0;
+
+    // False for anything unusual: the slow path finds out what is wrong, and where.
+    private static bool TryReadSingle(
+        DynamicMessage message, FieldLayout field, object value, Span<bool> seen)
+    {
+        if (seen[field.Index])
+        {
+            return false;
+        }
+
+        if (!field.IsReference)
+        {
+            if (value is string || ScalarReader.ReadScalar(field, value, out ulong bits) is not null)
+            {
+                return false;
+            }
+
+            message.StoreScalar(field, bits);
+        }
+        else if (field.Kind == RpcFieldKind.Bytes ? value is byte[] { Length: > 0 } : IsText(value))
+        {
+            message.StoreReference(field, value);
+        }
+        else
+        {
+            return false;
+        }
+
+        seen[field.Index] = true;
+        return true;
+    }
+
+    private static bool IsText(object value) =>
+        value is string { Length: > 0 } text && !ScalarReader.HasLoneSurrogate(text);
+
+    // A member of a name that no field has: a part of one, as a row of a table has them, or an error.
+    private void ReadUnknown(MessageLayout layout, string name, object? value, ref DottedMembers? dotted)
+    {
+        if (DottedMembers.Split(layout, name) is var (start, rest))
+        {
+            dotted ??= new();
+            if (!dotted.TryAdd(start, rest, value))
+            {
+                Path.PushField(name);
+                throw Error(
+                    RpcErrorIds.InvalidFieldValue, "two keys name this field. Remove one of them.");
+            }
+        }
+        else if (!_mapper.AllowUnknownFields || layout.WellKnown != WellKnownType.None)
+        {
+            // An object of another kind in the place of a Timestamp would become 1970.
+            throw UnknownField(layout, name);
+        }
+    }
+
+    // What can be read only when all members are known.
+    private void ReadRest(
+        DynamicMessage result, object value, DottedMembers? dotted, Span<bool> seen,
+        List<FieldLayout>? emptyChoices, int depth)
+    {
+        foreach (DottedMembers.Group group in dotted?.Groups ?? [])
+        {
+            ReadMember(
+                result, group.Field, group.Field.Info.Name, group.IsEmpty ? "" : group.Members, seen,
+                ref emptyChoices, depth);
+        }
+
+        ChooseEmptyText(result, emptyChoices, depth);
+        if (_objects.TryGetSource(value) is { } source)
+        {
+            UnknownFieldFilter.Restore(result, source);
+        }
+    }
+
+    private bool TryTakeMessage(
+        MessageLayout layout, IMessage message, [NotNullWhen(true)] out DynamicMessage? taken)
+    {
+        taken = null;
+        if (message is DynamicMessage dynamic && dynamic.Layout == layout)
+        {
+            taken = dynamic;
+            return true;
+        }
+        if (message.Descriptor.FullName == layout.Type.FullName)
+        {
+            // The same message of another schema, or generated code.
+            taken = DynamicMessage.Parse(layout.Type, message.ToByteArray());
+            return true;
+        }
+        return layout.WellKnown is WellKnownType.Any or WellKnownType.Value
+            ? false
+            : throw WrongMessage(layout, message, message.Descriptor.FullName);
+    }
+
+    private DynamicMessage ReadEncoded(MessageLayout layout, string fullName, byte[] bytes) =>
+        fullName == layout.Type.FullName ? DynamicMessage.Parse(layout.Type, bytes)
+            : layout.WellKnown == WellKnownType.Any
+                ? WellKnownReader.Pack(layout, WellKnownReader.TypePrefix + fullName, bytes)
+                : throw WrongMessage(layout, bytes, fullName);
+
+    private RpcException WrongMessage(MessageLayout layout, object message, string fullName) =>
+        Invalid(message, $"is a message {fullName}, where a {layout.Type.FullName} is needed.");
+}
+
+/// <summary>Where in an object the mapper is: <c>SearchRequest.results[3].url</c>,
+/// <c>Foo.map["key"]</c>.</summary>
+/// <remarks>Only pushed and popped on the way; the text is made when there is an error.</remarks>
+internal sealed class ObjectPath(string root)
+{
+    // The path of an object within itself has hundreds of parts,
+    // of which an error shows the first ones and the end.
+    private const int ShownFirst = 8;
+    private const int ShownLast = 2;
+
+    private const int IsName = -1;
+    private const int IsKey = -2;
+
+    private (object? NameOrKey, int Index)[] _parts = new (object?, int)[8];
+    private int _count;
+
+    public void PushField(string name) => Push(name, IsName);
+
+    public void PushKey(object key) => Push(key, IsKey);
+
+    public void PushIndex(int index) => Push(null, index);
+
+    public void Pop() => _count--;
+
+    public override string ToString()
+    {
+        StringBuilder text = new(root);
+        int left = _count > 2 * (ShownFirst + ShownLast) ? _count - ShownFirst - ShownLast : 0;
+        for (int i = 0; i < _count; i++)
+        {
+            if (left > 0 && i == ShownFirst)
+            {
+                text.Append(CultureInfo.InvariantCulture, $"...({left} more)");
+                i += left;
+            }
+
+            (object? part, int index) = _parts[i];
+            _ = index == IsName ? text.Append('.').Append(ValueText.OfName((string)part!))
+                : index == IsKey ? text.Append(
+                    '[').Append(ValueText.OfName(MessageText.OfKey(part!))).Append(']')
+                : text.Append(CultureInfo.InvariantCulture, $"[{index}]");
+        }
+        return text.ToString();
+    }
+
+    private void Push(object? nameOrKey, int index)
+    {
+        if (_count == _parts.Length)
+        {
+            Array.Resize(ref _parts, 2 * _count);
+        }
+        _parts[_count++] = (nameOrKey, index);
     }
 }

@@ -155,7 +155,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     {
         List<DynamicMessage> messages => WriteMessages(messages, depth),
         List<int> numbers when field.Kind == RpcFieldKind.Enum =>
-            numbers.ConvertAll(number => ScalarObject(field, ScalarValue.Of(number))).ToArray(),
+            numbers.ConvertAll(number => ScalarObject(field, ScalarValue.ToBits(number))).ToArray(),
         List<int> items => items.ToArray(),
         List<uint> items => items.ToArray(),
         List<long> items => items.ToArray(),
@@ -198,14 +198,14 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         FieldLayout field, OrderedDictionary<object, object> map, int depth)
         where TKey : notnull
     {
-        OrderedDictionary<TKey, object?> written = new(map.Count, MapKeys.Of<TKey>());
+        OrderedDictionary<TKey, object?> written = new(map.Count, MapKeys.GetComparer<TKey>());
         foreach ((object key, object value) in map)
         {
             written.Add((TKey)key, value switch
             {
                 DynamicMessage message => WriteMessage(message, depth + 2),
                 int number when field.Value.Kind == RpcFieldKind.Enum =>
-                    ScalarObject(field.Value, ScalarValue.Of(number)),
+                    ScalarObject(field.Value, ScalarValue.ToBits(number)),
                 _ => value,
             });
         }

@@ -104,7 +104,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
     {
         DynamicMessage message = new(layout);
         message.StoreScalar(layout.Fields[0], (ulong)seconds);
-        message.StoreScalar(layout.Fields[1], ScalarValue.Of(nanos));
+        message.StoreScalar(layout.Fields[1], ScalarValue.ToBits(nanos));
         return message;
     }
 
@@ -189,7 +189,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         else if (value is not string && ScalarReader.TryGetDouble(value, out double number))
         {
             message.StoreScalar(fields[1], double.IsFinite(number)
-                ? ScalarValue.Of(number)
+                ? ScalarValue.ToBits(number)
                 : throw reader.Invalid(
                     value, "cannot be in a Value, whose numbers are finite; give it as text."));
         }

@@ -72,3 +72,158 @@ internal readonly record struct AuthTrailer(byte Type, byte Level, byte PadLengt
         writer.WriteUInt32(ContextId);
     }
 }
+
+/// <summary>Signs or seals the fragments of one association, once a security package agreed
+/// on keys ([MS-RPCE] section 2.2.2.11 ff.). Fragments must be protected in the order
+/// in which they are sent.</summary>
+/// <remarks>The stub is padded to a multiple of 16 and followed by the trailer;
+/// the signature is the trailer's value.</remarks>
+internal abstract class PduProtection
+{
+    /// <summary>Package, level and context id, the same on every PDU of the association.</summary>
+    public abstract AuthTrailer Trailer { get; }
+
+    /// <summary>Octets of a signature that this side makes.</summary>
+    public abstract int SignatureLength { get; }
+
+    /// <summary>Encrypts stub and padding in place where the level wants it,
+    /// and writes the signature.</summary>
+    /// <param name="pdu">The whole PDU; its last
+    /// <see cref="SignatureLength"/> octets are the signature's.</param>
+    /// <param name="stubOffset">Where the stub begins.</param>
+    public abstract void Protect(Span<byte> pdu, int stubOffset);
+
+    /// <summary>Decrypts stub and padding in place, and checks the signature.</summary>
+    /// <param name="pdu">The whole PDU.</param>
+    /// <param name="stubOffset">Where the stub begins.</param>
+    /// <param name="signatureLength">How many of its last octets are the peer's signature.</param>
+    /// <returns>False when the signature is wrong.</returns>
+    public abstract bool TryUnprotect(Span<byte> pdu, int stubOffset, int signatureLength);
+}
+
+/// <summary>What clients say at the end of a protected request's stub, about parts of the conversation that
+/// its signature may not cover ([MS-RPCE] section 2.2.2.13).</summary>
+internal static class VerificationTrailer
+{
+    /// <summary>Octets of what a client writes, with the padding before it, at most.</summary>
+    public const int MaxSize = Alignment - 1 + Size;
+
+    private const int Alignment = 4;
+    private const int CommandSize = 4;
+    private const int BitMaskSize = 4;
+    private const int SyntaxesSize = 2 * SyntaxId.Size;
+    private const int HeaderSize = 16;
+    private const int Size =
+        MagicSize + CommandSize + BitMaskSize + CommandSize + SyntaxesSize + CommandSize + HeaderSize;
+
+    private const int MagicSize = 8;
+    private const byte LittleEndianRepresentation = 0x10;
+    private const ushort TypeMask = 0x3FFF;
+    private const ushort EndMark = 0x4000;
+    private const ushort MustUnderstand = 0x8000;
+    private const ushort BitMask = 1;
+    private const ushort Syntaxes = 2;
+    private const ushort Header = 3;
+    private const uint ClientSignsHeaders = 1;
+
+    private static ReadOnlySpan<byte> Magic => [0x8A, 0xE3, 0x13, 0x71, 0x02, 0xF4, 0x36, 0x71];
+
+    /// <summary>Writes the trailer of a request of ours, with the padding before it.</summary>
+    /// <param name="stub">The stub, and room for <see cref="MaxSize"/> octets after its arguments.</param>
+    /// <param name="end">Where the arguments end.</param>
+    /// <param name="callId">The call.</param>
+    /// <param name="contextId">The presentation context.</param>
+    /// <param name="interfaceId">The interface that the client means by it.</param>
+    /// <returns>The octets that were written.</returns>
+    public static int Write(Span<byte> stub, int end, uint callId, ushort contextId, Guid interfaceId)
+    {
+        int padding = -end & (Alignment - 1);
+        PduWriter writer = new(stub, end);
+        writer.WriteZeros(padding);
+        writer.WriteBytes(Magic);
+        writer.WriteUInt16(BitMask);
+        writer.WriteUInt16(BitMaskSize);
+        writer.WriteUInt32(ClientSignsHeaders);
+        writer.WriteUInt16(Syntaxes);
+        writer.WriteUInt16(SyntaxesSize);
+        writer.WriteSyntax(SyntaxId.Interface(interfaceId));
+        writer.WriteSyntax(SyntaxId.Ndr);
+        writer.WriteUInt16(Header | EndMark);
+        writer.WriteUInt16(HeaderSize);
+        writer.WriteByte((byte)PduType.Request);
+        writer.WriteZeros(3);
+        writer.WriteByte(LittleEndianRepresentation);
+        writer.WriteZeros(3);
+        writer.WriteUInt32(callId);
+        writer.WriteUInt16(contextId);
+
+        // The operation.
+        writer.WriteUInt16(0);
+        return padding + Size;
+    }
+
+    /// <summary>Whether the trailer, if there is one, agrees with what came.</summary>
+    /// <param name="octets">What follows the arguments.</param>
+    /// <param name="offset">How far from the stub's begin; the trailer stands on a multiple of 4.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="interfaceId">The interface that it calls.</param>
+    /// <param name="clientOfferedHeaderSigning">Whether the client's bind, as it came,
+    /// offered to sign headers.</param>
+    public static bool Agrees(
+        ReadOnlySpan<byte> octets, int offset, FragmentAssembler request, Guid interfaceId,
+        bool clientOfferedHeaderSigning)
+    {
+        int padding = -offset & (Alignment - 1);
+        if (octets.Length < padding || !octets[padding..].StartsWith(Magic))
+        {
+            // Padding that the sender did not count; it is protected like the rest, and not read.
+            return true;
+        }
+
+        PduReader reader = new(octets, request.LittleEndian, padding + Magic.Length);
+        while (true)
+        {
+            ushort command = reader.ReadUInt16();
+            ReadOnlySpan<byte> value = reader.Take(reader.ReadUInt16());
+            if (reader.Failed || !Agrees(command, value, request, interfaceId, clientOfferedHeaderSigning))
+            {
+                return false;
+            }
+
+            if ((command & EndMark) != 0)
+            {
+                return true;
+            }
+        }
+    }
+
+    private static bool Agrees(
+        ushort command, ReadOnlySpan<byte> value, FragmentAssembler request, Guid interfaceId,
+        bool clientOfferedHeaderSigning)
+    {
+        PduReader reader = new(value, request.LittleEndian);
+        switch (command & TypeMask)
+        {
+            case BitMask:
+                // If it can and its bind did not say so, somebody took that out on the way.
+                uint bits = reader.ReadUInt32();
+                return reader.AtEnd && ((bits & ClientSignsHeaders) == 0 || clientOfferedHeaderSigning);
+            case Syntaxes:
+                return reader.ReadSyntax() == SyntaxId.Interface(interfaceId)
+                    && reader.ReadSyntax() == SyntaxId.Ndr
+                    && reader.AtEnd;
+            case Header:
+                byte type = reader.ReadByte();
+                reader.Skip(3);
+                ReadOnlySpan<byte> representation = reader.Take(4);
+                return type == (byte)PduType.Request
+                    && reader.ReadUInt32() == request.CallId
+                    && reader.ReadUInt16() == request.ContextId
+                    && reader.ReadUInt16() == request.Operation
+                    && reader.AtEnd
+                    && representation[0] >> 4 == (request.LittleEndian ? 1 : 0);
+            default:
+                return (command & MustUnderstand) == 0;
+        }
+    }
+}

@@ -72,3 +72,173 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
         writer.WriteUInt16(0);
     }
 }
+
+/// <summary>The body of fault.</summary>
+internal static class FaultPdu
+{
+    private const int Size = 32;
+
+    /// <summary>Reads the status; some peers leave out what follows it, or append data.</summary>
+    /// <returns>False when the status is missing.</returns>
+    public static bool TryReadStatus(in PduHeader header, ReadOnlySpan<byte> pdu, out uint status)
+    {
+        PduReader reader = new(pdu, header.LittleEndian, PduHeader.CallSize);
+        status = reader.ReadUInt32();
+        return !reader.Failed;
+    }
+
+    /// <summary>Writes the whole PDU.</summary>
+    public static byte[] ToBytes(uint status, uint callId, ushort contextId, bool didNotExecute)
+    {
+        byte[] pdu = new byte[Size];
+        PduFlags flags = didNotExecute ? PduFlags.Single | PduFlags.DidNotExecute : PduFlags.Single;
+        PduHeader.Write(pdu, PduType.Fault, flags, Size, 0, callId);
+        PduWriter writer = new(pdu, PduHeader.Size);
+        writer.WriteUInt32(Size);
+        writer.WriteUInt16(contextId);
+        writer.WriteUInt16(0);
+        writer.WriteUInt32(status);
+        writer.WriteUInt32(0);
+        return pdu;
+    }
+}
+
+/// <summary>The fault statuses that this server sends ([MS-RPCE] section 2.2.2.11).</summary>
+internal static class FaultStatus
+{
+    /// <summary>Anonymous refused, or security that was not negotiated.</summary>
+    public const uint AccessDenied = 0x00000005;
+
+    /// <summary>Calls must be protected better.</summary>
+    public const uint UnsupportedLevel = 0x1C00001D;
+
+    /// <summary>The arguments do not decode.</summary>
+    public const uint BadStubData = 0x000006F7;
+
+    /// <summary>The request names a context that was not accepted.</summary>
+    public const uint InvalidContext = 0x1C00001C;
+
+    /// <summary>An operation other than 0.</summary>
+    public const uint OperationRange = 0x1C010002;
+
+    /// <summary>The interface was withdrawn.</summary>
+    public const uint UnknownInterface = 0x1C010003;
+
+    /// <summary>PDUs in an order that the protocol does not have.</summary>
+    public const uint ProtocolError = 0x1C01000B;
+
+    /// <summary>The reply is over the limit.</summary>
+    public const uint ReplyTooLarge = 0x1C010013;
+
+    /// <summary>The server has too many calls, or no memory for the request now.</summary>
+    public const uint TooBusy = 0x1C010014;
+
+    /// <summary>The request is over the limit.</summary>
+    public const uint RequestTooLarge = 0x1C00001B;
+
+    /// <summary>The call was cancelled.</summary>
+    public const uint Cancelled = 0x1C00000D;
+}
+
+/// <summary>The codes of Win32 that the RPC runtime of Windows reports in place of faults
+/// ([MS-ERREF] 2.2), and that a transport of whole messages uses in both directions.</summary>
+internal static class WindowsStatus
+{
+    /// <summary>The caller is not accepted.</summary>
+    public const uint AccessDenied = 5;
+
+    /// <summary>The reply is over the limit.</summary>
+    public const uint ReplyTooLarge = 1130;
+
+    /// <summary>There is no such call.</summary>
+    public const uint NotFound = 1168;
+
+    /// <summary>The name of an endpoint is malformed.</summary>
+    public const uint InvalidEndpointFormat = 1706;
+
+    /// <summary>The interface is not served.</summary>
+    public const uint UnknownInterface = 1717;
+
+    /// <summary>The server's endpoint is not there.</summary>
+    public const uint ServerUnavailable = 1722;
+
+    /// <summary>The server has too many calls, or the request is over its limit.</summary>
+    public const uint ServerTooBusy = 1723;
+
+    /// <summary>The call failed, and may have run.</summary>
+    public const uint CallFailed = 1726;
+
+    /// <summary>The call failed and did not run.</summary>
+    public const uint CallFailedDidNotExecute = 1727;
+
+    /// <summary>The endpoint exists already.</summary>
+    public const uint DuplicateEndpoint = 1740;
+
+    /// <summary>A text is longer than the runtime takes.</summary>
+    public const uint StringTooLong = 1743;
+
+    /// <summary>The server does not listen.</summary>
+    public const uint EndpointNotRegistered = 1753;
+
+    /// <summary>The arguments cannot be decoded.</summary>
+    public const uint BadStubData = 1783;
+
+    /// <summary>The call was cancelled.</summary>
+    public const uint CallCancelled = 1818;
+
+    /// <summary>Calls must be protected better.</summary>
+    public const uint UnsupportedLevel = 1821;
+
+    /// <summary>E_FAIL: what the original server answers when its handler throws.</summary>
+    public const uint HandlerFailed = 0x80004005;
+}
+
+/// <summary>Makes exceptions of what peers answer in place of a reply.</summary>
+internal static class NativeFault
+{
+    /// <summary>A fault by its status.</summary>
+    public static RpcException ToException(RpcEndpoint endpoint, uint status, bool mayHaveExecuted)
+    {
+        (RpcStatusCode code, string meaning) = RpcStatusTable.OfNativeStatus(status);
+        return new RpcException(code, $"'{endpoint}' returned fault 0x{status:X8}: {meaning}.")
+        {
+            Endpoint = endpoint,
+            NativeStatus = status,
+            MayHaveExecuted = mayHaveExecuted,
+            RetryAfter = status == FaultStatus.TooBusy && !mayHaveExecuted ? TimeSpan.Zero : null,
+        };
+    }
+
+    /// <summary>A return code of the interface other than 0.</summary>
+    public static RpcException OfReturnCode(RpcEndpoint endpoint, string what, uint code)
+    {
+        (RpcStatusCode status, string meaning) = RpcStatusTable.OfNativeStatus(code);
+        return new RpcException(status, $"{what} ended with return code 0x{code:X8}: {meaning}.")
+        {
+            Endpoint = endpoint,
+            NativeStatus = code,
+            MayHaveExecuted = true,
+        };
+    }
+
+    /// <summary>The server refuses callers that it does not know.</summary>
+    public static RpcException Anonymous(RpcEndpoint endpoint, uint status) => new(
+        RpcStatusCode.Unauthenticated,
+        $"'{endpoint}' requires authentication, and this connection is anonymous. Connect as User "
+        + "with a credential, or as Self.")
+    {
+        ErrorId = RpcErrorIds.AuthenticationRequired,
+        Endpoint = endpoint,
+        NativeStatus = status,
+    };
+
+    /// <summary>The peer does not keep to the protocol, or speaks another one.</summary>
+    public static RpcException BrokenProtocol(RpcEndpoint endpoint, string what, bool mayHaveExecuted) => new(
+        RpcStatusCode.Internal,
+        $"'{endpoint}' violates the DCE/RPC protocol: {what}. Check that a DCE/RPC server listens there.")
+    {
+        ErrorId = RpcErrorIds.ProtocolError,
+        Endpoint = endpoint,
+        MayHaveExecuted = mayHaveExecuted,
+    };
+}

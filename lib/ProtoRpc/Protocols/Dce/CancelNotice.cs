@@ -1,3 +1,5 @@
+using System.Buffers.Binary;
+
 namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>What a client said, while its call runs, about not wanting it any more.</summary>
@@ -45,5 +47,65 @@ internal static class CancelNotices
         }
 
         return notice;
+    }
+}
+
+/// <summary>How clients cancel calls where the RPC runtime of the system has no message for it: requests
+/// end in an id, and an interface of its own takes the ids of the calls to cancel.</summary>
+/// <remarks>The servers of other programs do not have the interface, and never get an id.</remarks>
+internal static class CancelStub
+{
+    /// <summary>Octets after the stub of a request that can be cancelled.</summary>
+    public const int TrailerSize = 2 * IdSize;
+
+    /// <summary>Octets of a request to cancel.</summary>
+    public const int RequestSize = ExecStub.RequestPrefix + IdSize;
+
+    /// <summary>Octets of a reply to it, at most. It has no payload.</summary>
+    public const int ResponseSize = ExecStub.ResponsePrefix + ExecStub.ResponseSuffix;
+
+    private const int IdSize = 16;
+
+    /// <summary>The interface that cancels calls. The empty id asks whether it is served.</summary>
+    public static Guid InterfaceId { get; } = new("6b1d0f5e-2a57-4c0e-9f0a-5d1b8f7c3e42");
+
+    /// <summary>Writes what stands after a request, with the id of its call.</summary>
+    public static void WriteTrailer(Span<byte> trailer, Guid call)
+    {
+        InterfaceId.TryWriteBytes(trailer);
+        call.TryWriteBytes(trailer[IdSize..]);
+    }
+
+    /// <summary>Finds the id of a call.</summary>
+    /// <param name="stub">The stub of a request.</param>
+    /// <param name="call">The id; empty where the caller has none.</param>
+    /// <returns>The stub without the id.</returns>
+    public static ReadOnlySpan<byte> Split(ReadOnlySpan<byte> stub, out Guid call)
+    {
+        // The arguments have to end before the id: a payload may end in the same octets.
+        int end = stub.Length - TrailerSize;
+        bool isThere = end >= ExecStub.RequestPrefix
+            && BinaryPrimitives.ReadUInt32LittleEndian(stub) == (uint)(end - ExecStub.RequestPrefix)
+            && new Guid(stub.Slice(end, IdSize)) == InterfaceId;
+        call = isThere ? new Guid(stub[(end + IdSize)..]) : Guid.Empty;
+        return isThere ? stub[..end] : stub;
+    }
+
+    /// <summary>Writes a request to cancel.</summary>
+    public static void WriteRequest(Span<byte> stub, Guid call)
+    {
+        ExecStub.WriteRequestPrefix(stub, IdSize);
+        call.TryWriteBytes(stub[ExecStub.RequestPrefix..]);
+    }
+
+    /// <summary>Reads a request to cancel.</summary>
+    /// <returns>False for bad stub data.</returns>
+    public static bool TryReadRequest(ReadOnlySpan<byte> stub, bool isLittleEndian, out Guid call)
+    {
+        bool isWhole = stub.Length >= RequestSize && isLittleEndian
+            && BinaryPrimitives.ReadUInt32LittleEndian(stub) == IdSize
+            && BinaryPrimitives.ReadUInt32LittleEndian(stub[4..]) == IdSize;
+        call = isWhole ? new Guid(stub.Slice(ExecStub.RequestPrefix, IdSize)) : Guid.Empty;
+        return isWhole;
     }
 }

@@ -131,3 +131,79 @@ internal enum PduDefect
     /// <summary>The security trailer does not fit in the fragment.</summary>
     AuthLength,
 }
+
+/// <summary>Kinds of connection-oriented PDUs (C706 section 12.6.4). The numbers that are left out belong to
+/// the datagram protocol and to RPC over HTTP.</summary>
+internal enum PduType : byte
+{
+    /// <summary>A fragment of a request.</summary>
+    Request = 0,
+
+    /// <summary>A fragment of a response.</summary>
+    Response = 2,
+
+    /// <summary>The call failed below the interface.</summary>
+    Fault = 3,
+
+    /// <summary>Opens an association.</summary>
+    Bind = 11,
+
+    /// <summary>Accepts an association; each context has its own result.</summary>
+    BindAck = 12,
+
+    /// <summary>Refuses an association as a whole.</summary>
+    BindNak = 13,
+
+    /// <summary>Adds contexts to an association.</summary>
+    AlterContext = 14,
+
+    /// <summary>Answers <see cref="AlterContext"/>.</summary>
+    AlterContextResponse = 15,
+
+    /// <summary>The third leg of a token exchange; never answered.</summary>
+    Auth3 = 16,
+
+    /// <summary>The server asks the client to leave the association.</summary>
+    Shutdown = 17,
+
+    /// <summary>The client would like the call to end early; it still waits for the answer.</summary>
+    CoCancel = 18,
+
+    /// <summary>The client no longer wants an answer.</summary>
+    Orphaned = 19,
+}
+
+/// <summary>The pfc_flags of a PDU (C706 section 12.6.3.1).</summary>
+[Flags]
+internal enum PduFlags : byte
+{
+    /// <summary>None.</summary>
+    None = 0,
+
+    /// <summary>First fragment of a call's request or response.</summary>
+    First = 0x01,
+
+    /// <summary>Last fragment.</summary>
+    Last = 0x02,
+
+    /// <summary>Both: the PDU is the whole message.</summary>
+    Single = First | Last,
+
+    /// <summary>On a request: a cancel was pending when it was sent.</summary>
+    PendingCancel = 0x04,
+
+    /// <summary>The same bit on the PDUs of a bind: signatures can cover header and trailer.</summary>
+    HeaderSigning = 0x04,
+
+    /// <summary>Calls may interleave on the connection.</summary>
+    ConcurrentMultiplexing = 0x10,
+
+    /// <summary>On a fault: the call surely did not run.</summary>
+    DidNotExecute = 0x20,
+
+    /// <summary>The client wants no answer.</summary>
+    Maybe = 0x40,
+
+    /// <summary>Sixteen octets of object UUID follow a request's header.</summary>
+    ObjectUuid = 0x80,
+}

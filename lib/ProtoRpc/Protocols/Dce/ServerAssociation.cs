@@ -6,7 +6,7 @@ namespace ProtoRpc.Protocols.Dce;
 /// output, calls and the wish to close out.</summary>
 /// <remarks>Knows no socket and no clock. Never throws because of what a peer sent.
 /// Not thread-safe.</remarks>
-internal sealed partial class ServerAssociation : IDisposable
+internal sealed class ServerAssociation : IDisposable
 {
     private const int Prefix = PduHeader.CallSize + ExecStub.ResponsePrefix;
 
@@ -389,5 +389,142 @@ internal sealed partial class ServerAssociation : IDisposable
         _closing = true;
         LingersOnClose = output.Length > 0;
         return ServerStep.Close;
+    }
+
+    /// <summary>Receives calls and binds that are refused: the interfaces as far as they are known, the
+    /// status of the fault (0x5 for a bind), and how many bytes of a request came. Null for none.</summary>
+    public Action<IReadOnlyList<Guid>, uint, int>? Refused { get; init; }
+
+    /// <summary>Receives the PDUs in both directions, with the listener's endpoint; null for none.</summary>
+    public (RpcTrace To, RpcEndpoint Endpoint)? Trace { get; init; }
+
+    /// <summary>Whether a PDU, or the fragments of a request, began to come and did not end.</summary>
+    public bool IsMidMessage => _assembler.InProgress || _input.Unread.Length > 0;
+
+    /// <summary>PDUs that came whole, so that the owner sees whether something moves.</summary>
+    public long ReceivedPdus { get; private set; }
+
+    /// <summary>Whether received bytes, looked at while a call runs, cancel it.</summary>
+    /// <param name="bytes">Bytes from the beginning of a PDU on.</param>
+    public CancelNotice FindCancel(ReadOnlySpan<byte> bytes) => CancelNotices.Find(bytes, CallId);
+
+    /// <summary>Whether the call was cancelled before it began.</summary>
+    public CancelNotice FindBufferedCancel()
+    {
+        CancelNotice notice = FindCancel(_input.Unread);
+        return notice == CancelNotice.None && _assembler.Flags.HasFlag(PduFlags.PendingCancel)
+            ? CancelNotice.Cancel
+            : notice;
+    }
+
+    private void Note(bool isSent, ReadOnlySpan<byte> pdus)
+    {
+        if (Trace is var (to, endpoint) && to.IsEnabled)
+        {
+            PduTrace.Write(to, endpoint, isSent, pdus);
+        }
+    }
+}
+
+/// <summary>What a server association wants next.</summary>
+internal enum ServerStep
+{
+    /// <summary>More bytes from the peer.</summary>
+    Receive,
+
+    /// <summary>Its output sent.</summary>
+    Send,
+
+    /// <summary>The call handled and answered.</summary>
+    Call,
+
+    /// <summary>Its output sent, then the connection closed.</summary>
+    Close,
+}
+
+/// <summary>The presentation contexts that a server accepted on one association.</summary>
+internal sealed class ContextTable
+{
+    // Calls may be orphaned here without closing the connection; one security context is enough for it.
+    private const ushort KeepConnectionOnOrphan = 0x02;
+
+    private readonly int _maxContexts;
+    private readonly Func<Guid, bool> _isServed;
+    private readonly List<(ushort Id, Guid Interface)> _contexts = [];
+
+    /// <param name="maxContexts">How many are accepted.</param>
+    /// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
+    public ContextTable(int maxContexts, Func<Guid, bool> isServed)
+    {
+        _maxContexts = maxContexts;
+        _isServed = isServed;
+    }
+
+    /// <summary>The interfaces that a bind proposes and that are served here.</summary>
+    public Guid[] FindServed(BindPdu bind) =>
+        [.. bind.Contexts.Select(context => context.Interface.Id).Where(_isServed)];
+
+    /// <summary>Decides on each proposed context, in order.</summary>
+    public IReadOnlyList<ContextResult> Decide(BindPdu bind)
+    {
+        List<ContextResult> results = [];
+        foreach (ContextProposal context in bind.Contexts)
+        {
+            results.Add(Decide(context));
+        }
+
+        return results;
+    }
+
+    /// <summary>The interface of an accepted context.</summary>
+    public bool TryFind(ushort contextId, out Guid interfaceId)
+    {
+        foreach ((ushort id, Guid known) in _contexts)
+        {
+            if (id == contextId)
+            {
+                interfaceId = known;
+                return true;
+            }
+        }
+
+        interfaceId = default;
+        return false;
+    }
+
+    private ContextResult Decide(ContextProposal context)
+    {
+        if (context.Transfers is [SyntaxId only] && only.IsFeatureNegotiation(out ushort features))
+        {
+            return ContextResult.Features((ushort)(features & KeepConnectionOnOrphan));
+        }
+
+        Guid interfaceId = context.Interface.Id;
+        if (context.Interface != SyntaxId.Interface(interfaceId) || !_isServed(interfaceId))
+        {
+            return ContextResult.Refused(ContextResult.InterfaceNotSupported);
+        }
+
+        if (!context.Transfers.Contains(SyntaxId.Ndr))
+        {
+            return ContextResult.Refused(ContextResult.TransferNotSupported);
+        }
+
+        // Binds are not signed: a call for one interface must not run on another because a server in between
+        // proposed its context again.
+        if (TryFind(context.Id, out Guid known))
+        {
+            return known == interfaceId
+                ? ContextResult.Accepted
+                : ContextResult.Refused(ContextResult.NotSpecified);
+        }
+
+        if (_contexts.Count >= _maxContexts)
+        {
+            return ContextResult.Refused(ContextResult.LocalLimit);
+        }
+
+        _contexts.Add((context.Id, interfaceId));
+        return ContextResult.Accepted;
     }
 }

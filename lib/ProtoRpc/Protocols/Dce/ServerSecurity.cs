@@ -205,7 +205,7 @@ internal sealed class ServerSecurity : IDisposable
         }
 
         _context.SignsHeaders = _clientSignsHeaders;
-        Protection = ContextProtection.Of(_context, _trailer);
+        Protection = ContextProtection.Create(_context, _trailer);
 
         // Read immediately: if the system does not identify the caller, the authentication has failed.
         _peer = ReadPeer();

@@ -1,5 +1,9 @@
 using System.Buffers;
 using System.Buffers.Binary;
+using System.IO.Compression;
+using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Protocols.Grpc;
 
@@ -69,3 +73,120 @@ internal static class GrpcFraming
 /// <param name="IsCompressed">Whether the body is compressed by the stream's encoding.</param>
 /// <param name="Body">The body, as long as the buffer that it was read from.</param>
 internal readonly record struct GrpcFrame(bool IsCompressed, ReadOnlySequence<byte> Body);
+
+/// <summary>Writes messages as frames.</summary>
+internal static class GrpcFrameWriter
+{
+    /// <returns>The bytes of the message, as they go.</returns>
+    public static int Write(IBufferWriter<byte> output, IMessage message, bool compress)
+    {
+        using EncodedMessage body = EncodedMessage.From(message);
+
+        // GZipStream writes nothing at all for an empty body, and @grpc/grpc-js rejects that as gzip.
+        if (compress && body.Length > 0)
+        {
+            ReadOnlySpan<byte> compressed = GrpcEncoding.Compress(body.ToArray());
+            WritePrefix(output, isCompressed: true, compressed.Length);
+            output.Write(compressed);
+            return compressed.Length;
+        }
+
+        WritePrefix(output, isCompressed: false, body.Length);
+        body.WriteTo(output);
+        return body.Length;
+    }
+
+    private static void WritePrefix(IBufferWriter<byte> output, bool isCompressed, int length)
+    {
+        GrpcFraming.WritePrefix(output.GetSpan(GrpcFraming.PrefixLength), isCompressed, length);
+        output.Advance(GrpcFraming.PrefixLength);
+    }
+}
+
+/// <summary>Compression of messages.</summary>
+internal static class GrpcEncoding
+{
+    public const string Identity = "identity";
+    public const string Gzip = "gzip";
+
+    /// <summary>What this side reads, for grpc-accept-encoding.</summary>
+    public const string Accepted = $"{Identity},{Gzip}";
+
+    private const int FirstBuffer = 4 * 1024;
+
+    /// <summary>Whether a grpc-encoding is gzip. Names of codings have no case (RFC 9110, 8.4.1).</summary>
+    public static bool IsGzip(string? encoding) => Gzip.Equals(encoding, StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Whether a grpc-encoding says that messages are not compressed.</summary>
+    public static bool IsNone(string? encoding) =>
+        string.IsNullOrEmpty(encoding) || Identity.Equals(encoding, StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Compresses a body with gzip.</summary>
+    public static byte[] Compress(ReadOnlySpan<byte> body)
+    {
+        using MemoryStream output = new();
+        using (GZipStream gzip = new(output, CompressionLevel.Fastest, leaveOpen: true))
+        {
+            gzip.Write(body);
+        }
+
+        return output.ToArray();
+    }
+
+    /// <summary>Undoes the compression of a body.</summary>
+    /// <param name="body">The compressed body.</param>
+    /// <param name="encoding">What grpc-encoding said; null where it said nothing.</param>
+    /// <param name="maxBytes">The largest body, after decompression.</param>
+    /// <exception cref="RpcException">ResourceExhausted over the limit;
+    /// Internal for an encoding that was not agreed upon, and for bytes that are not of it.</exception>
+    public static ReadOnlyMemory<byte> Decompress(
+        in ReadOnlySequence<byte> body, string? encoding, int maxBytes)
+    {
+        if (!IsGzip(encoding))
+        {
+            throw GrpcDefects.BadFrame(IsNone(encoding)
+                ? "a message is marked as compressed, but there is no grpc-encoding"
+                : $"a message is compressed with '{encoding}', which is not one of {Accepted}");
+        }
+
+        // grpc-dotnet compresses an empty message to nothing.
+        if (body.IsEmpty)
+        {
+            return default;
+        }
+
+        try
+        {
+            using Stream gzip = Decompression.TryOpen(new MemoryStream(body.ToArray()), Gzip)!;
+            return ReadToEnd(gzip, maxBytes);
+        }
+        catch (InvalidDataException e)
+        {
+            throw GrpcDefects.BadFrame(
+                $"a message is not the gzip data that it is marked as ({e.Message})", e);
+        }
+    }
+
+    // Grows with what comes out, and stops at the limit: a few bytes can inflate to any number.
+    private static ReadOnlyMemory<byte> ReadToEnd(Stream stream, int maxBytes)
+    {
+        byte[] bytes = new byte[Math.Min(FirstBuffer, (long)maxBytes + 1)];
+        int length = 0;
+        while (stream.Read(bytes, length, bytes.Length - length) is > 0 and int count)
+        {
+            length += count;
+            if (length > maxBytes)
+            {
+                throw GrpcDefects.TooLarge(
+                    $"sent a compressed message that inflates to more than {maxBytes:N0} bytes", maxBytes);
+            }
+
+            if (length == bytes.Length)
+            {
+                Array.Resize(ref bytes, (int)Math.Min(bytes.Length * 2L, (long)maxBytes + 1));
+            }
+        }
+
+        return bytes.AsMemory(0, length);
+    }
+}

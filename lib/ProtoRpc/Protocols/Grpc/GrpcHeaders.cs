@@ -1,4 +1,8 @@
+using System.Buffers.Text;
+using System.Globalization;
 using System.Net.Http.Headers;
+using Google.Protobuf;
+using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Protocols.Grpc;
@@ -126,4 +130,129 @@ internal static class GrpcHeaders
 
     private static bool IsOfGrpc(string name) =>
         name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase) && !OfRetries.Contains(name);
+}
+
+/// <summary>The header grpc-timeout: at most eight digits and a unit.</summary>
+internal static class GrpcTimeout
+{
+    public const string HeaderName = "grpc-timeout";
+
+    private const int MaxDigits = 8;
+    private const long MaxValue = 99_999_999;
+
+    // From the finest to the coarsest that a TimeSpan can be written in.
+    private static readonly (char Unit, long Ticks)[] Units =
+    [
+        ('u', TimeSpan.TicksPerMicrosecond),
+        ('m', TimeSpan.TicksPerMillisecond),
+        ('S', TimeSpan.TicksPerSecond),
+        ('M', TimeSpan.TicksPerMinute),
+        ('H', TimeSpan.TicksPerHour),
+    ];
+
+    /// <summary>Writes a time in the finest unit that holds it, rounded up;
+    /// what is longer than all is the longest.</summary>
+    public static string Format(TimeSpan timeout)
+    {
+        long ticks = Math.Max(1, timeout.Ticks);
+        foreach ((char unit, long size) in Units)
+        {
+            long count = (ticks / size) + (ticks % size == 0 ? 0 : 1);
+            if (count <= MaxValue)
+            {
+                return string.Create(CultureInfo.InvariantCulture, $"{count}{unit}");
+            }
+        }
+
+        return string.Create(CultureInfo.InvariantCulture, $"{MaxValue}H");
+    }
+
+    /// <summary>Reads a time; null when the text is not one.</summary>
+    public static TimeSpan? Parse(string text)
+    {
+        if (text.Length is < 2 or > MaxDigits + 1
+            || !long.TryParse(
+                text.AsSpan(0, text.Length - 1), NumberStyles.None,
+                CultureInfo.InvariantCulture, out long count))
+        {
+            return null;
+        }
+
+        if (text[^1] == 'n')
+        {
+            // Hundreds of nanoseconds are the finest there is here; some time left is not none.
+            return TimeSpan.FromTicks(
+                (count + TimeSpan.NanosecondsPerTick - 1) / TimeSpan.NanosecondsPerTick);
+        }
+
+        foreach ((char unit, long size) in Units)
+        {
+            if (unit == text[^1])
+            {
+                return TimeSpan.FromTicks(count > long.MaxValue / size ? long.MaxValue : count * size);
+            }
+        }
+
+        return null;
+    }
+}
+
+/// <summary>Headers whose names end in -bin: bytes as base64.</summary>
+internal static class GrpcBinaryHeader
+{
+    public const string Suffix = "-bin";
+
+    public static bool IsBinary(string name) => name.EndsWith(Suffix, StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Writes bytes, without padding.</summary>
+    public static string Encode(ReadOnlySpan<byte> bytes) => Convert.ToBase64String(bytes).TrimEnd('=');
+
+    /// <summary>Reads the values of one header line, which peers may join with commas,
+    /// with or without padding.</summary>
+    /// <returns>Null when a value is not base64.</returns>
+    public static IReadOnlyList<byte[]>? Decode(string line)
+    {
+        List<byte[]> values = [];
+        foreach (string part in line.Split(','))
+        {
+            string text = part.Trim().TrimEnd('=');
+            string padded = text.PadRight((text.Length + 3) / 4 * 4, '=');
+            byte[] bytes = new byte[Base64.GetMaxDecodedFromUtf8Length(padded.Length)];
+            if (!Convert.TryFromBase64String(padded, bytes, out int length))
+            {
+                return null;
+            }
+
+            values.Add(bytes[..length]);
+        }
+
+        return values;
+    }
+}
+
+/// <summary>The side channel, a header of the request and a trailer of the reply.</summary>
+internal static class GrpcCallContext
+{
+    public const string HeaderName = "rpc-call-context-bin";
+
+    public static string Write(RpcCallContext context) => GrpcBinaryHeader.Encode(context.ToByteArray());
+
+    /// <summary>The call context of a reply. Null if it is missing or cannot be read:
+    /// a damaged context does not fail the call.</summary>
+    public static RpcCallContext? Read(string? header)
+    {
+        if (string.IsNullOrEmpty(header) || GrpcBinaryHeader.Decode(header) is not [byte[] bytes, ..])
+        {
+            return null;
+        }
+
+        try
+        {
+            return RpcCallContext.Parser.ParseFrom(bytes);
+        }
+        catch (InvalidProtocolBufferException)
+        {
+            return null;
+        }
+    }
 }

@@ -1,3 +1,6 @@
+using System.Net.Http.Headers;
+using System.Text;
+
 namespace ProtoRpc.Protocols.Http;
 
 /// <summary>The headers that client and listener write beside those of HTTP itself.</summary>
@@ -33,4 +36,59 @@ internal static class HttpNames
 
     /// <summary>Whether HTTP itself needs a header, so that no caller can set it.</summary>
     public static bool IsFraming(string name) => Framing.Contains(name);
+}
+
+/// <summary>Reads the time after which a server or proxy takes a request again.</summary>
+internal static class HttpRetryAfter
+{
+    /// <summary>The pause that a response asks for, in seconds or until a date; zero if it asks for
+    /// none.</summary>
+    public static TimeSpan Parse(HttpResponseHeaders headers)
+    {
+        TimeSpan pause = headers.RetryAfter switch
+        {
+            { Delta: { } delta } => delta,
+            { Date: { } date } => date - DateTimeOffset.UtcNow,
+            _ => TimeSpan.Zero,
+        };
+        return pause > TimeSpan.Zero ? pause : TimeSpan.Zero;
+    }
+}
+
+/// <summary>The names of statuses in the Connect protocol: <c>not_found</c>.</summary>
+internal static class ConnectCodes
+{
+    private static readonly Dictionary<RpcStatusCode, string> Names =
+        Enum.GetValues<RpcStatusCode>().ToDictionary(code => code, SnakeCase);
+
+    private static readonly Dictionary<string, RpcStatusCode> Codes =
+        Names.ToDictionary(entry => entry.Value, entry => entry.Key, StringComparer.OrdinalIgnoreCase);
+
+    public static string NameOf(RpcStatusCode code) => Names[code];
+
+    /// <summary>The status of a name; null when there is none.</summary>
+    public static RpcStatusCode? CodeOf(string name) =>
+        Codes.TryGetValue(name, out RpcStatusCode code) && code != RpcStatusCode.OK ? code : null;
+
+    // Connect writes canceled where gRPC writes CANCELLED.
+    private static string SnakeCase(RpcStatusCode code)
+    {
+        if (code == RpcStatusCode.Cancelled)
+        {
+            return "canceled";
+        }
+
+        StringBuilder name = new();
+        foreach (char c in code.ToString())
+        {
+            if (char.IsUpper(c) && name.Length > 0)
+            {
+                name.Append('_');
+            }
+
+            name.Append(char.ToLowerInvariant(c));
+        }
+
+        return name.ToString();
+    }
 }

@@ -1,6 +1,6 @@
 using System.Buffers;
 using Google.Protobuf;
-using ProtoRpc.Formats;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Http;
@@ -20,7 +20,7 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
 
     /// <summary>How messages of a format are streamed: in their own form, or as lines of JSON where they have
     /// none.</summary>
-    public static HttpStreamFormat Of(MessageFormat? format) =>
+    public static HttpStreamFormat From(MessageFormat? format) =>
         format?.Row.Streaming == FormatStreaming.Delimited ? Delimited : Lines;
 
     /// <summary>How one message is written.</summary>
@@ -64,4 +64,166 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
     {
         MayHaveExecuted = true,
     };
+}
+
+/// <summary>Binary messages, each with its length as a varint before it, as all libraries of Protocol Buffers
+/// read and write them. An error is an ErrorResult in the same form behind a length that no message can have,
+/// so readers that do not know this form also fail.</summary>
+internal sealed class DelimitedMessages() : HttpStreamFormat(
+    MessageFormats.Binary, "application/x-protobuf; delimited=true", [.. MessageFormats.Binary.MediaTypes])
+{
+    private const uint ErrorMark = uint.MaxValue;
+    private const int MaxVarintLength = 5;
+
+    public override void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options)
+    {
+        using EncodedMessage body = EncodedMessage.From(message);
+        WriteLength(output, (uint)body.Length);
+        body.WriteTo(output);
+    }
+
+    public override void WriteError(IBufferWriter<byte> output, ErrorResult error, FormatOptions options)
+    {
+        WriteLength(output, ErrorMark);
+        Write(output, error, options);
+    }
+
+    public override bool TryRead(
+        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
+        out bool isError)
+    {
+        item = default;
+        isError = false;
+        SequenceReader<byte> reader = new(buffer);
+        if (!TryReadLength(ref reader, out uint length))
+        {
+            return false;
+        }
+
+        if (length == ErrorMark)
+        {
+            isError = true;
+            if (!TryReadLength(ref reader, out length))
+            {
+                return false;
+            }
+        }
+
+        if (length > maxBytes)
+        {
+            throw TooLarge(maxBytes);
+        }
+
+        if (!reader.TryReadExact((int)length, out item))
+        {
+            return false;
+        }
+
+        buffer = reader.UnreadSequence;
+        return true;
+    }
+
+    private static void WriteLength(IBufferWriter<byte> output, uint length)
+    {
+        Span<byte> bytes = output.GetSpan(MaxVarintLength);
+        int count = 0;
+        for (; length > 0x7F; length >>= 7)
+        {
+            bytes[count++] = (byte)(length | 0x80);
+        }
+
+        bytes[count++] = (byte)length;
+        output.Advance(count);
+    }
+
+    private static bool TryReadLength(ref SequenceReader<byte> reader, out uint length)
+    {
+        ulong value = 0;
+        length = 0;
+        for (int i = 0; i < MaxVarintLength; i++)
+        {
+            if (!reader.TryRead(out byte part))
+            {
+                return false;
+            }
+
+            value |= (ulong)(part & 0x7F) << (7 * i);
+            if (part < 0x80)
+            {
+                length = (uint)Math.Min(value, ErrorMark - (value > ErrorMark ? 1UL : 0));
+                return true;
+            }
+        }
+
+        // Longer than any length is too long anyhow.
+        length = ErrorMark - 1;
+        return true;
+    }
+}
+
+/// <summary>Newline-delimited JSON: a message on each line. An error is <c>{"@error":{...}}</c>, which no
+/// message can be, for names of fields have no such sign.</summary>
+internal sealed class JsonLines() : HttpStreamFormat(
+    MessageFormats.Json, "application/x-ndjson", "application/x-ndjson", "application/ndjson",
+    "application/jsonl",
+    "application/json")
+{
+    private const byte NewLine = (byte)'\n';
+
+    private static ReadOnlySpan<byte> ErrorStart => "{\"@error\":"u8;
+
+    public override void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options)
+    {
+        Format.WriteChecked(message, output, options with { Indented = false });
+        output.Write([NewLine]);
+    }
+
+    public override void WriteError(IBufferWriter<byte> output, ErrorResult error, FormatOptions options)
+    {
+        output.Write(ErrorStart);
+        Format.Write(error, output, options with { Indented = false });
+        output.Write("}\n"u8);
+    }
+
+    public override bool TryRead(
+        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
+        out bool isError)
+    {
+        item = default;
+        isError = false;
+        while (buffer.Length > 0)
+        {
+            SequencePosition? end = buffer.PositionOf(NewLine);
+            ReadOnlySequence<byte> line = end is { } at ? buffer.Slice(0, at) : buffer;
+            if (line.Length > maxBytes)
+            {
+                throw TooLarge(maxBytes);
+            }
+
+            if (end is null && !isEnd)
+            {
+                return false;
+            }
+
+            buffer = end is { } next ? buffer.Slice(buffer.GetPosition(1, next)) : buffer.Slice(buffer.End);
+            if (IsBlank(line))
+            {
+                continue;
+            }
+
+            // Between its start and the bracket that closes it.
+            isError = new SequenceReader<byte>(line).IsNext(ErrorStart);
+            item = isError && line.Length > ErrorStart.Length
+                ? line.Slice(ErrorStart.Length, line.Length - ErrorStart.Length - 1)
+                : line;
+            return true;
+        }
+
+        return false;
+    }
+
+    public override bool MayEnd(in ReadOnlySequence<byte> further) => further.PositionOf(NewLine) is not null;
+
+    private static bool IsBlank(in ReadOnlySequence<byte> line) =>
+        line.IsEmpty || (line.Length == 1 && line.FirstSpan[0] == (byte)'\r');
 }

@@ -122,3 +122,93 @@ internal static class NativeHeaders
         return 0;
     }
 }
+
+/// <summary>The names of the methods that every service of the native protocol has;
+/// on the wire they start with a dot.</summary>
+internal static class BuiltInNames
+{
+    public const string Ping = ".ping";
+    public const string Close = ".close";
+    public const string Multi = ".multi";
+
+    /// <summary>The service that declares them.</summary>
+    public static RpcServiceInfo Service { get; } =
+        RpcSchema.FromDescriptors(ProtorpcTransportReflection.Descriptor).GetService("protorpc.BuiltIn");
+
+    /// <summary>Whether a name is that of a built-in method.</summary>
+    public static bool Has(string name) => name.StartsWith('.');
+}
+
+/// <summary>Checks that an endpoint supports raw calls.</summary>
+internal static class RawEndpoints
+{
+    /// <exception cref="RpcException">Unimplemented: HTTP and gRPC have no raw layer.</exception>
+    public static void RequireNative(RpcEndpoint endpoint)
+    {
+        if (!endpoint.IsNative)
+        {
+            throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                "Raw calls work on TCP, named pipe and local endpoints, "
+                + $"not on {endpoint.Transport} ('{endpoint}').")
+            {
+                Endpoint = endpoint,
+            };
+        }
+    }
+}
+
+/// <summary>What the native protocol says of methods that stream, on both sides.</summary>
+internal static class NativeStreaming
+{
+    public static RpcException Refusal(RpcMethodInfo method, RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented,
+        $"{method.FullName} streams, but {endpoint} carries only one message each way. "
+        + $"Use a {EndpointKinds.SchemesWith(EndpointFeatures.RequestStreams)} endpoint; "
+        + "http:// endpoints support reply streams only.");
+}
+
+/// <summary>The ping that our own servers have on every transport:
+/// its method, and how its reply is read.</summary>
+internal static class PingProtocol
+{
+    private static readonly RpcServiceInfo BuiltIn = BuiltInNames.Service;
+
+    /// <summary>The method, which gRPC and HTTP have under its full name.</summary>
+    public static RpcMethodInfo Info { get; } = BuiltIn.FindMethod("ping")!;
+
+    /// <summary>The method with its messages as a schema has them:
+    /// with the extensions that it declares.</summary>
+    public static RpcMethodInfo InfoIn(RpcSchema? schema) =>
+        schema?.FindMessage(Info.RequestType.FullName) is { } request
+            && schema.FindMessage(Info.ReplyType.FullName) is { } reply
+                ? Info.With(request, reply)
+                : Info;
+
+    /// <summary>The interface by which native clients that have no schema ping.</summary>
+    public static Guid InterfaceId => BuiltIn.InterfaceId;
+
+    /// <summary>A reply, with what the server says of itself if it is one of ours.</summary>
+    /// <exception cref="RpcException">Internal: it is no reply to a ping.</exception>
+    public static RpcPingResponse Read(ReadOnlySpan<byte> reply)
+    {
+        try
+        {
+            return RpcPingResponse.Parser
+                .WithExtensionRegistry(NativeHeaders.Extensions)
+                .ParseFrom(reply);
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw new RpcException(
+                RpcStatusCode.Internal, $"The reply to {Info.FullName} cannot be read: {e.Message}", e)
+            {
+                ErrorId = RpcErrorIds.BadReply,
+            };
+        }
+    }
+
+    /// <summary>What a server said of itself; null when it is not one of ours.</summary>
+    public static ServerFacts? FactsOf(RpcPingResponse? reply) =>
+        reply?.GetExtension(ProtorpcTransportExtensions.ServerFacts);
+}

@@ -82,3 +82,112 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
         }
     }
 }
+
+/// <summary>Puts the files of several compilations and descriptor sets together.</summary>
+internal sealed class DescriptorFileMerge
+{
+    private readonly Dictionary<string, DescriptorFile> _files = new(StringComparer.Ordinal);
+    private readonly List<string> _rootFiles = [];
+
+    public IReadOnlyList<DescriptorFile> Files => [.. _files.Values];
+
+    public IReadOnlyList<string> RootFiles => _rootFiles;
+
+    /// <summary>Whether two files of one name are the same. The well-known files grow from release to
+    /// release; the first one serves for all.</summary>
+    public static bool IsSame(DescriptorFile a, DescriptorFile b) =>
+        a.Bytes.Equals(b.Bytes)
+        || (IsWellKnown(a.Proto) && IsWellKnown(b.Proto))
+        || WithoutSource(a.Proto).Equals(WithoutSource(b.Proto));
+
+    /// <summary>Adds files that know each other by name.</summary>
+    /// <param name="files">The files.</param>
+    /// <param name="rootFiles">Those that were asked for.</param>
+    /// <param name="label">
+    /// Goes before the name of a file whose name another one has already, since a name is only unique
+    /// among files that were made together.
+    /// </param>
+    public void Add(IReadOnlyList<DescriptorFile> files, IReadOnlyList<string> rootFiles, string label)
+    {
+        Dictionary<string, string> renamed = new(StringComparer.Ordinal);
+        foreach (DescriptorFile file in files)
+        {
+            if (_files.TryGetValue(file.Name, out DescriptorFile? known) && !IsSame(known, file))
+            {
+                renamed[file.Name] = DescriptorFile.FreeName(
+                    file.Name, label, name => _files.ContainsKey(name) || files.Any(f => f.Name == name));
+            }
+        }
+
+        foreach (DescriptorFile file in files)
+        {
+            DescriptorFile added = file.Renamed(renamed) is { } proto
+                ? new DescriptorFile(proto.ToByteString(), proto, file.Origin)
+                : file;
+            _files.TryAdd(added.Name, added);
+        }
+
+        _rootFiles.AddRange(rootFiles.Select(r => renamed.GetValueOrDefault(r, r)).Except(_rootFiles));
+    }
+
+    private static bool IsWellKnown(FileDescriptorProto file) =>
+        file.Package == "google.protobuf" && WellKnownFiles.Contains(file.Name);
+
+    private static FileDescriptorProto WithoutSource(FileDescriptorProto file)
+    {
+        FileDescriptorProto copy = file.Clone();
+        copy.SourceCodeInfo = null;
+        return copy;
+    }
+}
+
+/// <summary>Makes the strings of a serialized message UTF-8.</summary>
+internal static class TextRepair
+{
+    // As deep as parsers let messages nest. What is deeper is left to them to refuse.
+    private const int MaxDepth = 100;
+
+    /// <summary>The message with U+FFFD for what is not UTF-8 in its strings.</summary>
+    /// <exception cref="InvalidProtocolBufferException">The bytes are no message.</exception>
+    public static ByteString Repair(ByteString message, MessageDescriptor type) => Repair(message, type, 0);
+
+    private static ByteString Repair(ByteString message, MessageDescriptor type, int depth)
+    {
+        using MemoryStream repaired = new(message.Length);
+        using CodedOutputStream output = new(repaired);
+        using CodedInputStream input = message.CreateCodedInput();
+        for (uint tag = input.ReadTag(); tag != 0; tag = input.ReadTag())
+        {
+            FieldDescriptor? field = WireFormat.GetTagWireType(tag) == WireFormat.WireType.LengthDelimited
+                ? type.FindFieldByNumber(WireFormat.GetTagFieldNumber(tag))
+                : null;
+            if (field?.FieldType == FieldType.String)
+            {
+                output.WriteTag(tag);
+                output.WriteString(input.ReadBytes().ToStringUtf8());
+            }
+            else if (field?.FieldType == FieldType.Message && depth < MaxDepth)
+            {
+                output.WriteTag(tag);
+                output.WriteBytes(Repair(input.ReadBytes(), field.MessageType, depth + 1));
+            }
+            else
+            {
+                Copy(message, tag, input, output, repaired);
+            }
+        }
+
+        output.Flush();
+        return ByteString.CopyFrom(repaired.GetBuffer(), 0, (int)repaired.Length);
+    }
+
+    private static void Copy(
+        ByteString message, uint tag, CodedInputStream input, CodedOutputStream output, MemoryStream repaired)
+    {
+        int start = (int)input.Position;
+        input.SkipLastField();
+        output.WriteTag(tag);
+        output.Flush();
+        repaired.Write(message.Span[start..(int)input.Position]);
+    }
+}

@@ -1,4 +1,6 @@
+using Google.Protobuf;
 using ProtoRpc.Schema.Linking;
+using ProtoRpc.Schema.Sources.Protoc;
 
 namespace ProtoRpc.Schema.Sources;
 
@@ -74,9 +76,122 @@ internal sealed record SchemaPart(
         $"'{file.Given}' is left out of the schema, because it has errors: {errors}";
 
     /// <summary>The files of a schema that is linked already.</summary>
-    public static SchemaPart Of(RpcSchema schema, string label) => new(
+    public static SchemaPart Create(RpcSchema schema, string label) => new(
         [.. schema.SchemaFiles.Select(file => new DescriptorFile(file.Bytes, file.Proto, label))],
         schema.RootFiles,
         schema.Warnings,
         label);
+}
+
+/// <summary>Files that are serialized FileDescriptorSets.</summary>
+internal sealed class DescriptorSetSource : SchemaSource
+{
+    public override IReadOnlyList<string> Endings { get; } =
+        [".pb", ".protoset", ".desc", ".binpb", ".bin", ".fds"];
+
+    public override Task<IReadOnlyList<SchemaPart>> ReadAsync(
+        IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>
+        Task.FromResult<IReadOnlyList<SchemaPart>>(
+        [
+            .. locations.Select(Read),
+        ]);
+
+    /// <summary>A descriptor set as a part of a schema.</summary>
+    /// <param name="bytes">The set; kept, not copied.</param>
+    /// <param name="origin">What it is, for error messages.</param>
+    /// <param name="path">What the part is named by.</param>
+    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set.</exception>
+    public static SchemaPart PartOf(byte[] bytes, string origin, string path)
+    {
+        IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(bytes, origin);
+        return new SchemaPart(
+            files, DescriptorLinker.FindRoots(files), [], Path.GetFileNameWithoutExtension(path));
+    }
+
+    private static SchemaPart Read(SourceFile file)
+    {
+        try
+        {
+            return PartOf(BytesOf(file), $"'{file.Given}'", file.FullPath) with { Paths = [file.FullPath] };
+        }
+        catch (RpcException e) when (file.IsMatched)
+        {
+            return SchemaPart.WithoutFiles([file], [SchemaPart.WarningOf(file, e.Message)], e);
+        }
+    }
+
+    private static byte[] BytesOf(SourceFile file)
+    {
+        try
+        {
+            return File.ReadAllBytes(file.FullPath);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw SchemaError.Invalid(
+                $"Cannot read '{file.Given}': {FileProblem.Describe(e, file.Given)}.", e);
+        }
+    }
+}
+
+/// <summary>.proto files, which protoc compiles.</summary>
+internal sealed class ProtoSource : SchemaSource
+{
+    public override IReadOnlyList<string> Endings { get; } = [".proto"];
+
+    public override Task<IReadOnlyList<SchemaPart>> ReadAsync(
+        IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>
+        Task.FromResult(ProtocCompiler.Compile(locations, request.ImportPaths, request.BaseFolder));
+
+    /// <summary>Compiles texts, whose names and content may come from a peer.</summary>
+    /// <param name="files">The file that is asked for and those that it imports, by their names.</param>
+    /// <exception cref="RpcException">A name leads out of the folder that they are compiled in, or what
+    /// protoc finds wrong.</exception>
+    public static IReadOnlyList<SchemaPart> Compile(IReadOnlyList<KeyValuePair<string, string>> files)
+    {
+        using WorkFolder folder = new();
+        string first = ProtoFolder.Write(folder.FullName, files)[0];
+        return ProtocCompiler.Compile([new SourceFile(first, first)], [folder.FullName], folder.FullName);
+    }
+}
+
+/// <summary>Reads serialized FileDescriptorSets.</summary>
+internal static class DescriptorSetReader
+{
+    private const uint FileTag = (1 << 3) | (uint)WireFormat.WireType.LengthDelimited;
+
+    /// <summary>The files of a set, in its order.</summary>
+    /// <param name="bytes">The set; kept, not copied.</param>
+    /// <param name="origin">What it is, for error messages.</param>
+    /// <exception cref="RpcException">InvalidArgument when the bytes are no set of files.</exception>
+    public static IReadOnlyList<DescriptorFile> Read(byte[] bytes, string origin)
+    {
+        List<DescriptorFile> files = [];
+        try
+        {
+            using CodedInputStream input = new(bytes);
+            for (uint tag = input.ReadTag(); tag != 0; tag = input.ReadTag())
+            {
+                if (tag == FileTag)
+                {
+                    files.Add(DescriptorFile.Parse(input.ReadBytes(), origin));
+                }
+                else
+                {
+                    input.SkipLastField();
+                }
+            }
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            throw SchemaError.Invalid(
+                $"Cannot read {origin}: it is not a serialized FileDescriptorSet, or it is cut off "
+                + $"({e.Message}) "
+                + "Make one with 'protoc --include_imports --descriptor_set_out=FILE'.", e);
+        }
+
+        return files.Count > 0
+            ? files
+            : throw SchemaError.Invalid($"Cannot use {origin}: it holds no file.");
+    }
 }

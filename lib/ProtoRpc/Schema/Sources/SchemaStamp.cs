@@ -19,7 +19,7 @@ internal sealed class SchemaStamp
     /// <param name="begin">When reading began. A file that is as new may be newer than what was read.</param>
     /// <param name="searched">Folders of which all files were asked for.</param>
     /// <returns>Null where it is not sure that the files are those that were read.</returns>
-    public static SchemaStamp? Of(RpcSchema schema, DateTime begin, IReadOnlyCollection<string> searched)
+    public static SchemaStamp? Create(RpcSchema schema, DateTime begin, IReadOnlyCollection<string> searched)
     {
         IEnumerable<string> folders = searched.Count == 0
             ? []

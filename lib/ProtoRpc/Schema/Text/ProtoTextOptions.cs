@@ -1,5 +1,6 @@
+using System.Globalization;
+using System.Text;
 using Google.Protobuf;
-using ProtoRpc.Schema.Options;
 
 namespace ProtoRpc.Schema.Text;
 
@@ -96,7 +97,7 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
     {
         if (value is not OptionMessage message)
         {
-            return ProtoTextLiteral.Of(field, value);
+            return ProtoTextLiteral.Format(field, value);
         }
 
         string inline = $"{{ {string.Join(' ', message.Fields.SelectMany(Inline))} }}";
@@ -120,9 +121,83 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
     private static IEnumerable<string> Inline(OptionField field) => field.Values.Select(value =>
         value is OptionMessage message
             ? $"{TextName(field.Field)} {{ {string.Join(' ', message.Fields.SelectMany(Inline))} }}"
-            : $"{TextName(field.Field)}: {ProtoTextLiteral.Of(field.Field, value)}");
+            : $"{TextName(field.Field)}: {ProtoTextLiteral.Format(field.Field, value)}");
 
     // The text format knows the groups of proto2 by the name of their type.
     private static string TextName(RpcFieldInfo field) =>
         field.IsDeclaredGroup && !field.IsExtension ? field.MessageType!.Name : field.Name;
+}
+
+/// <summary>Values as .proto files and the text format write them.</summary>
+internal static class ProtoTextLiteral
+{
+    /// <summary>A scalar of an option: number, bool, string, bytes or enum.</summary>
+    public static string Format(RpcFieldInfo field, object value) => value switch
+    {
+        string text => Quote(text),
+        byte[] bytes => Quote(bytes),
+        bool flag => flag ? "true" : "false",
+        double number => Format(number, number.ToString("R", CultureInfo.InvariantCulture)),
+        float number => Format(number, number.ToString("R", CultureInfo.InvariantCulture)),
+        int number when field.Kind == RpcFieldKind.Enum
+            && field.EnumType!.FindName(number) is { } name => name,
+        _ => Convert.ToString(value, CultureInfo.InvariantCulture)!,
+    };
+
+    /// <summary>Text in quotes; what is not ASCII stays as it is.</summary>
+    public static string Quote(string text)
+    {
+        StringBuilder quoted = new("\"");
+        foreach (char c in text)
+        {
+            // Every control character is one byte in UTF-8 up to 0x7F; the ones above stay.
+            AppendEscaped(quoted, c, isPlain: c >= 0x80);
+        }
+
+        return quoted.Append('"').ToString();
+    }
+
+    /// <summary>Bytes in quotes, as ASCII.</summary>
+    public static string Quote(ReadOnlySpan<byte> bytes)
+    {
+        StringBuilder quoted = new("\"");
+        foreach (byte b in bytes)
+        {
+            AppendEscaped(quoted, (char)b, isPlain: false);
+        }
+
+        return quoted.Append('"').ToString();
+    }
+
+    private static string Format(double number, string text) =>
+        double.IsNaN(number) ? "nan"
+        : double.IsPositiveInfinity(number) ? "inf"
+        : double.IsNegativeInfinity(number) ? "-inf"
+        : text;
+
+    private static void AppendEscaped(StringBuilder quoted, char c, bool isPlain)
+    {
+        string? escape = c switch
+        {
+            '\n' => "\\n",
+            '\r' => "\\r",
+            '\t' => "\\t",
+            '"' => "\\\"",
+            '\\' => "\\\\",
+            _ => null,
+        };
+        if (escape is not null)
+        {
+            quoted.Append(escape);
+        }
+        else if (isPlain || c is >= ' ' and <= '~')
+        {
+            quoted.Append(c);
+        }
+        else
+        {
+            // Three octal digits always, so that a digit after them is not taken for a part.
+            quoted.Append('\\').Append(Convert.ToString(c, 8).PadLeft(3, '0'));
+        }
+    }
 }

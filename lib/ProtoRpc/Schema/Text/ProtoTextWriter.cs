@@ -166,3 +166,232 @@ internal sealed class ProtoTextWriter
         }
     }
 }
+
+/// <summary>An element of a file or message.</summary>
+/// <param name="Path">Its place in the descriptor.</param>
+/// <param name="Write">Writes it.</param>
+/// <param name="TypeIndex">
+/// The place among the messages around it of the message that it is, or that it brings with it:
+/// a group's, or a map's entry. None for other elements.
+/// </param>
+internal sealed record ProtoTextElement(string Path, Action Write, int? TypeIndex = null);
+
+/// <summary>Puts elements of several kinds into the order of the source,
+/// which descriptors keep per kind only.
+/// </summary>
+internal sealed class ProtoTextOrder(SourcePositions positions)
+{
+    private readonly List<List<ProtoTextElement>> _kinds = [];
+
+    /// <summary>Adds the elements of a kind in their order, which is never changed.</summary>
+    public void Add(IEnumerable<ProtoTextElement> elements) => _kinds.Add([.. elements]);
+
+    /// <summary>All elements: by their places where these are known, else kind by kind as far as the order of
+    /// the messages lets them.</summary>
+    public IEnumerable<Action> InOrder() => BySource() ?? ByKind();
+
+    private List<Action>? BySource()
+    {
+        List<((int Line, int Column) Position, Action Write)> placed = [];
+        foreach (List<ProtoTextElement> kind in _kinds)
+        {
+            (int Line, int Column) last = (-1, -1);
+            foreach (ProtoTextElement element in kind)
+            {
+                (int Line, int Column)? position = positions.Of(element.Path);
+                if (position is null || position.Value.CompareTo(last) <= 0)
+                {
+                    return null;
+                }
+
+                last = position.Value;
+                placed.Add((last, element.Write));
+            }
+        }
+
+        return [.. placed.OrderBy(p => p.Position).Select(p => p.Write)];
+    }
+
+    // Takes elements up to the one with the next message, from the kind that has it,
+    // until no message is left.
+    private List<Action> ByKind()
+    {
+        List<Action> order = [];
+        WaitingKind[] waiting = [.. _kinds.Select(kind => new WaitingKind(kind))];
+        while (waiting.MinBy(kind => kind.NextType) is { NextType: < int.MaxValue } first)
+        {
+            first.TakeType(order);
+        }
+
+        foreach (WaitingKind kind in waiting)
+        {
+            kind.TakeAll(order);
+        }
+
+        return order;
+    }
+
+    // Looking for the next message again and again would take square time in a schema with thousands of
+    // messages and enums.
+    private sealed class WaitingKind
+    {
+        private readonly List<ProtoTextElement> _elements;
+        private readonly Queue<int> _types;
+        private int _taken;
+
+        public WaitingKind(List<ProtoTextElement> elements)
+        {
+            _elements = elements;
+            _types = new(Enumerable.Range(0, elements.Count)
+                .Where(i => elements[i].TypeIndex is not null));
+        }
+
+        /// <summary>The place of the next message; int.MaxValue for none.</summary>
+        public int NextType => _types.TryPeek(out int next) ? _elements[next].TypeIndex!.Value : int.MaxValue;
+
+        /// <summary>Takes the elements up to the next message.</summary>
+        public void TakeType(List<Action> order) => Take(order, _types.Dequeue() + 1);
+
+        public void TakeAll(List<Action> order) => Take(order, _elements.Count);
+
+        private void Take(List<Action> order, int end)
+        {
+            for (; _taken < end; _taken++)
+            {
+                order.Add(_elements[_taken].Write);
+            }
+        }
+    }
+}
+
+/// <summary>Writes references to types and extensions so
+/// that the language's scoping finds them again.</summary>
+internal sealed class ProtoTextNames
+{
+    // Where a type is expected, these words are read as what they mean in the language.
+    private static readonly HashSet<string> Words =
+    [
+        "double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64",
+        "sfixed32", "sfixed64", "bool", "string", "bytes", "message", "enum", "extend",
+        "extensions", "reserved",
+        "option", "oneof", "optional", "required", "repeated", "group", "map", "stream", "export", "local",
+    ];
+
+    private readonly HashSet<string> _symbols = new(StringComparer.Ordinal);
+
+    public ProtoTextNames(IEnumerable<SchemaFile> files)
+    {
+        foreach (SchemaFile file in files)
+        {
+            AddFile(file.Proto);
+        }
+    }
+
+    /// <summary>A name in a scope, or alone in the scope of files without a package.</summary>
+    public static string Join(string scope, string name) => scope.Length == 0 ? name : $"{scope}.{name}";
+
+    /// <summary>A type as a descriptor names it, with a dot in front, in its shortest form.</summary>
+    public string Reference(string typeName, string scope)
+    {
+        // Without the dot it is already what somebody wrote.
+        string name = typeName.StartsWith('.') ? Type(typeName[1..], scope) : typeName;
+        return Words.Contains(name.Split('.', 2)[0]) ? typeName : name;
+    }
+
+    /// <summary>The shortest name that means the type when it is written inside of a scope.</summary>
+    /// <param name="fullName">The type.</param>
+    /// <param name="scope">The full name of the message or package in which the reference stands.</param>
+    private string Type(string fullName, string scope)
+    {
+        for (string outer = scope; outer.Length > 0; outer = Parent(outer))
+        {
+            if (fullName.StartsWith(outer + ".", StringComparison.Ordinal))
+            {
+                string name = fullName[(outer.Length + 1)..];
+                if (!IsHidden(name, scope, outer))
+                {
+                    return name;
+                }
+            }
+        }
+
+        return Full(fullName, scope);
+    }
+
+    /// <summary>The full name, with a dot in front
+    /// where something nearer has its first part's name.</summary>
+    public string Full(string fullName, string scope) =>
+        IsHidden(fullName, scope, "") ? "." + fullName : fullName;
+
+    // Names are looked for from the inside outwards by their first part, which must not be met before the
+    // scope that is meant.
+    private bool IsHidden(string name, string scope, string meant)
+    {
+        string first = name.Split('.', 2)[0];
+        for (string inner = scope; inner.Length > meant.Length; inner = Parent(inner))
+        {
+            if (_symbols.Contains($"{inner}.{first}"))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static string Parent(string name) => name[..Math.Max(0, name.LastIndexOf('.'))];
+
+    private void AddFile(FileDescriptorProto file)
+    {
+        for (string package = file.Package; package.Length > 0; package = Parent(package))
+        {
+            _symbols.Add(package);
+        }
+
+        string prefix = file.Package.Length == 0 ? "" : file.Package + ".";
+        Add(prefix, file.Extension.Select(e => e.Name));
+        foreach (DescriptorProto message in file.MessageType)
+        {
+            AddMessage(message, prefix);
+        }
+
+        foreach (EnumDescriptorProto type in file.EnumType)
+        {
+            AddEnum(type, prefix);
+        }
+
+        foreach (ServiceDescriptorProto service in file.Service)
+        {
+            _symbols.Add(prefix + service.Name);
+            Add($"{prefix}{service.Name}.", service.Method.Select(m => m.Name));
+        }
+    }
+
+    private void AddMessage(DescriptorProto message, string prefix)
+    {
+        _symbols.Add(prefix + message.Name);
+        string inner = $"{prefix}{message.Name}.";
+        Add(inner, message.Field.Select(f => f.Name));
+        Add(inner, message.Extension.Select(e => e.Name));
+        Add(inner, message.OneofDecl.Select(o => o.Name));
+        foreach (DescriptorProto nested in message.NestedType)
+        {
+            AddMessage(nested, inner);
+        }
+
+        foreach (EnumDescriptorProto type in message.EnumType)
+        {
+            AddEnum(type, inner);
+        }
+    }
+
+    // The values of an enum stand beside it, not inside.
+    private void AddEnum(EnumDescriptorProto type, string prefix)
+    {
+        _symbols.Add(prefix + type.Name);
+        Add(prefix, type.Value.Select(v => v.Name));
+    }
+
+    private void Add(string prefix, IEnumerable<string> names) =>
+        _symbols.UnionWith(names.Select(n => prefix + n));
+}

@@ -1,3 +1,6 @@
+using System.Net;
+using System.Runtime.InteropServices;
+using System.Security;
 using System.Security.Cryptography;
 using System.Security.Principal;
 
@@ -120,5 +123,70 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
         byte[] encrypted = new byte[key.Length];
         Rc4.Transform(baseKey, key, encrypted);
         return (key, encrypted);
+    }
+}
+
+/// <summary>What an NTLM client says beside its proof, and where its time and chance come from.</summary>
+internal sealed record NtlmClientOptions
+{
+    /// <summary>The service's principal name, which the server may check; empty for none.</summary>
+    public string TargetName { get; init; } = "";
+
+    /// <summary>The machine's name.</summary>
+    public string Workstation { get; init; } = "";
+
+    /// <summary>The channel binding hash, which ties the authentication to its TLS connection,
+    /// or null.</summary>
+    public byte[]? ChannelBinding { get; init; }
+
+    /// <summary>The clock, for servers that do not send their time.</summary>
+    public TimeProvider Clock { get; init; } = TimeProvider.System;
+
+    /// <summary>Makes so many random octets.</summary>
+    public Func<int, byte[]> Random { get; init; } = RandomNumberGenerator.GetBytes;
+}
+
+/// <summary>Whom an NTLM client says it is, with the hash that proves it.</summary>
+internal sealed class NtlmCredential
+{
+    private NtlmCredential(string user, string domain, byte[] ntHash)
+    {
+        User = user;
+        Domain = domain;
+        NtHash = ntHash;
+    }
+
+    public string User { get; }
+
+    public string Domain { get; }
+
+    public byte[] NtHash { get; }
+
+    /// <summary>Takes name and password of a credential;
+    /// <c>DOMAIN\user</c> may stand in its user name.</summary>
+    public static NtlmCredential From(NetworkCredential credential)
+    {
+        (string user, string domain) = (credential.UserName, credential.Domain);
+        int backslash = user.IndexOf('\\');
+        if (domain.Length == 0 && backslash >= 0)
+        {
+            (domain, user) = (user[..backslash], user[(backslash + 1)..]);
+        }
+
+        return new NtlmCredential(user, domain, HashOf(credential.SecurePassword));
+    }
+
+    // The password is in plain memory no longer than it takes to hash it.
+    private static unsafe byte[] HashOf(SecureString password)
+    {
+        nint text = Marshal.SecureStringToGlobalAllocUnicode(password);
+        try
+        {
+            return NtlmCrypto.NtHash(new ReadOnlySpan<char>((char*)text, password.Length));
+        }
+        finally
+        {
+            Marshal.ZeroFreeGlobalAllocUnicode(text);
+        }
     }
 }

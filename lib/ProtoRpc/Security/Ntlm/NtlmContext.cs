@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.Security.Cryptography;
 
 namespace ProtoRpc.Security.Ntlm;
@@ -80,4 +81,101 @@ internal abstract class NtlmContext : SecurityContext
     private NtlmDirection Receiving => _receiving ?? throw NotComplete();
 
     private static InvalidOperationException NotComplete() => new("The authentication is not complete.");
+}
+
+/// <summary>Signs and seals what goes one way ([MS-NLMP] section 3.4): one key for each, one stream,
+/// one count.</summary>
+/// <remarks>Not thread-safe: messages are numbered in the order in which they are worked on.</remarks>
+internal sealed class NtlmDirection : IDisposable
+{
+    /// <summary>Octets of a signature: version, checksum, sequence number.</summary>
+    public const int SignatureSize = 16;
+
+    private const uint SignatureVersion = 1;
+    private const int ChecksumOffset = 4;
+    private const int ChecksumSize = 8;
+    private const int SequenceOffset = ChecksumOffset + ChecksumSize;
+
+    private readonly IncrementalHash _mac;
+    private readonly byte[] _sealingKey;
+    private readonly Rc4 _stream;
+    private readonly bool _encryptsChecksum;
+    private uint _sequence;
+
+    /// <param name="sessionKey">The exported session key.</param>
+    /// <param name="fromServer">Which way.</param>
+    /// <param name="encryptsChecksum">Whether keys were exchanged.</param>
+    public NtlmDirection(ReadOnlySpan<byte> sessionKey, bool fromServer, bool encryptsChecksum)
+    {
+        byte[] signingKey = NtlmCrypto.SigningKey(sessionKey, fromServer);
+        _mac = IncrementalHash.CreateHMAC(HashAlgorithmName.MD5, signingKey);
+        CryptographicOperations.ZeroMemory(signingKey);
+        _sealingKey = NtlmCrypto.SealingKey(sessionKey, fromServer);
+        _stream = new Rc4(_sealingKey);
+        _encryptsChecksum = encryptsChecksum;
+    }
+
+    /// <summary>Signs a message and encrypts a part of it in place.</summary>
+    /// <param name="message">Everything that the signature covers, in plain text.</param>
+    /// <param name="secret">The part to encrypt; may be empty.</param>
+    /// <param name="signature">Where the signature goes.</param>
+    public void Protect(ReadOnlySpan<byte> message, Span<byte> secret, Span<byte> signature)
+    {
+        WriteChecksum(message, signature);
+        _stream.Transform(secret, secret);
+        if (_encryptsChecksum)
+        {
+            Span<byte> checksum = signature.Slice(ChecksumOffset, ChecksumSize);
+            _stream.Transform(checksum, checksum);
+        }
+
+        _sequence++;
+    }
+
+    /// <summary>Decrypts a part of a message in place, and checks the signature over all of it.</summary>
+    /// <returns>False when it is not the next message as its sender made it;
+    /// nothing may be used then.</returns>
+    public bool Unprotect(ReadOnlySpan<byte> message, Span<byte> secret, ReadOnlySpan<byte> signature)
+    {
+        if (signature.Length != SignatureSize)
+        {
+            return false;
+        }
+
+        _stream.Transform(secret, secret);
+        Span<byte> expected = stackalloc byte[SignatureSize];
+        WriteChecksum(message, expected);
+        if (_encryptsChecksum)
+        {
+            Span<byte> checksum = expected.Slice(ChecksumOffset, ChecksumSize);
+            _stream.Transform(checksum, checksum);
+        }
+
+        _sequence++;
+        return CryptographicOperations.FixedTimeEquals(expected, signature);
+    }
+
+    /// <summary>Begins the stream anew and goes on counting, as after the code over a negotiation
+    /// ([MS-SPNG] section 3.3.5.1).</summary>
+    public void Rekey() => _stream.Rekey(_sealingKey);
+
+    /// <summary>Forgets the keys.</summary>
+    public void Dispose()
+    {
+        _mac.Dispose();
+        _stream.Dispose();
+        CryptographicOperations.ZeroMemory(_sealingKey);
+    }
+
+    private void WriteChecksum(ReadOnlySpan<byte> message, Span<byte> signature)
+    {
+        Span<byte> sequence = signature[SequenceOffset..];
+        BinaryPrimitives.WriteUInt32LittleEndian(signature, SignatureVersion);
+        BinaryPrimitives.WriteUInt32LittleEndian(sequence, _sequence);
+        Span<byte> hash = stackalloc byte[NtlmCrypto.KeySize];
+        _mac.AppendData(sequence[..4]);
+        _mac.AppendData(message);
+        _mac.GetHashAndReset(hash);
+        hash[..ChecksumSize].CopyTo(signature[ChecksumOffset..]);
+    }
 }

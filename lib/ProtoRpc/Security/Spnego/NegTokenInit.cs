@@ -24,8 +24,8 @@ internal sealed record NegTokenInit(
                 return null;
             }
 
-            AsnReader fields = frame.ReadSequence(SpnegoTag.Of(0)).ReadSequence();
-            ReadOnlyMemory<byte> list = fields.ReadSequence(SpnegoTag.Of(0)).ReadEncodedValue();
+            AsnReader fields = frame.ReadSequence(SpnegoTag.Get(0)).ReadSequence();
+            ReadOnlyMemory<byte> list = fields.ReadSequence(SpnegoTag.Get(0)).ReadEncodedValue();
             List<string> mechanisms = [];
             AsnReader items = new AsnReader(list, AsnEncodingRules.BER).ReadSequence();
             while (items.HasData && mechanisms.Count < MaxMechanisms)
@@ -38,12 +38,12 @@ internal sealed record NegTokenInit(
             ReadOnlyMemory<byte>? mechanismToken = null;
             while (fields.HasData && mechanismToken is null)
             {
-                bool isToken = fields.PeekTag().HasSameClassAndValue(SpnegoTag.Of(2));
+                bool isToken = fields.PeekTag().HasSameClassAndValue(SpnegoTag.Get(2));
                 ReadOnlyMemory<byte> field = fields.ReadEncodedValue();
                 if (isToken)
                 {
                     mechanismToken = new AsnReader(field, AsnEncodingRules.BER)
-                        .ReadSequence(SpnegoTag.Of(2)).ReadOctetString();
+                        .ReadSequence(SpnegoTag.Get(2)).ReadOctetString();
                 }
             }
 
@@ -77,17 +77,17 @@ internal sealed record NegTokenInit(
         using (writer.PushSequence(Frame))
         {
             writer.WriteObjectIdentifier(SpnegoOid.Spnego);
-            using (writer.PushSequence(SpnegoTag.Of(0)))
+            using (writer.PushSequence(SpnegoTag.Get(0)))
             using (writer.PushSequence())
             {
-                using (writer.PushSequence(SpnegoTag.Of(0)))
+                using (writer.PushSequence(SpnegoTag.Get(0)))
                 {
                     writer.WriteEncodedValue(MechanismList.Span);
                 }
 
                 if (Token is { } token)
                 {
-                    using (writer.PushSequence(SpnegoTag.Of(2)))
+                    using (writer.PushSequence(SpnegoTag.Get(2)))
                     {
                         writer.WriteOctetString(token.Span);
                     }
@@ -102,5 +102,110 @@ internal sealed record NegTokenInit(
 /// <summary>The tags of fields.</summary>
 internal static class SpnegoTag
 {
-    public static Asn1Tag Of(int number) => new(TagClass.ContextSpecific, number, isConstructed: true);
+    public static Asn1Tag Get(int number) => new(TagClass.ContextSpecific, number, isConstructed: true);
+}
+
+/// <summary>Every token after the first, of either side (RFC 4178 section 4.2.2).
+/// Null values are not written.</summary>
+internal sealed record NegTokenResponse
+{
+    public SpnegoState? State { get; init; }
+
+    /// <summary>The mechanism that the server chose.</summary>
+    public string? Mechanism { get; init; }
+
+    /// <summary>A token of the mechanism.</summary>
+    public byte[]? Token { get; init; }
+
+    /// <summary>The code over the client's list of mechanisms.</summary>
+    public byte[]? MechanismListMic { get; init; }
+
+    /// <summary>Reads the token.</summary>
+    /// <returns>Null when it is no such token.</returns>
+    public static NegTokenResponse? Read(ReadOnlyMemory<byte> token)
+    {
+        try
+        {
+            AsnReader fields =
+                new AsnReader(token, AsnEncodingRules.BER).ReadSequence(SpnegoTag.Get(1)).ReadSequence();
+            NegTokenResponse response = new();
+            while (fields.HasData)
+            {
+                Asn1Tag tag = fields.PeekTag();
+                AsnReader field = fields.ReadSequence(tag);
+                response = tag.TagValue switch
+                {
+                    0 => response with { State = field.ReadEnumeratedValue<SpnegoState>() },
+                    1 => response with { Mechanism = field.ReadObjectIdentifier() },
+                    2 => response with { Token = field.ReadOctetString() },
+                    3 => response with { MechanismListMic = field.ReadOctetString() },
+                    _ => response,
+                };
+            }
+
+            return response;
+        }
+        catch (Exception e) when (e is AsnContentException or ArgumentException or OverflowException)
+        {
+            // The last two for an enumerated value that is none.
+            return null;
+        }
+    }
+
+    /// <summary>Writes the token.</summary>
+    public byte[] ToBytes()
+    {
+        AsnWriter writer = new(AsnEncodingRules.DER);
+        using (writer.PushSequence(SpnegoTag.Get(1)))
+        using (writer.PushSequence())
+        {
+            Write(writer, 0, State, static (w, value) => w.WriteEnumeratedValue(value!.Value));
+            Write(writer, 1, Mechanism, static (w, value) => w.WriteObjectIdentifier(value!));
+            Write(writer, 2, Token, static (w, value) => w.WriteOctetString(value));
+            Write(writer, 3, MechanismListMic, static (w, value) => w.WriteOctetString(value));
+        }
+
+        return writer.Encode();
+    }
+
+    private static void Write<T>(AsnWriter writer, int number, T? value, Action<AsnWriter, T> write)
+    {
+        if (value is not null)
+        {
+            using (writer.PushSequence(SpnegoTag.Get(number)))
+            {
+                write(writer, value);
+            }
+        }
+    }
+}
+
+/// <summary>The negState of a response (RFC 4178 section 4.2.2).</summary>
+internal enum SpnegoState
+{
+    AcceptCompleted = 0,
+    AcceptIncomplete = 1,
+    Reject = 2,
+    RequestMic = 3,
+}
+
+/// <summary>A mechanism that may be agreed on.</summary>
+/// <param name="Oid">Its object identifier.</param>
+/// <param name="Create">Begins an authentication.</param>
+internal sealed record SpnegoMechanism(string Oid, Func<SecurityContext> Create);
+
+/// <summary>The mechanisms by their object identifiers.</summary>
+internal static class SpnegoOid
+{
+    public const string Spnego = "1.3.6.1.5.5.2";
+    public const string Ntlm = "1.3.6.1.4.1.311.2.2.10";
+    public const string Kerberos = "1.2.840.113554.1.2.2";
+
+    // Windows 2000 had a digit wrong, and every Windows since offers both.
+    private const string KerberosOfWindows = "1.2.840.48018.1.2.2";
+
+    /// <summary>Whether two identifiers mean one mechanism.</summary>
+    public static bool Same(string first, string second) => Canonical(first) == Canonical(second);
+
+    private static string Canonical(string oid) => oid == KerberosOfWindows ? Kerberos : oid;
 }

@@ -1,4 +1,7 @@
 using System.Net;
+using System.Net.Http.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Transports.Http;
 
@@ -158,4 +161,140 @@ internal sealed class DiagnosingHandler(
             ? Because(WrongProtocolErrors.Other(endpoint, found, error), error.HttpRequestError)
             : IsOfTls(error) ? Because(trust.Failure(cause), error.HttpRequestError) : error;
     }
+}
+
+/// <summary>Gives the content of replies decompressed. A reply that is cut off fails, where the HTTP client's
+/// own decompression would take it as whole.</summary>
+/// <param name="inner">Sends the requests.</param>
+/// <param name="asks">Whether the server is asked for compressed replies.</param>
+internal sealed class DecompressingHandler(HttpMessageHandler inner, bool asks) : DelegatingHandler(inner)
+{
+    private const string AcceptEncoding = "Accept-Encoding";
+    private const string ContentEncoding = "Content-Encoding";
+
+    private static readonly string Asked = string.Join(", ", Decompression.Encodings);
+
+    protected override HttpResponseMessage Send(
+        HttpRequestMessage request, CancellationToken cancellationToken)
+    {
+        Ask(request);
+        HttpResponseMessage response = base.Send(request, cancellationToken);
+        if (EncodingOf(response) is { } encoding)
+        {
+            Replace(response, response.Content.ReadAsStream(cancellationToken), encoding);
+        }
+
+        return response;
+    }
+
+    protected override async Task<HttpResponseMessage> SendAsync(
+        HttpRequestMessage request, CancellationToken cancellationToken)
+    {
+        Ask(request);
+        HttpResponseMessage response = await base.SendAsync(request, cancellationToken).ConfigureAwait(false);
+        if (EncodingOf(response) is { } encoding)
+        {
+            Replace(
+                response,
+                await response.Content.ReadAsStreamAsync(cancellationToken).ConfigureAwait(false),
+                encoding);
+        }
+
+        return response;
+    }
+
+    private void Ask(HttpRequestMessage request)
+    {
+        if (asks && !request.Headers.NonValidated.Contains(AcceptEncoding))
+        {
+            request.Headers.TryAddWithoutValidation(AcceptEncoding, Asked);
+        }
+    }
+
+    // Most replies have no such header, and a collection of its values is not made for them.
+    private static string? EncodingOf(HttpResponseMessage response) =>
+        response.Content.Headers.NonValidated.Contains(ContentEncoding)
+            ? response.Content.Headers.ContentEncoding.LastOrDefault()
+            : null;
+
+    private static void Replace(HttpResponseMessage response, Stream body, string encoding)
+    {
+        if (Decompression.TryOpen(body, encoding) is not { } whole)
+        {
+            return;
+        }
+
+        StreamContent content = new(whole);
+        foreach ((string name, IEnumerable<string> values) in response.Content.Headers)
+        {
+            content.Headers.TryAddWithoutValidation(name, values);
+        }
+
+        content.Headers.ContentLength = null;
+        content.Headers.ContentEncoding.Clear();
+        response.Content = content;
+    }
+}
+
+/// <summary>Traces the heads of requests and of answers. A query is left out: it may be a message.</summary>
+internal sealed class TracingHandler(HttpMessageHandler inner, RpcTrace trace, RpcEndpoint endpoint)
+    : DelegatingHandler(inner)
+{
+    /// <summary>Wraps a handler to trace it; returns the handler itself if there is no trace.</summary>
+    public static HttpMessageHandler Around(
+        HttpMessageHandler handler, RpcTrace? trace, RpcEndpoint endpoint) =>
+        trace is null ? handler : new TracingHandler(handler, trace, endpoint);
+
+    /// <summary>Headers in one line.</summary>
+    public static string TextOf(params IEnumerable<HttpHeaders?> sources) => HeaderTrace.TextOf(
+        sources.OfType<HttpHeaders>().SelectMany(headers => headers.NonValidated)
+            .Select(header => KeyValuePair.Create(header.Key, header.Value.ToString())));
+
+    protected override HttpResponseMessage Send(
+        HttpRequestMessage request, CancellationToken cancellationToken)
+    {
+        if (!trace.IsEnabled)
+        {
+            return base.Send(request, cancellationToken);
+        }
+
+        Trace(request);
+        HttpResponseMessage response = base.Send(request, cancellationToken);
+        Trace(response);
+        return response;
+    }
+
+    protected override Task<HttpResponseMessage> SendAsync(
+        HttpRequestMessage request, CancellationToken cancellationToken) => trace.IsEnabled
+        ? SendTracedAsync(request, cancellationToken)
+        : base.SendAsync(request, cancellationToken);
+
+    private async Task<HttpResponseMessage> SendTracedAsync(
+        HttpRequestMessage request, CancellationToken cancellation)
+    {
+        Trace(request);
+        HttpResponseMessage response = await base.SendAsync(request, cancellation).ConfigureAwait(false);
+        Trace(response);
+        return response;
+    }
+
+    private void Trace(HttpRequestMessage request)
+    {
+        string path = request.RequestUri?.AbsolutePath ?? "";
+        string query = request.RequestUri is { Query.Length: > 1 } uri
+            ? $"?({uri.Query.Length - 1} characters)"
+            : "";
+        trace.Add(
+            isSent: true, endpoint,
+            $"{request.Method} {path}{query} HTTP/{request.Version}, {SizeOf(request.Content)}"
+            + TextOf(request.Headers, request.Content?.Headers));
+    }
+
+    private void Trace(HttpResponseMessage response) => trace.Add(
+        isSent: false, endpoint,
+        $"HTTP/{response.Version} {(int)response.StatusCode}, {SizeOf(response.Content)}"
+        + TextOf(response.Headers, response.Content.Headers));
+
+    private static string SizeOf(HttpContent? content) =>
+        content?.Headers.ContentLength is { } length ? $"body {length} bytes" : "body of unknown length";
 }

@@ -28,7 +28,7 @@ internal static class ProxyTunnel
 
         // As other implementations of gRPC do, the proxy of HTTPS also without TLS: both are tunnels.
         Uri server = new UriBuilder("https", endpoint.Host, endpoint.Port).Uri;
-        IWebProxy proxy = given ?? EnvironmentProxy.Of(isGrpc: true);
+        IWebProxy proxy = given ?? EnvironmentProxy.Create(isGrpc: true);
         if (proxy.IsBypassed(server) || proxy.GetProxy(server) is not { } address || address == server)
         {
             return null;
@@ -187,4 +187,16 @@ internal static class ProxyTunnel
             ErrorId = RpcErrorIds.ProxyRefused,
             Endpoint = endpoint,
         };
+}
+
+/// <summary>A proxy between a client and a server.</summary>
+/// <param name="Address">Its address, without a password.</param>
+/// <param name="Credential">The user that it asks for; null for none.</param>
+internal sealed record ProxyRoute(Uri Address, NetworkCredential? Credential)
+{
+    /// <summary>An address without user and password, for errors.</summary>
+    public static string NameOf(Uri address) => $"{address.Scheme}://{address.Authority}";
+
+    /// <summary>The address, for errors.</summary>
+    public override string ToString() => NameOf(Address);
 }

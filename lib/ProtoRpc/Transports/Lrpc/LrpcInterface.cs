@@ -2,6 +2,9 @@ using System.Collections.Concurrent;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
+using System.Security;
+using System.Security.Principal;
+using Microsoft.Win32.SafeHandles;
 using ProtoRpc.Protocols.Dce;
 
 namespace ProtoRpc.Transports.Lrpc;
@@ -125,4 +128,179 @@ internal sealed unsafe class LrpcInterface
     {
         public void Dispose() => served.Remove(handler);
     }
+}
+
+/// <summary>A request in the memory of Windows' RPC runtime; valid until its function returns.</summary>
+[SupportedOSPlatform("windows")]
+internal sealed unsafe class LrpcRequest(RpcMessage* message) : IIncomingMessage
+{
+    private WindowsIdentity? _caller;
+
+    /// <inheritdoc/>
+    public ReadOnlySpan<byte> Stub =>
+        new(message->Buffer, (int)Math.Min(message->BufferLength, int.MaxValue));
+
+    /// <inheritdoc/>
+    public bool IsLittleEndian => IsLittle(message->DataRepresentation);
+
+    /// <summary>The byte order of a data representation.</summary>
+    public static bool IsLittle(uint representation) => (representation & 0xF0) != 0;
+
+    /// <inheritdoc/>
+    public PeerIdentity ReadPeer() => LrpcPeer.Describe(message->Binding, _caller!);
+
+    /// <summary>Reads who calls, and says whether the caller may: the account of this process, by LRPC. Other
+    /// code of the process may have opened endpoints for more callers or on other transports, and the runtime
+    /// serves the interface there, too.</summary>
+    public bool TryIdentifyCaller()
+    {
+        _caller = LrpcPeer.IsLocal(message->Binding) ? LrpcPeer.ReadUser(message->Binding) : null;
+        if (_caller is not null && ProcessToken.Trusts(_caller))
+        {
+            return true;
+        }
+
+        _caller?.Dispose();
+        return false;
+    }
+
+    /// <inheritdoc/>
+    public void Reply(ReadOnlySpan<byte> stub)
+    {
+        message->BufferLength = (uint)stub.Length;
+        if (Rpcrt4.GetBuffer(message) == 0)
+        {
+            stub.CopyTo(new Span<byte>(message->Buffer, stub.Length));
+        }
+        else
+        {
+            // Without memory, the client gets a stub that it cannot decode.
+            message->Buffer = null;
+            message->BufferLength = 0;
+        }
+    }
+
+    /// <summary>Answers with a code and no bytes: a fault would be an exception of the runtime, which cannot
+    /// be raised here.</summary>
+    public void Refuse(uint code)
+    {
+        Span<byte> stub = stackalloc byte[ExecStub.ResponsePrefix];
+        Reply(stub[..ExecStub.WriteResponse(stub, 0, code)]);
+    }
+}
+
+/// <summary>The caller of an LRPC call, as identified by the system.</summary>
+[SupportedOSPlatform("windows")]
+internal static unsafe class LrpcPeer
+{
+    // TRANSPORT_TYPE_LPC.
+    private const uint Local = 4;
+
+    /// <summary>Whether a call came by LRPC: the runtime serves an interface on every endpoint of the
+    /// process, and other code may have opened pipes.</summary>
+    public static bool IsLocal(nint binding)
+    {
+        uint type = 0;
+        return Rpcrt4.ReadTransportType(binding, &type) == 0 && type == Local;
+    }
+
+    /// <summary>Reads the user, on the thread of the call.</summary>
+    /// <returns>Null if the client forbids to be identified, or is anonymous.</returns>
+    public static WindowsIdentity? ReadUser(nint binding)
+    {
+        if (Rpcrt4.Impersonate(binding) != 0)
+        {
+            return null;
+        }
+
+        WindowsIdentity? user = ReadImpersonated();
+
+        // No handler may run as the caller. The runtime reverts, too, when its function returns.
+        return Rpcrt4.RevertToSelf() == 0 ? user : null;
+    }
+
+    /// <summary>A caller with its process, on the thread of the call.</summary>
+    public static PeerIdentity Describe(nint binding, WindowsIdentity user) =>
+        new(user, "", ReadProcess(binding), IsLocal: true)
+        {
+            ProtectionLevel = RpcProtectionLevel.Privacy,
+        };
+
+    // Wine 8 does not implement RpcServerInqCallAttributes, which has it as well.
+    private static int ReadProcess(nint binding)
+    {
+        uint processId = 0;
+        return Rpcrt4.ReadClientProcess(binding, &processId) == 0 ? (int)processId : 0;
+    }
+
+    // It keeps a token, for groups and for handlers that act as the caller.
+    private static WindowsIdentity? ReadImpersonated()
+    {
+        try
+        {
+            using WindowsIdentity? caller = WindowsIdentity.GetCurrent(ifImpersonating: true);
+            return caller is { IsAnonymous: false }
+                ? new WindowsIdentity(caller.Token, UnixPeer.AuthenticationType)
+                : null;
+        }
+        catch (Exception e) when (e is SecurityException or UnauthorizedAccessException or ArgumentException)
+        {
+            return null;
+        }
+    }
+}
+
+/// <summary>The account of this process, and who is as trusted as it.</summary>
+[SupportedOSPlatform("windows")]
+internal static unsafe partial class ProcessToken
+{
+    /// <summary>SECURITY_MANDATORY_MEDIUM_RID: what programs have that are not in a sandbox.</summary>
+    public const int Medium = 0x2000;
+
+    // TokenIntegrityLevel.
+    private const int IntegrityClass = 25;
+
+    // A TOKEN_MANDATORY_LABEL and its SID, which has one part.
+    private const int LabelSize = 64;
+
+    /// <summary>The account.</summary>
+    public static SecurityIdentifier User { get; } = Read(static self => self.User!);
+
+    private static int Integrity { get; } = Read(static self => ReadIntegrity(self.AccessToken) ?? Medium);
+
+    /// <summary>Whether a caller has the account of this process, and is not in a sandbox with less
+    /// rights.</summary>
+    public static bool Trusts(WindowsIdentity caller) =>
+        caller.User == User
+        && ReadIntegrity(caller.AccessToken) is { } level
+        && IsEnough(Integrity, level);
+
+    /// <summary>Whether a caller's integrity level suffices. As on pipes and files, a program with more
+    /// rights than most serves those too.</summary>
+    public static bool IsEnough(int own, int caller) => caller >= Math.Min(own, Medium);
+
+    // Also on a thread that acts as somebody else.
+    private static T Read<T>(Func<WindowsIdentity, T> read) =>
+        WindowsIdentity.RunImpersonated(SafeAccessTokenHandle.InvalidHandle, () =>
+        {
+            using WindowsIdentity self = WindowsIdentity.GetCurrent();
+            return read(self);
+        });
+
+    // The last part of the label's SID, S-1-16-LEVEL.
+    private static int? ReadIntegrity(SafeAccessTokenHandle token)
+    {
+        byte* label = stackalloc byte[LabelSize];
+        if (GetTokenInformation(token, IntegrityClass, label, LabelSize, out _) == 0)
+        {
+            return null;
+        }
+
+        string text = new SecurityIdentifier(*(nint*)label).Value;
+        return int.Parse(text.AsSpan(text.LastIndexOf('-') + 1), provider: null);
+    }
+
+    [LibraryImport("advapi32", SetLastError = true)]
+    private static partial int GetTokenInformation(
+        SafeAccessTokenHandle token, int kind, byte* value, int size, out int length);
 }

@@ -4,7 +4,7 @@ using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using Google.Protobuf;
 using Microsoft.Extensions.Logging.Abstractions;
-using ProtoRpc.Client.Kept;
+using ProtoRpc.Client;
 
 namespace ProtoRpc.Tests.Client.Kept;
 
@@ -66,20 +66,20 @@ public sealed class ClientKeyTests
         ClientKey[] keys =
         [
             KeyOf(new()),
-            ClientKey.Of(Endpoint, EchoServer.Schema, new()),
-            ClientKey.Of(Endpoint, other, new()),
-            ClientKey.Of(RpcEndpoint.Tcp("host", 2), null, new()),
-            ClientKey.Of(RpcEndpoint.Local("host"), null, new()),
+            ClientKey.Create(Endpoint, EchoServer.Schema, new()),
+            ClientKey.Create(Endpoint, other, new()),
+            ClientKey.Create(RpcEndpoint.Tcp("host", 2), null, new()),
+            ClientKey.Create(RpcEndpoint.Local("host"), null, new()),
         ];
         Assert.Equal(keys.Length, keys.Distinct().Count());
-        Assert.Equal(keys[1], ClientKey.Of(Endpoint, EchoServer.Schema, new()));
+        Assert.Equal(keys[1], ClientKey.Create(Endpoint, EchoServer.Schema, new()));
     }
 
     // On Windows, a handler with -Impersonate connects as its caller.
     [Fact]
     public void TheImpersonatedAccountCounts()
     {
-        static ClientKey As(string? account) => ClientKey.Of(Endpoint, null, new(), account);
+        static ClientKey As(string? account) => ClientKey.Create(Endpoint, null, new(), account);
 
         Assert.Equal(As("S-1-5-21-1"), As("S-1-5-21-1"));
         Assert.NotEqual(As("S-1-5-21-1"), As("S-1-5-21-2"));
@@ -145,7 +145,7 @@ public sealed class ClientKeyTests
         }
     }
 
-    private static ClientKey KeyOf(RpcClientOptions options) => ClientKey.Of(Endpoint, null, options);
+    private static ClientKey KeyOf(RpcClientOptions options) => ClientKey.Create(Endpoint, null, options);
 
     private static RpcClientOptions Full() => new()
     {

@@ -1,5 +1,5 @@
 using Google.Protobuf;
-using ProtoRpc.Client.Kept;
+using ProtoRpc.Client;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 
@@ -11,9 +11,9 @@ public sealed class KeptClientsTests : IDisposable
     private static readonly RpcClientOptions Lazy = new() { Lazy = true };
 
     private readonly ManualTime _time = new();
-    private readonly KeptClients _kept;
+    private readonly ClientPool _kept;
 
-    public KeptClientsTests() => _kept = new KeptClients(Idle, maxIdle: 2, _time);
+    public KeptClientsTests() => _kept = new ClientPool(Idle, maxIdle: 2, _time);
 
     public void Dispose() => _kept.Dispose();
 
@@ -21,13 +21,13 @@ public sealed class KeptClientsTests : IDisposable
     public void TheNextRenterGetsTheSameClient()
     {
         RpcClient first;
-        using (KeptClient kept = Rent("a"))
+        using (PooledClient kept = Rent("a"))
         {
             first = kept.Client;
             Assert.True(kept.IsNew);
         }
 
-        using KeptClient again = Rent("a");
+        using PooledClient again = Rent("a");
         Assert.Same(first, again.Client);
         Assert.False(again.IsNew);
     }
@@ -35,8 +35,8 @@ public sealed class KeptClientsTests : IDisposable
     [Fact]
     public void RentersAtTheSameTimeShareAClientThatIsKeptUntilTheLastOneIsDone()
     {
-        KeptClient one = Rent("a");
-        KeptClient two = Rent("a");
+        PooledClient one = Rent("a");
+        PooledClient two = Rent("a");
         Assert.Same(one.Client, two.Client);
         one.Dispose();
         one.Dispose();
@@ -90,7 +90,7 @@ public sealed class KeptClientsTests : IDisposable
     {
         RpcClient closed = RentOnce("a");
         closed.Dispose();
-        using KeptClient kept = Rent("a");
+        using PooledClient kept = Rent("a");
         Assert.NotSame(closed, kept.Client);
         Assert.True(kept.IsNew);
     }
@@ -99,11 +99,11 @@ public sealed class KeptClientsTests : IDisposable
     public async Task ClearLeavesAClientInUseToItsRenter()
     {
         RpcClient idle = RentOnce("a");
-        KeptClient used = Rent("b");
+        PooledClient used = Rent("b");
         _kept.Clear();
         Assert.False(idle.IsOpen);
         Assert.True(used.Client.IsOpen);
-        using (KeptClient other = Rent("b"))
+        using (PooledClient other = Rent("b"))
         {
             Assert.NotSame(used.Client, other.Client);
         }
@@ -119,7 +119,7 @@ public sealed class KeptClientsTests : IDisposable
         DynamicMessage context = SideChannel.ToDynamic(
             new RpcCallContext { SessionId = ByteString.CopyFrom(new byte[16]) }, null, int.MaxValue);
         RpcClient idle = RentOnce("a");
-        KeptClient used = Rent("b");
+        PooledClient used = Rent("b");
         idle.CallContext = context;
 
         _kept.ForgetContexts();
@@ -127,7 +127,7 @@ public sealed class KeptClientsTests : IDisposable
 
         Assert.Same(idle, RentOnce("a"));
         Assert.Equal(0, idle.CallContext.CalculateSize());
-        using (KeptClient other = Rent("b"))
+        using (PooledClient other = Rent("b"))
         {
             Assert.NotSame(used.Client, other.Client);
             Assert.Equal(0, other.Client.CallContext.CalculateSize());
@@ -141,7 +141,7 @@ public sealed class KeptClientsTests : IDisposable
     public void DisposeClosesAll()
     {
         RpcClient idle = RentOnce("a");
-        KeptClient used = Rent("b");
+        PooledClient used = Rent("b");
         _kept.Dispose();
         Assert.False(idle.IsOpen);
         Assert.False(used.Client.IsOpen);
@@ -152,7 +152,7 @@ public sealed class KeptClientsTests : IDisposable
     public void AClientThatCannotBeMadeIsNotKept()
     {
         RpcEndpoint endpoint = RpcEndpoint.Local("a");
-        ClientKey key = ClientKey.Of(endpoint, null, Lazy);
+        ClientKey key = ClientKey.Create(endpoint, null, Lazy);
         Assert.Throws<InvalidOperationException>(
             () => _kept.Rent(key, () => throw new InvalidOperationException()));
         Assert.Equal(0, _kept.Count);
@@ -175,16 +175,16 @@ public sealed class KeptClientsTests : IDisposable
         }
     }
 
-    private KeptClient Rent(string name)
+    private PooledClient Rent(string name)
     {
         RpcEndpoint endpoint = RpcEndpoint.Local(name);
         return _kept.Rent(
-            ClientKey.Of(endpoint, null, Lazy), () => RpcClient.Connect(endpoint, options: Lazy));
+            ClientKey.Create(endpoint, null, Lazy), () => RpcClient.Connect(endpoint, options: Lazy));
     }
 
     private RpcClient RentOnce(string name)
     {
-        using KeptClient kept = Rent(name);
+        using PooledClient kept = Rent(name);
         return kept.Client;
     }
 }

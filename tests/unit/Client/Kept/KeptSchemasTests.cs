@@ -1,4 +1,5 @@
-using ProtoRpc.Client.Kept;
+using ProtoRpc.Client;
+using ProtoRpc.Client.Schemas;
 using ProtoRpc.Tests.Schema;
 
 namespace ProtoRpc.Tests.Client.Kept;
@@ -7,10 +8,10 @@ public sealed class KeptSchemasTests : IDisposable
 {
     private readonly TempFolder _folder = new();
     private readonly ManualTime _time = new();
-    private readonly KeptSchemas _kept;
+    private readonly SchemaCache _kept;
     private int _loads;
 
-    public KeptSchemasTests() => _kept = new KeptSchemas(_time);
+    public KeptSchemasTests() => _kept = new SchemaCache(_time);
 
     public void Dispose() => _folder.Dispose();
 
@@ -20,7 +21,7 @@ public sealed class KeptSchemasTests : IDisposable
         RpcEndpoint server = RpcEndpoint.Parse("grpc://host:1");
         RpcSchema Ask(string token) => _kept.Find(
             ["grpc://host:1"],
-            [ClientKey.Of(server, null, new() { Security = new() { Token = token } })],
+            [ClientKey.Create(server, null, new() { Security = new() { Token = token } })],
             () =>
             {
                 _loads++;
@@ -29,7 +30,7 @@ public sealed class KeptSchemasTests : IDisposable
         RpcSchema first = Ask("a");
         Assert.Same(first, Ask("a"));
         Assert.NotSame(first, Ask("b"));
-        _time.Advance(KeptClients.DefaultIdleTimeout);
+        _time.Advance(ClientPool.DefaultIdleTimeout);
         Assert.NotSame(first, Ask("a"));
         Assert.Equal(3, _loads);
     }

@@ -311,7 +311,7 @@ public static class ServerSecurityTests
             Security = new ServerSecurity(id => id == other ? others : own, () => transport),
         };
         using ClientAssociation client = NewClient(RpcProtectionLevel.Integrity);
-        using ServerCall call = new(server, RpcEndpoint.Tcp("127.0.0.1", 135));
+        using DceServerCall call = new(server, RpcEndpoint.Tcp("127.0.0.1", 135));
         Bind(client, server);
         Assert.Equal(ServerStep.Call, Receive(server, Request(client, "Hi"u8)));
         Assert.Equal("NTLM", call.Peer.User.AuthenticationType);

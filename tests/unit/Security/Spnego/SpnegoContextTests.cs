@@ -196,27 +196,27 @@ public static class SpnegoContextTests
         using (writer.PushSequence(new Asn1Tag(TagClass.Application, 0, isConstructed: true)))
         {
             writer.WriteObjectIdentifier(SpnegoOid.Spnego);
-            using (writer.PushSequence(SpnegoTag.Of(0)))
+            using (writer.PushSequence(SpnegoTag.Get(0)))
             using (writer.PushSequence())
             {
-                using (writer.PushSequence(SpnegoTag.Of(0)))
+                using (writer.PushSequence(SpnegoTag.Get(0)))
                 {
                     writer.WriteEncodedValue(
                         NegTokenInit.EncodeMechanisms(
                             ["1.2.840.48018.1.2.2", SpnegoOid.Kerberos, SpnegoOid.Ntlm]));
                 }
 
-                using (writer.PushSequence(SpnegoTag.Of(1)))
+                using (writer.PushSequence(SpnegoTag.Get(1)))
                 {
                     writer.WriteBitString([0x40], 6);
                 }
 
-                using (writer.PushSequence(SpnegoTag.Of(2)))
+                using (writer.PushSequence(SpnegoTag.Get(2)))
                 {
                     writer.WriteOctetString("token"u8);
                 }
 
-                using (writer.PushSequence(SpnegoTag.Of(3)))
+                using (writer.PushSequence(SpnegoTag.Get(3)))
                 using (writer.PushSequence())
                 {
                     writer.WriteNull();

@@ -1,5 +1,5 @@
 using System.Diagnostics;
-using ProtoRpc.Server.Admission;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.Tests.Server.Admission;
 

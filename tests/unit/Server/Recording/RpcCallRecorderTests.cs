@@ -58,7 +58,7 @@ public static class RpcCallRecorderTests
         using (RpcCallRecorder recorder = new(path, options))
         using (RpcMock mock = Mock(recorder))
         {
-            mock.Reply("Find", RpcMethodHandler.Of((_, request) => throw new RpcException(
+            mock.Reply("Find", RpcMethodHandler.Create((_, request) => throw new RpcException(
                 RpcStatusCode.PermissionDenied,
                 $"wrong password {((DynamicMessage)((DynamicMessage)request)["login"]!)["password"]}")));
             using RpcClient client = Store.Connect(mock.Endpoint);
@@ -112,7 +112,7 @@ public static class RpcCallRecorderTests
         using (RpcCallRecorder recorder = new(path, new RpcCallRecorderOptions { Mask = ["password"] }))
         using (RpcMock mock = Mock(recorder))
         {
-            mock.Reply("Find", RpcMethodHandler.Of((_, _) => throw new RpcException(
+            mock.Reply("Find", RpcMethodHandler.Create((_, _) => throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"wrong password {Password}")
             {
                 Details =
@@ -184,7 +184,7 @@ public static class RpcCallRecorderTests
         using (RpcCallRecorder recorder = new(path))
         using (RpcMock mock = Mock(recorder))
         {
-            mock.Reply("Find", RpcMethodHandler.Of((context, _) => throw new RpcException(
+            mock.Reply("Find", RpcMethodHandler.Create((context, _) => throw new RpcException(
                 RpcStatusCode.Unauthenticated, $"bad {context.RequestHeaders.GetText("authorization")}")));
             using RpcClient client = Store.Connect(mock.Endpoint);
             RpcMetadata headers = new();

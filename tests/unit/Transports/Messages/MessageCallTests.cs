@@ -19,7 +19,7 @@ public static class MessageCallTests
     public static async Task Bytes_of_every_size_come_back(string kind)
     {
         await using MessageServer server = new(kind, TestServer.Echo);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         foreach (int length in new[] { 0, 1, 3, 4, 5, 100, 4096, 5809, 65_535, 65_536, 3_000_001 })
         {
@@ -35,7 +35,7 @@ public static class MessageCallTests
     public static async Task Many_callers_at_the_same_time_get_their_own_replies(string kind)
     {
         await using MessageServer server = new(kind, TestServer.Echo);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         byte[][] replies = await Task.WhenAll(Enumerable.Range(0, 200)
             .Select(length => client.CallAsync(ClientCalls.Bytes(length * 7))));
@@ -54,8 +54,8 @@ public static class MessageCallTests
             call.ReturnCode = 1715;
             return ValueTask.CompletedTask;
         });
-        using NativeClient client = server.Connect();
-        using NativeExchange exchange = client.Begin();
+        using NativeConnectionPool client = server.Connect();
+        using NativeClientCall exchange = client.Begin();
 
         Assert.Equal(1715, exchange.Execute(ClientCalls.Patience));
         Assert.True(exchange.Reply.IsEmpty);
@@ -66,7 +66,7 @@ public static class MessageCallTests
     public static async Task A_handler_that_throws_is_answered_as_the_original_does(string kind)
     {
         await using MessageServer server = new(kind, _ => throw new InvalidOperationException("no"));
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         Assert.Equal(unchecked((int)0x80004005), CodeOf(client, "x"u8));
         Assert.Equal(unchecked((int)0x80004005), CodeOf(client, "y"u8));
@@ -81,7 +81,7 @@ public static class MessageCallTests
             await Task.Yield();
             await TestServer.Echo(call);
         });
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         Assert.Equal("later"u8.ToArray(), client.Call("later"u8));
     }
@@ -100,7 +100,7 @@ public static class MessageCallTests
 
             return TestServer.Echo(call);
         });
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         long start = Stopwatch.GetTimestamp();
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
@@ -122,7 +122,7 @@ public static class MessageCallTests
     {
         using BlockingHandler handler = new();
         await using MessageServer server = new(kind, handler.Handle);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         using CancellationTokenSource source = new();
 
         Task call = Task.Run(
@@ -148,7 +148,7 @@ public static class MessageCallTests
             hang.Wait();
             return TestServer.Echo(call);
         });
-        using NativeClient client = server.Connect(new RpcLimits { MaxClientConnections = 2 });
+        using NativeConnectionPool client = server.Connect(new RpcLimits { MaxClientConnections = 2 });
         for (int i = 0; i < 2; i++)
         {
             RpcException late = await Assert.ThrowsAsync<RpcException>(
@@ -176,7 +176,7 @@ public static class MessageCallTests
             Interlocked.Increment(ref calls);
             return TestServer.Echo(call);
         });
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
             () => Call(client, true, "x"u8, TimeSpan.Zero));
@@ -195,7 +195,7 @@ public static class MessageCallTests
             call.Reply.Write(new byte[call.Request.Length * 100]);
             return ValueTask.CompletedTask;
         });
-        using NativeClient client = server.Connect(new RpcLimits { MaxMessageBytes = 1000 });
+        using NativeConnectionPool client = server.Connect(new RpcLimits { MaxMessageBytes = 1000 });
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
             () => Call(client, true, new byte[100], ClientCalls.Patience));
@@ -217,7 +217,7 @@ public static class MessageCallTests
                 return ValueTask.CompletedTask;
             },
             new RpcLimits { MaxMessageBytes = 1000 });
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
 
         Assert.Equal(1130, CodeOf(client, "x"u8));
     }
@@ -226,8 +226,8 @@ public static class MessageCallTests
     [MemberData(nameof(Kinds))]
     public static void A_name_without_a_server_is_unavailable(string kind)
     {
-        using NativeClient client = NativeClient.Over(
-            kind == "lrpc" ? MessageTransports.Of(MessageServer.NewEndpoint()) : new MemoryMessages(),
+        using NativeConnectionPool client = NativeConnectionPool.Over(
+            kind == "lrpc" ? MessageTransports.Get(MessageServer.NewEndpoint()) : new MemoryMessages(),
             MessageServer.NewEndpoint(), Guid.NewGuid(), RpcLimits.Default);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Reach(ClientCalls.Patience));
@@ -241,7 +241,7 @@ public static class MessageCallTests
     public static async Task An_interface_that_is_not_served_is_refused(string kind)
     {
         await using MessageServer server = new(kind, TestServer.Echo);
-        using NativeClient client = NativeClient.Over(
+        using NativeConnectionPool client = NativeConnectionPool.Over(
             server.Transport, server.Endpoint, Guid.NewGuid(), RpcLimits.Default);
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
@@ -256,7 +256,7 @@ public static class MessageCallTests
     public static async Task A_server_that_stopped_can_listen_again(string kind)
     {
         await using MessageServer server = new(kind, TestServer.Echo);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         Assert.Equal("one"u8.ToArray(), client.Call("one"u8));
 
         await server.DisposeAsync();
@@ -277,7 +277,7 @@ public static class MessageCallTests
     {
         using BlockingHandler handler = new();
         MessageServer server = new(kind, handler.Handle);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         Task<byte[]> call = client.CallAsync("running"u8.ToArray());
         await Eventually.TrueAsync(() => handler.Running == 1, "the handler runs");
 
@@ -295,7 +295,7 @@ public static class MessageCallTests
     {
         using BlockingHandler handler = new();
         MessageServer server = new(kind, handler.Handle);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         Task<int> call = Task.Run(() => CodeOf(client, "x"u8));
         await Eventually.TrueAsync(() => handler.Running == 1, "the handler runs");
 
@@ -317,7 +317,7 @@ public static class MessageCallTests
             hang.Wait();
             return TestServer.Echo(call);
         });
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         Task<byte[]> call = client.CallAsync("late"u8.ToArray());
         runs.Wait(ClientCalls.Patience);
         long start = Stopwatch.GetTimestamp();
@@ -329,22 +329,22 @@ public static class MessageCallTests
         Assert.Equal("late"u8.ToArray(), await call);
     }
 
-    private static int CodeOf(NativeClient client, ReadOnlySpan<byte> request)
+    private static int CodeOf(NativeConnectionPool client, ReadOnlySpan<byte> request)
     {
-        using NativeExchange exchange = client.Begin();
+        using NativeClientCall exchange = client.Begin();
         exchange.Request.Write(request);
         return exchange.Execute(ClientCalls.Patience);
     }
 
     private static Task<byte[]> Call(
-        NativeClient client, bool blocking, ReadOnlySpan<byte> request, TimeSpan timeout,
+        NativeConnectionPool client, bool blocking, ReadOnlySpan<byte> request, TimeSpan timeout,
         CancellationToken cancellation = default) =>
         CallAsync(client, blocking, request.ToArray(), timeout, cancellation);
 
     private static async Task<byte[]> CallAsync(
-        NativeClient client, bool blocking, byte[] request, TimeSpan timeout, CancellationToken cancellation)
+        NativeConnectionPool client, bool blocking, byte[] request, TimeSpan timeout, CancellationToken cancellation)
     {
-        using NativeExchange exchange = client.Begin(cancellation);
+        using NativeClientCall exchange = client.Begin(cancellation);
         exchange.Request.Write(request);
         int code = blocking
             ? exchange.Execute(timeout, cancellation)

@@ -19,7 +19,7 @@ public static class MessageCancelTests
     {
         using BlockingHandler handler = new();
         await using MessageServer server = new(kind, handler.Handle);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         using CancellationTokenSource source = new();
         Task call = Begin(client, blocking, Timeout.InfiniteTimeSpan, source.Token);
         await Eventually.TrueAsync(() => handler.Running == 1, "the handler runs");
@@ -37,7 +37,7 @@ public static class MessageCancelTests
     {
         using BlockingHandler handler = new();
         await using MessageServer server = new(kind, handler.Handle);
-        using NativeClient client = server.Connect(new RpcLimits { MaxClientConnections = 1 });
+        using NativeConnectionPool client = server.Connect(new RpcLimits { MaxClientConnections = 1 });
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
             () => Begin(client, blocking: true, Short, CancellationToken.None));
@@ -53,7 +53,7 @@ public static class MessageCancelTests
     {
         using BlockingHandler handler = new();
         await using MessageServer server = new(kind, handler.Handle);
-        NativeClient client = server.Connect();
+        NativeConnectionPool client = server.Connect();
         Task call = Begin(client, blocking: true, Timeout.InfiniteTimeSpan, CancellationToken.None);
         await Eventually.TrueAsync(() => handler.Running == 1, "the handler runs");
 
@@ -69,7 +69,7 @@ public static class MessageCancelTests
     {
         using BlockingHandler handler = new();
         await using MessageServer server = new(kind, handler.Handle);
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         using CancellationTokenSource source = new();
         Task<byte[]> other = client.CallAsync("other"u8.ToArray());
         Task call = Begin(client, blocking: false, Timeout.InfiniteTimeSpan, source.Token);
@@ -90,7 +90,7 @@ public static class MessageCancelTests
     {
         await using MessageServer server = new(
             kind, TestServer.Echo, new RpcLimits { MaxMessageBytes = 100_000 });
-        using NativeClient client = server.Connect();
+        using NativeConnectionPool client = server.Connect();
         byte[] request = ClientCalls.Bytes(100_000);
 
         Assert.Equal(request, client.Call(request));
@@ -171,10 +171,10 @@ public static class MessageCancelTests
         ((MemoryMessages)server.Transport).Send(server.Endpoint, CancelStub.InterfaceId, stub).Code;
 
     private static Task Begin(
-        NativeClient client, bool blocking, TimeSpan timeout, CancellationToken cancellation) =>
+        NativeConnectionPool client, bool blocking, TimeSpan timeout, CancellationToken cancellation) =>
         Task.Run(async () =>
         {
-            using NativeExchange exchange = client.Begin(CancellationToken.None);
+            using NativeClientCall exchange = client.Begin(CancellationToken.None);
             return blocking
                 ? exchange.Execute(timeout, cancellation)
                 : await exchange.ExecuteAsync(timeout, cancellation);

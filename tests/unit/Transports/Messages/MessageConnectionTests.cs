@@ -18,7 +18,7 @@ public static class MessageConnectionTests
     public static void A_server_that_is_not_reached_is_an_error_at_once(uint status, RpcStatusCode code)
     {
         ScriptedMessages transport = new(_ => 0, () => status);
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Reach(ClientCalls.Patience));
 
@@ -38,7 +38,7 @@ public static class MessageConnectionTests
         uint status, RpcStatusCode code, bool mayHaveExecuted)
     {
         ScriptedMessages transport = new(message => Send(message, status));
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Call("x"u8));
 
@@ -54,7 +54,7 @@ public static class MessageConnectionTests
         int calls = 0;
         ScriptedMessages transport = new(
             message => ++calls == 2 ? Send(message, Status) : Answer(message, Ok("x"u8)));
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
         Assert.Equal("x"u8.ToArray(), client.Call("a"u8));
 
         Assert.Equal("x"u8.ToArray(), client.Call("b"u8));
@@ -72,7 +72,7 @@ public static class MessageConnectionTests
             calls++;
             return Send(message, WindowsStatus.ServerUnavailable);
         });
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Call("x"u8));
 
@@ -91,7 +91,7 @@ public static class MessageConnectionTests
     public static void A_reply_that_cannot_be_decoded_is_an_error_of_the_server(string hex)
     {
         ScriptedMessages transport = new(message => Answer(message, Convert.FromHexString(hex)));
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
 
         RpcException error = Assert.Throws<RpcException>(() => client.Call("x"u8));
 
@@ -103,7 +103,7 @@ public static class MessageConnectionTests
     public static void What_the_transport_throws_comes_to_the_caller()
     {
         ScriptedMessages transport = new(_ => throw new InvalidDataException("told"));
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
 
         Assert.Equal("told", Assert.Throws<InvalidDataException>(() => client.Call("x"u8)).Message);
     }
@@ -119,7 +119,7 @@ public static class MessageConnectionTests
             message.Take(Ok(""u8), isLittleEndian: true);
             return 0;
         });
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
 
         Assert.Empty(client.Call("abc"u8));
 
@@ -137,7 +137,7 @@ public static class MessageConnectionTests
             written = message.TryWrite(new byte[message.Length]);
             return WindowsStatus.CallCancelled;
         });
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
         client.Reach(ClientCalls.Patience);
 
         RpcException error = Assert.Throws<RpcException>(
@@ -167,7 +167,7 @@ public static class MessageConnectionTests
             late.Wait();
             return 0;
         });
-        using NativeClient client = Client(transport);
+        using NativeConnectionPool client = Client(transport);
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(() => Task.Run(() => client.Reach(
             isCancelled ? ClientCalls.Patience : TimeSpan.FromMilliseconds(50), source.Token)));
@@ -181,7 +181,7 @@ public static class MessageConnectionTests
     public static async Task A_client_that_is_disposed_closes_its_connections()
     {
         ScriptedMessages transport = new(message => Answer(message, Ok("x"u8)));
-        NativeClient client = Client(transport);
+        NativeConnectionPool client = Client(transport);
         client.Call("x"u8);
 
         client.Dispose();
@@ -189,7 +189,7 @@ public static class MessageConnectionTests
         await Eventually.TrueAsync(() => transport.Closed == 1, "the connection is closed");
     }
 
-    private static NativeClient Client(IMessageTransport transport) => NativeClient.Over(
+    private static NativeConnectionPool Client(IMessageTransport transport) => NativeConnectionPool.Over(
         transport, MessageServer.NewEndpoint(), Guid.NewGuid(), RpcLimits.Default);
 
     private static uint Send(IOutgoingMessage message, uint status)

@@ -2,7 +2,7 @@ using System.Security.Principal;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Native;
-using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Tests.Transports.Messages;

@@ -13,7 +13,7 @@ internal sealed class MessageServer : IAsyncDisposable
         string kind, ExecHandler handler, RpcLimits? limits = null,
         Func<ExecInterface, ExecInterface>? with = null, PeerIdentity? caller = null)
         : this(
-            kind == "lrpc" ? MessageTransports.Of(NewEndpoint()) : new MemoryMessages(caller), handler,
+            kind == "lrpc" ? MessageTransports.Get(NewEndpoint()) : new MemoryMessages(caller), handler,
             limits, with)
     {
     }
@@ -58,9 +58,9 @@ internal sealed class MessageServer : IAsyncDisposable
 
     public static RpcEndpoint NewEndpoint() => RpcEndpoint.Lrpc("t" + Guid.NewGuid().ToString("N"));
 
-    public NativeClient Connect(RpcLimits? limits = null)
+    public NativeConnectionPool Connect(RpcLimits? limits = null)
     {
-        NativeClient client = NativeClient.Over(
+        NativeConnectionPool client = NativeConnectionPool.Over(
             Transport, Endpoint, InterfaceId, limits ?? RpcLimits.Default);
         client.Reach(ClientCalls.Patience);
         return client;

@@ -1,3 +1,7 @@
+using System.ComponentModel;
+using System.Diagnostics;
+using System.Text;
+using System.Text.RegularExpressions;
 using ProtoRpc.Schema.Linking;
 
 namespace ProtoRpc.Schema.Sources.Protoc;
@@ -171,4 +175,123 @@ internal static class ProtocCompiler
         links.Add(link + Path.DirectorySeparatorChar, folder + Path.DirectorySeparatorChar);
         return link;
     }
+}
+
+/// <summary>How protoc ended and what it said.</summary>
+internal sealed record ProtocOutput(int ExitCode, string Text);
+
+/// <summary>Runs protoc as a process.</summary>
+internal static class ProtocProcess
+{
+    // Enough for every error that somebody will read.
+    private const int MaxText = 1024 * 1024;
+
+    /// <summary>Runs protoc to its end.</summary>
+    /// <exception cref="RpcException">FailedPrecondition when it cannot be started; DeadlineExceeded when it
+    /// hangs, and it is then killed.</exception>
+    public static ProtocOutput Run(
+        string protoc, IEnumerable<string> arguments, string workFolder, TimeSpan timeout)
+    {
+        ProcessStartInfo start = new(protoc, arguments)
+        {
+            WorkingDirectory = workFolder,
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+            StandardOutputEncoding = Encoding.UTF8,
+            StandardErrorEncoding = Encoding.UTF8,
+            CreateNoWindow = true,
+        };
+        using Process process = Start(start);
+        process.StandardInput.Close();
+        Task<string> output = ReadAsync(process.StandardOutput);
+        Task<string> errors = ReadAsync(process.StandardError);
+        Stopwatch watch = Stopwatch.StartNew();
+        if (!Task.WhenAll(output, errors).Wait(timeout) || !process.WaitForExit(Left(timeout, watch)))
+        {
+            process.Kill(entireProcessTree: true);
+            throw new RpcException(
+                RpcStatusCode.DeadlineExceeded,
+                $"'{protoc}' did not end within {timeout.TotalSeconds:0.#} seconds and was stopped.")
+            {
+                ErrorId = RpcErrorIds.SchemaError,
+            };
+        }
+
+        return new ProtocOutput(process.ExitCode, errors.Result + output.Result);
+    }
+
+    private static Process Start(ProcessStartInfo start)
+    {
+        try
+        {
+            return Process.Start(start)!;
+        }
+        catch (Win32Exception e)
+        {
+            throw ProtocLocator.Missing($"'{start.FileName}' cannot be started: {e.Message}", e);
+        }
+    }
+
+    private static TimeSpan Left(TimeSpan timeout, Stopwatch watch) =>
+        timeout > watch.Elapsed ? timeout - watch.Elapsed : TimeSpan.Zero;
+
+    // On a thread of its own, because asynchronous reading of pipes compiles a lot when it is first used.
+    private static Task<string> ReadAsync(StreamReader reader) =>
+        Task.Factory.StartNew(
+            () => Read(reader), CancellationToken.None,
+            TaskCreationOptions.LongRunning, TaskScheduler.Default);
+
+    private static string Read(StreamReader reader)
+    {
+        StringBuilder text = new();
+        char[] buffer = new char[4096];
+        for (int read = 1; read > 0;)
+        {
+            read = reader.Read(buffer);
+            // The rest is read and dropped, so that protoc does not wait for a reader.
+            text.Append(buffer, 0, Math.Min(read, MaxText - text.Length));
+        }
+
+        return text.ToString();
+    }
+}
+
+/// <summary>Distinguishes a protoc that is too old from an invalid schema.</summary>
+internal static partial class ProtocVersion
+{
+    private const string Oldest = "25.0";
+
+    /// <summary>Checks what protoc wrote before it failed.</summary>
+    /// <exception cref="RpcException">FailedPrecondition:
+    /// it does not know an option that ProtoRpc uses.</exception>
+    public static void RequireFor(string protoc, string text, TimeSpan timeout)
+    {
+        if (UnknownOption().Match(text) is not { Success: true } option)
+        {
+            return;
+        }
+
+        string said = ProtocProcess.Run(protoc, ["--version"], Path.GetTempPath(), timeout).Text;
+        Match version = Version().Match(said);
+        string name = version.Success ? $"is version {version.Value}" : "does not report its version";
+        throw new RpcException(
+            RpcStatusCode.FailedPrecondition,
+            $"'{protoc}' {name}, which is too old: it does not support the "
+            + $"option {option.Groups["option"].Value}. ProtoRpc needs protoc {Oldest} or later. Install a "
+            + "current one (from github.com/protocolbuffers/protobuf/releases, or 'Grpc.Tools' from NuGet) "
+            + "and put its path into the environment variable PROTOC. If PROTOC names this one, remove the "
+            + "variable: the module includes its own protoc.")
+        {
+            ErrorId = RpcErrorIds.ProtocTooOld,
+        };
+    }
+
+    // 3.x says "Missing value for flag" of a flag that it does not know, because its own all have values.
+    [GeneratedRegex(
+        @"^(?:Missing value for flag|Unknown flag): (?<option>--[a-z_]+)", RegexOptions.Multiline)]
+    private static partial Regex UnknownOption();
+
+    [GeneratedRegex(@"\d+(?:\.\d+)+")]
+    private static partial Regex Version();
 }

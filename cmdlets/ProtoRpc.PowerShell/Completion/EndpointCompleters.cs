@@ -1,0 +1,232 @@
+using System.Collections;
+using System.Management.Automation;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.PowerShell.Connections;
+
+namespace ProtoRpc;
+
+/// <summary>Offers registered names, the endpoints of this runspace's listeners and connections,
+/// and the forms of endpoints.</summary>
+public sealed class EndpointCompleter : RpcCompleter
+{
+    private static readonly Candidate[] Forms =
+    [
+        .. EndpointKinds.All.Select(kind => new Candidate(kind.ExampleBinding(HostOf(kind)), kind.Hint)),
+    ];
+
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        RunspaceStore store = RunspaceStore.Current;
+        return EndpointNameCompleter.Names().Concat(store.Listeners.SelectMany(listener => listener.Endpoint)
+            .Concat(store.Connections.Select(connection => connection.Endpoint))
+            .Distinct()
+            .Select(endpoint => new Candidate(endpoint.ToString(), endpoint.Uri)))
+            .Concat(Forms);
+    }
+
+    private static string HostOf(EndpointKindAttribute kind) =>
+        kind.Has(EndpointFeatures.Tls) ? "HOST"
+        : kind.Has(EndpointFeatures.AspNetCore) ? "localhost"
+        : "127.0.0.1";
+}
+
+/// <summary>Offers the names of registered endpoints.</summary>
+public sealed class EndpointNameCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Names();
+
+    internal static IReadOnlyList<Candidate> Names()
+    {
+        try
+        {
+            return
+            [
+                .. RpcEndpointRegistry.OfUser.Read().Select(endpoint => new Candidate(
+                    endpoint.Name, $"{endpoint.Endpoint} {string.Join(", ", endpoint.Tag)}".TrimEnd())),
+            ];
+        }
+        catch (RpcException)
+        {
+            // The registry's file cannot be read. The cmdlet reports that when it runs.
+            return [];
+        }
+    }
+}
+
+/// <summary>Offers the names of the hosts of <c>-Endpoint</c>.</summary>
+internal class HostCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        HostsOf(bound).Select(host => new Candidate(host.Name, host.Endpoint));
+
+    private protected static IEnumerable<(string Name, string Endpoint)> HostsOf(IDictionary bound) =>
+        (LanguagePrimitives.ConvertTo<string[]>(bound["Endpoint"]) ?? [])
+            .SelectMany(text => RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint)
+                ? [endpoint]
+                : RpcEndpointRegistry.OfUser.Find(text).Select(named => named.Endpoint))
+            .Where(endpoint => endpoint.Host.Length > 0)
+            .Select(endpoint => (endpoint.Host, endpoint.ToString()))
+            .DistinctBy(host => host.Host, StringComparer.OrdinalIgnoreCase);
+}
+
+/// <summary>Offers Kerberos service principal names for the hosts of <c>-Endpoint</c>.</summary>
+internal sealed class PrincipalCompleter : HostCompleter
+{
+    private static readonly string[] Services = ["host", "HTTP", "RestrictedKrbHost"];
+
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Services.SelectMany(
+        _ => HostsOf(bound).DefaultIfEmpty((Environment.MachineName, "this machine")),
+        (service, host) => new Candidate($"{service}/{host.Item1}", host.Item2));
+}
+
+/// <summary>Offers host names that clients can use to call a listener.</summary>
+internal sealed class AllowedHostCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+    [
+        new Candidate(Environment.MachineName.ToLowerInvariant(), "This machine"),
+        new Candidate("*", "Every name"),
+    ];
+}
+
+/// <summary>Offers the thumbprints of certificates with a private key in the stores of the user and the
+/// machine. The word may also match their subjects. Without a match, the shell offers files.</summary>
+internal sealed class CertificateCompleter : RpcCompleter
+{
+    private static readonly StoreLocation[] Locations =
+        [StoreLocation.CurrentUser, StoreLocation.LocalMachine];
+
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Locations
+        .SelectMany(Certificates)
+        .DistinctBy(candidate => candidate.Name);
+
+    private static List<Candidate> Certificates(StoreLocation location)
+    {
+        try
+        {
+            using X509Store store = new(
+                StoreName.My, location, OpenFlags.ReadOnly | OpenFlags.OpenExistingOnly);
+            List<Candidate> found = [];
+            foreach (X509Certificate2 certificate in store.Certificates)
+            {
+                using (certificate)
+                {
+                    if (certificate.HasPrivateKey)
+                    {
+                        found.Add(new Candidate(
+                            certificate.Thumbprint,
+                            $"{certificate.Subject}, valid until {certificate.NotAfter:yyyy-MM-dd}",
+                            certificate.GetNameInfo(X509NameType.SimpleName, forIssuer: false)));
+                    }
+                }
+            }
+
+            return found;
+        }
+        catch (CryptographicException)
+        {
+            // This account has no such store.
+            return [];
+        }
+    }
+}
+
+/// <summary>Offers references to secrets in environment variables. Never reads their values.</summary>
+internal sealed class SecretCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Environment
+        .GetEnvironmentVariables().Keys.Cast<string>()
+        .Order(StringComparer.OrdinalIgnoreCase)
+        .Select(name => new Candidate($"env:{name}", $"The environment variable {name}"));
+}
+
+/// <summary>Offers the tags of registered endpoints.</summary>
+internal sealed class TagCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RpcEndpointRegistry.OfUser.Read()
+            .SelectMany(endpoint => endpoint.Tag.Select(tag => (Tag: tag, endpoint.Name)))
+            .GroupBy(pair => pair.Tag, pair => pair.Name, StringComparer.OrdinalIgnoreCase)
+            .Select(tag => new Candidate(tag.Key, string.Join(", ", tag)));
+}
+
+/// <summary>Offers the open connections of this runspace.</summary>
+public sealed class ConnectionCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RunspaceStore.Current.Connections.Select(connection => Candidate.OfScript(
+            $"(Get-RpcConnection {connection.Id})", $"{connection.Endpoint} {connection.Service}"));
+}
+
+/// <summary>Offers the ids of the open connections of this runspace.</summary>
+public sealed class ConnectionIdCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RunspaceStore.Current.Connections.Select(
+            connection => OfId(connection.Id, $"{connection.Endpoint} {connection.Service}"));
+}
+
+/// <summary>Offers the listeners of this runspace.</summary>
+public sealed class ListenerCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RunspaceStore.Current.Listeners.Select(listener => Candidate.OfScript(
+            $"(Get-RpcListener {listener.Id})", listener.ToString()));
+}
+
+/// <summary>Offers the ids of the listeners of this runspace.</summary>
+public sealed class ListenerIdCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RunspaceStore.Current.Listeners.Select(listener => OfId(listener.Id, listener.ToString()));
+}
+
+/// <summary>Offers the mocks of this runspace.</summary>
+public sealed class MockCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RunspaceStore.Current.Listeners.OfType<RpcMockListener>().Select(mock => Candidate.OfScript(
+            $"(Get-RpcListener {mock.Id})", mock.ToString()));
+}
+
+/// <summary>Offers the methods of a mock, or of all mocks of this runspace.</summary>
+public sealed class MockMethodCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        IEnumerable<RpcMockListener> mocks = Unwrap(bound["Mock"]) is RpcMockListener mock
+            ? [mock]
+            : RunspaceStore.Current.Listeners.OfType<RpcMockListener>();
+        List<RpcMethodInfo> methods =
+            [.. mocks.SelectMany(one => one.Mock.Methods).DistinctBy(method => method.FullName)];
+        HashSet<string> unique = [.. methods.CountBy(method => method.Name)
+            .Where(count => count.Value == 1)
+            .Select(count => count.Key)];
+        return methods.Select(method => new Candidate(
+            unique.Contains(method.Name) ? method.Name : method.FullName, MethodCompleter.ToolTip(method)));
+    }
+}
+
+/// <summary>Offers the ids of the sessions that the listeners of this runspace keep.</summary>
+public sealed class SessionIdCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => RunspaceStore.Current.Listeners
+        .SelectMany(RpcSessionInfo.GetSessions)
+        .Select(session => new Candidate(session.Id.ToString(), session.ToString()));
+}
+
+/// <summary>Offers the modules of the session. For a path, the shell offers files.</summary>
+internal sealed class ModuleCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        using System.Management.Automation.PowerShell shell =
+            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
+        return
+        [
+            .. shell.AddCommand(@"Microsoft.PowerShell.Core\Get-Module").Invoke<PSModuleInfo>()
+                .Select(module => new Candidate(module.Name, $"{module.Name} {module.Version}")),
+        ];
+    }
+}

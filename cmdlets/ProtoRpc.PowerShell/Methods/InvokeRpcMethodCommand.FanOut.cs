@@ -1,0 +1,540 @@
+using System.Collections;
+using System.Management.Automation;
+using System.Runtime.CompilerServices;
+using ProtoRpc.Client;
+using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Connections;
+using ProtoRpc.PowerShell.Methods;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Parameters;
+
+namespace ProtoRpc;
+
+// Several calls at the same time, or a job of them.
+public sealed partial class InvokeRpcMethodCommand
+{
+    private readonly List<FanOutCall> _jobCalls = [];
+    private readonly Dictionary<RpcConnection, RpcException> _unreached = [];
+    private FanOut? _fanOut;
+    private MessageMapper? _replies;
+    private CallRows? _rows;
+
+    // Several replies are shown as a table.
+    private MessageMapper Replies => _replies ??= ShellMapper.Create(
+        AsHashtable, makesRows: IsFed || FansOut || _stream is not null);
+
+    // Several calls at the same time; without, each waits for the one before.
+    private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Targets.Count > 1
+        || IsGiven(nameof(ThrottleLimit));
+
+    private void StartCalls()
+    {
+        if (ParameterSetName == ByEndpoint)
+        {
+            // Copied once for all endpoints, and only if a message is not made at once.
+            Lazy<object?> kept = new(() => Snapshot(Request), LazyThreadSafetyMode.None);
+            foreach (EndpointTarget target in Targets)
+            {
+                Guard(target.Name, () => StartCall(
+                    new CallPlace(target.Name, target.Endpoint, target.Name), () => InvokeAt(target, kept)));
+            }
+
+            return;
+        }
+
+        FetchSchemas();
+        foreach (RpcConnection? given in (IEnumerable<RpcConnection?>?)Connection ?? [null])
+        {
+            Guard(given, () =>
+            {
+                RpcConnection connection = Resolve(given);
+                StartCall(CallPlace.From(connection), () => RepliesOver(connection));
+            });
+        }
+    }
+
+    // Lazy connections connect at the same time, too. A failure is written when the turn of its
+    // connection comes.
+    private void FetchSchemas()
+    {
+        // A server that could not be reached for one message may be there for the next.
+        _unreached.Clear();
+        if (MethodOfCommand is not null)
+        {
+            return;
+        }
+
+        RpcConnection[] unknown =
+        [
+            .. (Connection ?? []).Distinct().Where(
+                connection => connection is { IsOpen: true, Schema: null }
+                    && connection.Endpoint.Has(EndpointFeatures.Reflection)),
+        ];
+        if (unknown.Length < 2)
+        {
+            return;
+        }
+
+        RpcCallOptions options = Options(info: null);
+        Parallel.ForEach(
+            unknown, new ParallelOptions { MaxDegreeOfParallelism = ThrottleLimit }, connection =>
+        {
+            try
+            {
+                connection.Client.FetchSchema(options, Cancellation);
+            }
+            catch (RpcException e)
+            {
+                lock (_unreached)
+                {
+                    _unreached[connection] = e;
+                }
+            }
+            catch (OperationCanceledException) when (Cancellation.IsCancellationRequested)
+            {
+                // Thrown below: the loop would wrap it in an AggregateException, which nothing here expects.
+            }
+        });
+        Cancellation.ThrowIfCancellationRequested();
+    }
+
+    private void StartCall(
+        CallPlace place, Func<Func<CancellationToken, IAsyncEnumerable<object>>> prepare)
+    {
+        FanOutCall call;
+        try
+        {
+            call = new(place, prepare(), CurrentRow);
+        }
+        catch (RpcException e) when (PassThruResult)
+        {
+            // Each endpoint has a row, even if it cannot be called.
+            call = FanOutCall.Failed(place, e);
+        }
+
+        if (PassThruResult)
+        {
+            _rows ??= new CallRows(Tagged);
+            call = _rows.RowOf(call);
+        }
+
+        if (AsJob)
+        {
+            _jobCalls.Add(call);
+            return;
+        }
+
+        _fanOut ??= new FanOut(ThrottleLimit, WriteResult, NewProgress("Calling"), Cancellation)
+        {
+            Total = IsFed ? null : Math.Max(Targets.Count, Connection?.Length ?? 1),
+        };
+        _fanOut.Start(call);
+    }
+
+    private void FinishCalls()
+    {
+        if (AsJob)
+        {
+            RpcCallJob job = new(
+                Caller.MyInvocation.Line.Trim(), Title("Calling"), _jobCalls, Tagged, CompleteRows);
+            Caller.JobRepository.Add(job);
+            job.Start(ThrottleLimit);
+            WriteObject(job);
+            return;
+        }
+
+        _fanOut?.Finish();
+        CompleteRows();
+    }
+
+    private void CompleteRows()
+    {
+        if (_rows is not null)
+        {
+            _rows.Summary.IsComplete = true;
+        }
+    }
+
+    private Func<CancellationToken, IAsyncEnumerable<object>> RepliesOver(RpcConnection connection) =>
+        _unreached.TryGetValue(connection, out RpcException? failure) ? throw failure
+            : ParameterSetName == ByBytes ? ExecuteOver(connection)
+            : InvokeOver(connection);
+
+    private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
+    {
+        RpcRawClient client = connection.Raw;
+        return cancellation => OneOf(client.ExecuteAsync(Bytes, RawOptions(), cancellation));
+    }
+
+    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(RpcConnection connection)
+    {
+        RpcMethodInfo method = FindMethod(connection, out RpcClient client);
+        CheckCommonParts(method);
+        List<DynamicMessage> requests = RequestsOf(method, Request);
+        RpcCallOptions options = Options(info: null, method: method);
+        return method.IsUnary
+            ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
+            : cancellation => client.InvokeStreamAsync(
+                method, requests.ToAsyncEnumerable(), options, cancellation);
+    }
+
+    private void CheckCommonParts(RpcMethodInfo? method = null)
+    {
+        if (ResponseHeadersVariable is not null
+            || TrailersVariable is not null
+            || ResponseExtensionsVariable is not null
+            || (IsFed && method is { IsClientStreaming: true }))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                "Parallel calls cannot share response headers, trailers, extensions or a request stream. "
+                + "Remove -ThrottleLimit, -AsJob, -PassThruResult and all but one connection or endpoint, "
+                + "or -ResponseHeadersVariable, -TrailersVariable and -ResponseExtensionsVariable. "
+                + "Give the messages of a request stream as a list with -Message.")
+            {
+                ErrorId = RpcErrorIds.NotForManyCalls,
+            };
+        }
+    }
+
+    private static async IAsyncEnumerable<object> OneOf<T>(Task<T> reply)
+        where T : class
+    {
+        yield return await reply.ConfigureAwait(false);
+    }
+
+    private void WriteResult(FanOutResult result)
+    {
+        if (result.Error is { } error)
+        {
+            WriteError(RpcErrors.ToRecord(error, result.Place.Target, result.Row));
+        }
+        else
+        {
+            WriteObject(Tagged(result, WriteWarning));
+        }
+    }
+
+    // As Invoke-Command does with PSComputerName, so that one knows who answered.
+    // Null, which a Value may hold, has no place for that.
+    private PSObject? Tagged(FanOutResult result, Action<string> warn)
+    {
+        if (result.Reply is RpcCallResult row)
+        {
+            row.Warnings.ForEach(warn);
+            return PSObject.AsPSObject(row);
+        }
+
+        RpcEndpoint endpoint = result.Place.Endpoint!;
+        DynamicMessage? message = result.Reply as DynamicMessage;
+        if (message is not null)
+        {
+            CheckSchema(message, endpoint, warn);
+        }
+
+        object? reply = message is not null && !Raw ? Replies.ToObject(message) : result.Reply;
+        if (reply is null)
+        {
+            return null;
+        }
+
+        PSObject tagged = PSObject.AsPSObject(reply);
+        if (tagged.Properties[EndpointTag.PropertyName] is null)
+        {
+            tagged.Properties.Add(new EndpointTag(endpoint));
+        }
+
+        return tagged;
+    }
+
+    private readonly Lock _mapping = new();
+    private IReadOnlyList<EndpointTarget>? _targets;
+    private RpcEndpoint[]? _parsed;
+    private RpcSchema? _given;
+    private PooledClient? _kept;
+    private RpcConnection? _keptConnection;
+    private bool _renewed;
+
+    private IReadOnlyList<EndpointTarget> Targets => _targets ??= EndpointTarget.Find(Endpoint);
+
+    private RpcEndpoint[] Parsed => _parsed ??=
+        [.. Targets.Select(target => target.Endpoint).OfType<RpcEndpoint>()];
+
+    private RpcSchema? GivenSchema => Schema is null ? null : _given ??= ResolveKept(Schema);
+
+    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
+        SchemaOptionsFor(endpoint, Parsed);
+
+    private void CheckInput()
+    {
+        object? input = InputObject is PSObject wrapped ? wrapped.BaseObject : InputObject;
+        if (ParameterSetName == ByEndpoint && input is RpcConnection)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                "A connection from the pipeline and -Endpoint cannot be used together. Remove one of them.")
+            {
+                ErrorId = RpcErrorIds.ParameterNotSupported,
+            };
+        }
+    }
+
+    // The connection of the only endpoint, for all objects of the pipeline.
+    private RpcConnection KeepConnection()
+    {
+        if (_keptConnection is null)
+        {
+            _kept = Plan(Targets[0])();
+            _keptConnection = new RpcConnection(0, _kept.Client);
+        }
+
+        return _keptConnection;
+    }
+
+    // Options are read here, on the thread of the pipeline; the client may be made on another.
+    private Func<PooledClient> Plan(EndpointTarget target)
+    {
+        RpcEndpoint endpoint = target.Require();
+        RpcSchema? schema = SchemaFor(target);
+        CheckParameters(target, Parsed);
+        RpcClientOptions options = CreateOptions();
+        ClientKey key = ClientKey.Create(endpoint, schema, options);
+        RunspaceStore store = Store;
+        options.LoggerFactory = store.Log;
+        options.Trace = store.Trace;
+        CancellationToken cancellation = AsJob ? CancellationToken.None : Cancellation;
+        return () => store.Clients.Rent(
+            key, () => RpcClient.Connect(endpoint, schema, options, cancellation));
+    }
+
+    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeAt(
+        EndpointTarget target, Lazy<object?> kept)
+    {
+        CheckCommonParts();
+        Func<PooledClient> rent = Plan(target);
+        RpcCallOptions options = Options(info: null);
+        IDictionary? extension = (IDictionary?)Snapshot(Extension);
+        if (SchemaFor(target) is { } schema)
+        {
+            // Before anything is contacted: all endpoints take the same message.
+            List<DynamicMessage> known = RequestsOf(ServiceMethod(schema, ServiceFor(target)), Request);
+            return cancellation => CallAsync(rent, request: null, known, options, extension, cancellation);
+        }
+
+        object? request = kept.Value;
+        return cancellation => CallAsync(rent, request, known: null, options, extension, cancellation);
+    }
+
+    // The call is made later, and the script may use its hashtable for the next message.
+    private object? Snapshot(object? value) => ObjectSnapshot.Create(value, (PSObjectModel)Mapper.Objects);
+
+    private RpcSchema? SchemaFor(EndpointTarget target) => GivenSchema ?? NamedSchema(target);
+
+    private string? ServiceFor(EndpointTarget target) => Service ?? target.Named?.Service;
+
+    private RpcMethodInfo ServiceMethod(RpcSchema schema, string? service) =>
+        (service is null ? null : schema.GetService(service).FindMethod(Method)) ?? schema.GetMethod(Method);
+
+    private async IAsyncEnumerable<object> CallAsync(
+        Func<PooledClient> rent, object? request, List<DynamicMessage>? known, RpcCallOptions options,
+        IDictionary? extension, [EnumeratorCancellation] CancellationToken cancellation)
+    {
+        using PooledClient kept = rent();
+        RpcClient client = kept.Client;
+        bool isFresh = known is not null;
+        if (client.Schema is null)
+        {
+            CheckReflection(client);
+            await client.FetchSchemaAsync(options, cancellation).ConfigureAwait(false);
+            isFresh = true;
+        }
+
+        RpcMethodInfo method;
+        List<DynamicMessage> requests;
+        try
+        {
+            (method, requests) = Prepare(client, request, known);
+        }
+        catch (RpcException e) when (!isFresh && !kept.IsNew && MayBeOld(e))
+        {
+            await client.FetchSchemaAsync(options, cancellation).ConfigureAwait(false);
+            (method, requests) = Prepare(client, request, known);
+        }
+
+        RpcCallOptions full = WithExtensions(options, method, extension);
+        if (method.IsUnary)
+        {
+            yield return await client.InvokeAsync(method, requests[0], full, cancellation)
+                .ConfigureAwait(false);
+            yield break;
+        }
+
+        await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+            method, requests.ToAsyncEnumerable(), full, cancellation).ConfigureAwait(false))
+        {
+            yield return reply;
+        }
+    }
+
+    private (RpcMethodInfo Method, List<DynamicMessage> Requests) Prepare(
+        RpcClient client, object? request, List<DynamicMessage>? known)
+    {
+        RpcMethodInfo method = client.GetMethod(Method);
+        if (known is not null)
+        {
+            return (method, known);
+        }
+
+        // The objects of a shell are for one thread at a time.
+        lock (_mapping)
+        {
+            return (method, RequestsOf(method, request));
+        }
+    }
+
+    // A replaced server may have another schema than the kept one.
+    private static bool MayBeOld(RpcException error) => error.ErrorId is RpcErrorIds.MethodNotFound
+        or RpcErrorIds.UnknownField or RpcErrorIds.ServiceNotFound;
+
+    private bool RenewSchema(RpcException error)
+    {
+        bool renews = !_renewed && _kept is { IsNew: false } && MayBeOld(error)
+            && SchemaFor(Targets[0]) is null;
+        if (renews)
+        {
+            _renewed = true;
+            _kept!.Client.FetchSchema(Options(info: null), Cancellation);
+        }
+
+        return renews;
+    }
+
+    private static void CheckReflection(RpcClient client)
+    {
+        if (!client.Endpoint.Has(EndpointFeatures.Reflection))
+        {
+            throw NoSchemaOf(client.Endpoint);
+        }
+    }
+
+    private static RpcException NoSchemaOf(RpcEndpoint endpoint) => new(
+        RpcStatusCode.FailedPrecondition,
+        $"'{endpoint}' needs a schema, because servers on such endpoints do not publish theirs. "
+        + "Give -Schema.")
+    {
+        ErrorId = RpcErrorIds.NoSchema,
+    };
+
+    private FileInfo? _messageFile;
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    public string? MessagePath { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateSet(typeof(FormatNames))]
+    public string? MessageFormat { get; set; }
+
+    private FileInfo MessageFile => Message is null && (InputObject is null || !IsFed)
+        ? _messageFile ??= new FileInfo(ResolveLiteral(MessagePath!))
+        : throw new RpcException(
+            RpcStatusCode.InvalidArgument,
+            "-MessagePath cannot be used with -Message or with messages from the pipeline. Give one of them.")
+        {
+            ErrorId = RpcErrorIds.ParameterNotSupported,
+        };
+
+    // A list is a message each where the method takes a stream.
+    private List<DynamicMessage> RequestsOf(RpcMethodInfo method, object? request)
+    {
+        object? value = request is PSObject wrapped ? wrapped.BaseObject : request;
+        IEnumerable<object?> requests = !method.IsClientStreaming ? [request] : value switch
+        {
+            null => [],
+            IList list and not byte[] => list.Cast<object?>(),
+            _ => [request],
+        };
+        return [.. requests.Select(message => ToRequest(method, message))];
+    }
+
+    private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
+        message is PSObject { BaseObject: DynamicMessage raw }
+            ? raw
+            : WrittenMessage.TryRead(
+                method.RequestType, message is PSObject wrapped ? wrapped.BaseObject : message,
+                MessageFormat is null ? null : MessageFormats.Named(MessageFormat), AllowUnknownField)
+            ?? Mapper.ToMessage(method.RequestType, message);
+
+    private MessageMapper Mapper => _mapper ??= ShellMapper.Create(AsHashtable, AllowUnknownField);
+
+    private void Write(RpcClient client, DynamicMessage reply)
+    {
+        CheckSchema(reply, client.Endpoint, WriteWarning);
+        WriteObject(Raw ? reply : Replies.ToObject(reply));
+    }
+
+    // Fields that came as another type would look empty. Once is enough: the next reply is like this one.
+    private void CheckSchema(DynamicMessage reply, RpcEndpoint endpoint, Action<string> warn)
+    {
+        if (!_warnedOfSchema && ReplyMismatch.Find(reply) is { } field)
+        {
+            _warnedOfSchema = true;
+            warn(
+                $"The schema does not match that of '{endpoint}': the field {field.FullName} was not sent as "
+                + $"{field.TypeName} and is left empty. Use the server's .proto files. If the server has "
+                + "reflection, Test-RpcEndpoint -Schema lists the differences.");
+        }
+    }
+
+    private readonly Dictionary<RpcConnection, (RpcSchema? Schema, RpcMethodInfo Method)> _methods = [];
+
+    private RpcMethodInfo FindMethod(out RpcClient client) => FindMethod(Resolve(Connection?[0]), out client);
+
+    private RpcMethodInfo FindMethod(RpcConnection connection, out RpcClient client)
+    {
+        client = connection.Client;
+
+        // The same for all objects of a pipeline, but for headers: a script may change them between two.
+        bool isKnown = _methods.TryGetValue(connection, out (RpcSchema? Schema, RpcMethodInfo Method) found)
+            && ReferenceEquals(found.Schema, client.Schema);
+        if (!isKnown && ParameterSetName != ByEndpoint)
+        {
+            EndpointParameters.Check(Given, new EndpointUse(connection.Endpoint));
+        }
+
+        HeaderMapping.CheckSecrets(Header, connection.Endpoint);
+        if (!isKnown)
+        {
+            RpcMethodInfo method = MethodOfCommand ?? FindMethod(connection);
+            _methods[connection] = found = (client.Schema, method);
+            if (IsVerbose)
+            {
+                WriteVerbose($"Calling {found.Method.FullName} on {connection.Endpoint}");
+            }
+        }
+
+        return found.Method;
+    }
+
+    // A lazy connection to a gRPC server asks for the schema with its first call.
+    private RpcMethodInfo FindMethod(RpcConnection connection)
+    {
+        RpcClient client = connection.Client;
+        if (client.Schema is null && client.Endpoint.Has(EndpointFeatures.Reflection))
+        {
+            foreach (string warning in client.FetchSchema(Options(info: null), Cancellation).Warnings)
+            {
+                WriteWarning(warning);
+            }
+        }
+
+        return client.Schema is not null ? client.GetMethod(Method)
+            : throw (ParameterSetName == ByEndpoint
+                ? NoSchemaOf(connection.Endpoint)
+                : RpcErrors.NoSchema(connection));
+    }
+}

@@ -1,0 +1,529 @@
+using System.Collections;
+using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Methods;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc;
+
+[Cmdlet(VerbsLifecycle.Invoke, "RpcMethod", DefaultParameterSetName = ByConnection)]
+[OutputType(
+    typeof(PSObject),
+    typeof(System.Collections.Specialized.OrderedDictionary),
+    typeof(byte[]), typeof(RpcCallResult), typeof(RpcCallJob))]
+public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
+{
+    private const string ByInput = "InputObject";
+    private const string ByBytes = "Bytes";
+
+    private MessageMapper? _mapper;
+    private StreamingInvocation? _stream;
+    private RpcResponseInfo? _info;
+    private bool _connectionIsGiven;
+    private bool _sawInput;
+    private bool _streamEnded;
+    private volatile bool _warnedOfSchema;
+    private bool _disposing;
+
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByInput)]
+    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(MethodCompleter))]
+    public string Method { get; set; } = "";
+
+    [Parameter(Position = 1, ParameterSetName = ByConnection)]
+    [Parameter(Position = 1, ParameterSetName = ByEndpoint)]
+    [AllowNull]
+    [ArgumentCompleter(typeof(MessageCompleter))]
+    public object? Message { get; set; }
+
+    // Apart from -Message, because the shell completes no parameter that it takes from the pipeline.
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByInput)]
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
+    [AllowNull]
+    [ArgumentCompleter(typeof(MessageCompleter))]
+    public object? InputObject { get; set; }
+
+    [Parameter(Mandatory = true, ParameterSetName = ByBytes)]
+    [AllowEmptyCollection]
+    public byte[] Bytes { get; set; } = [];
+
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByBytes)]
+    [ValidateNotNull]
+    [OneConnection]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection[]? Connection { get; set; }
+
+    [Parameter]
+    [Deadline]
+    public TimeSpan? Deadline { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    public SwitchParameter AsHashtable { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    public SwitchParameter Raw { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    public SwitchParameter AllowUnknownField { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    public string? ResponseHeadersVariable { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    public string? TrailersVariable { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(ExtensionCompleter))]
+    public IDictionary? Extension { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    public string? ResponseExtensionsVariable { get; set; }
+
+    [Parameter]
+    public SwitchParameter WaitForReady { get; set; }
+
+    [Parameter]
+    [ValidateRange(1, 10_000)]
+    public int ThrottleLimit { get; set; } = 32;
+
+    [Parameter]
+    public SwitchParameter AsJob { get; set; }
+
+    [Parameter]
+    public SwitchParameter PassThruResult { get; set; }
+
+    // Objects of the pipeline feed one call of a method that takes a stream,
+    // and make a call each of other methods.
+    // Without -Connection the shell does not decide between the parameter sets: the object is a message where
+    // it is no connection.
+    private bool IsFed => ParameterSetName != ByBytes && Caller.MyInvocation.ExpectingInput
+        && (_connectionIsGiven || Connection is null);
+
+    private protected override object? RowObject => IsFed ? _inputOfCommand ?? Request : null;
+
+    // The connection that comes from the pipeline is bound to both, as long as the parameter set is open.
+    private object? Request => MessagePath is not null
+        ? MessageFile
+        : Message ?? (_connectionIsGiven || Connection is null ? InputObject : null);
+
+    protected override void Begin() => _connectionIsGiven = IsGiven(nameof(Connection));
+
+    protected override void Process()
+    {
+        if (!MakeMessage())
+        {
+            return;
+        }
+
+        CheckInput();
+        if (FansOut)
+        {
+            StartCalls();
+        }
+        else if (ParameterSetName == ByBytes)
+        {
+            Guard(
+                null,
+                () => WriteObject(Execute(Resolve(Connection?[0]).Raw)));
+        }
+        else
+        {
+            Guard(Method, () =>
+            {
+                try
+                {
+                    ProcessMessage();
+                }
+                catch (RpcException e) when (RenewSchema(e))
+                {
+                    ProcessMessage();
+                }
+            });
+        }
+    }
+
+    protected override void End() => Guard(Method, () =>
+    {
+        if (FansOut)
+        {
+            FinishCalls();
+            return;
+        }
+
+        if (ParameterSetName != ByBytes && _stream is null && !_sawInput
+            && Caller.MyInvocation.ExpectingInput
+            && FindMethod(out RpcClient client) is { IsClientStreaming: true } method)
+        {
+            OpenStream(client, method);
+        }
+
+        FinishStream();
+    });
+
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            _disposing = true;
+            _stopping.Dispose();
+            EndStream();
+            _fanOut?.Dispose();
+            _kept?.Dispose();
+        }
+
+        base.Dispose(disposing);
+    }
+
+    private void ProcessMessage()
+    {
+        _sawInput = true;
+        if (_streamEnded)
+        {
+            return;
+        }
+
+        RpcMethodInfo method = FindMethod(out RpcClient client);
+        if (method.IsUnary)
+        {
+            CallUnary(client, method);
+        }
+        else if (IsFed && method.IsClientStreaming)
+        {
+            Feed(client, method);
+        }
+        else
+        {
+            CallStream(client, method);
+        }
+    }
+
+    private void CallUnary(RpcClient client, RpcMethodInfo method)
+    {
+        RpcResponseInfo? info = NewInfo();
+        using TransferProgress progress = new(method, WriteProgress);
+        try
+        {
+            RpcCallOptions options = Options(info, progress, method);
+            Write(client, Invoke(client, method, ToRequest(method, Request), options));
+        }
+        finally
+        {
+            SetVariables(info);
+        }
+    }
+
+    // One call with all that -Message gives.
+    private void CallStream(RpcClient client, RpcMethodInfo method)
+    {
+        List<DynamicMessage> requests = RequestsOf(method, Request);
+        OpenStream(client, method);
+        try
+        {
+            requests.TrueForAll(_stream!.Send);
+            _stream.Finish();
+        }
+        finally
+        {
+            EndStream();
+        }
+    }
+
+    private void Feed(RpcClient client, RpcMethodInfo method)
+    {
+        try
+        {
+            if (_stream is null)
+            {
+                OpenStream(client, method);
+            }
+
+            if (!_stream!.Send(ToRequest(method, Request)))
+            {
+                _streamEnded = true;
+                FinishStream();
+            }
+        }
+        catch (RpcException)
+        {
+            // A stream that lacks a message is not what was asked for:
+            // the call ends, and what else comes is not sent.
+            _streamEnded = true;
+            EndStream();
+            throw;
+        }
+    }
+
+    private void OpenStream(RpcClient client, RpcMethodInfo method)
+    {
+        BeginReport(method.FullName, client.Endpoint, _info = NewInfo());
+        _stream = new StreamingInvocation(
+            client.Open(method, Options(_info, method: method), Cancellation),
+            reply => Write(client, reply),
+            NewProgress("Streaming"));
+    }
+
+    private void FinishStream()
+    {
+        try
+        {
+            _stream?.Finish();
+        }
+        finally
+        {
+            EndStream();
+        }
+    }
+
+    private void EndStream()
+    {
+        StreamingInvocation? stream = _stream;
+        _stream = null;
+        if (stream is not null)
+        {
+            stream.Dispose();
+            SetVariables(_info);
+            EndReport(stream.Status);
+        }
+    }
+
+    private RpcConnection Resolve(RpcConnection? given) => ParameterSetName == ByEndpoint
+        ? KeepConnection()
+        : Store.Resolve(
+            given, _command is null ? "-Endpoint or -Connection" : "-Connection");
+
+    // Nothing can be written when the pipeline has ended, and then there is nothing to take away.
+    private WaitProgress NewProgress(string doing) => new(
+        Title(doing),
+        record =>
+        {
+            if (!_disposing && !Stopping)
+            {
+                WriteProgress(record);
+            }
+        },
+        WritePendingRetries);
+
+    private string Title(string doing) => ParameterSetName == ByBytes ? doing : $"{doing} {Method}";
+
+    [Parameter(Mandatory = true, ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    [FilledLines]
+    [ArgumentCompleter(typeof(EndpointCompleter))]
+    public string[] Endpoint { get; set; } = [];
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    public RpcReplyCompression ReplyCompression { get; set; }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateRange(0, 100)]
+    public int RetryCount { get; set; }
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByInput)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(HeaderCompleter))]
+    public override IDictionary? Header
+    {
+        get => base.Header;
+        set => base.Header = value;
+    }
+
+    // Headers go with the call, so that a connection is kept for calls with others.
+    private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with
+    {
+        Headers = new(),
+        Lazy = true,
+        ReplyCompression = Takes(nameof(ReplyCompression)) ? ReplyCompression : default,
+        RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
+    };
+
+    private CallLogLine? _report;
+
+    // Headers and trailers are read only if a variable needs them.
+    private RpcResponseInfo? NewInfo() =>
+        ResponseHeadersVariable is null && TrailersVariable is null && ResponseExtensionsVariable is null
+            && !IsVerbose
+            ? null
+            : new RpcResponseInfo();
+
+    // One request and one reply, with a verbose line when the call has ended.
+    private DynamicMessage Invoke(
+        RpcClient client, RpcMethodInfo method, DynamicMessage request, RpcCallOptions options)
+    {
+        BeginReport(method.FullName, client.Endpoint, options.Response);
+        return Reported(() => client.Invoke(method, request, options, Cancellation));
+    }
+
+    // The same of the raw layer.
+    private byte[] Execute(RpcRawClient client)
+    {
+        RpcResponseInfo? info = IsVerbose ? new RpcResponseInfo() : null;
+        BeginReport(client.InterfaceId.ToString(), client.Endpoint, info);
+        return Reported(() => client.Execute(Bytes, RawOptions(info), Cancellation));
+    }
+
+    private RpcCallOptions RawOptions(RpcResponseInfo? info = null) =>
+        new() { Timeout = Deadline, WaitForReady = WaitForReady, Response = info };
+
+    private TReply Reported<TReply>(Func<TReply> call)
+    {
+        RpcStatusCode status = RpcStatusCode.Unknown;
+        try
+        {
+            TReply reply = call();
+            status = RpcStatusCode.OK;
+            return reply;
+        }
+        catch (RpcException e)
+        {
+            status = e.Code;
+            throw;
+        }
+        finally
+        {
+            EndReport(status);
+        }
+    }
+
+    private void BeginReport(string method, RpcEndpoint endpoint, RpcResponseInfo? info) =>
+        _report = info is not null && IsVerbose ? new CallLogLine(method, endpoint, info) : null;
+
+    private void EndReport(RpcStatusCode status)
+    {
+        CallLogLine? report = _report;
+        _report = null;
+        if (report is not null && !_disposing && !Stopping)
+        {
+            WritePendingDebug();
+            WriteVerbose(report.TextOf(status));
+        }
+    }
+
+    private RpcCallOptions Options(
+        RpcResponseInfo? info, IProgress<RpcProgress>? progress = null, RpcMethodInfo? method = null) => new()
+        {
+            Timeout = Deadline,
+            Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
+            Extensions = method is null ? null : ExtensionsFor(method, Extension),
+            Response = info,
+            Progress = progress,
+            WaitForReady = WaitForReady,
+        };
+
+    private static RpcCallOptions WithExtensions(
+        RpcCallOptions options, RpcMethodInfo method, IDictionary? extension) =>
+        extension is null ? options : options with { Extensions = ExtensionsFor(method, extension) };
+
+    private static DynamicMessage? ExtensionsFor(RpcMethodInfo method, IDictionary? extension) =>
+        extension is null
+            ? null
+            : HeaderExtensionMap.ToMessage(method.Service.Schema, RpcRequestHeader.Descriptor, extension);
+
+    private void SetVariables(RpcResponseInfo? info)
+    {
+        if (ResponseHeadersVariable is not null)
+        {
+            SessionState.PSVariable.Set(ResponseHeadersVariable, HeaderMapping.ToHashtable(info!.Headers));
+        }
+
+        if (TrailersVariable is not null)
+        {
+            SessionState.PSVariable.Set(TrailersVariable, HeaderMapping.ToHashtable(info!.Trailers));
+        }
+
+        if (ResponseExtensionsVariable is not null)
+        {
+            SessionState.PSVariable.Set(
+                ResponseExtensionsVariable, HeaderExtensionMap.ToDictionary(info!.Extensions));
+        }
+    }
+
+    private PSCmdlet? _command;
+    private IReadOnlySet<string>? _givenToCommand;
+    private CancellationTokenRegistration _stopping;
+    private object? _inputOfCommand;
+    private Func<object?>? _messageOfCommand;
+
+    /// <summary>The method that the command calls, which does not depend on the schema of a connection; null
+    /// outside of a command.</summary>
+    internal RpcMethodInfo? MethodOfCommand { get; private init; }
+
+    // Whose invocation and jobs they are. Of the cmdlet alone, that is itself.
+    private protected override PSCmdlet Caller => _command ?? this;
+
+    private IEnumerable<string> Given =>
+        _givenToCommand ?? (IEnumerable<string>)MyInvocation.BoundParameters.Keys;
+
+    /// <summary>The cmdlet for a command that is running.</summary>
+    /// <param name="command">The command.</param>
+    /// <param name="method">The method that it calls.</param>
+    /// <param name="given">The parameters of this cmdlet that were given to the command.</param>
+    internal static InvokeRpcMethodCommand For(
+        PSCmdlet command, RpcMethodInfo method, IReadOnlySet<string> given)
+    {
+        InvokeRpcMethodCommand cmdlet = new()
+        {
+            CommandRuntime = command.CommandRuntime,
+            Method = method.FullName,
+            MethodOfCommand = method,
+            _command = command,
+            _givenToCommand = given,
+        };
+        cmdlet._stopping = command.PipelineStopToken.UnsafeRegister(
+            static state => ((InvokeRpcMethodCommand)state!).StopProcessing(), cmdlet);
+        return cmdlet;
+    }
+
+    /// <summary>The begin block of the command.</summary>
+    internal void BeginCommand() => BeginProcessing();
+
+    /// <summary>The process block of the command.</summary>
+    /// <param name="message">Makes the message, or for a stream the messages.</param>
+    /// <param name="input">What it is made of, for errors; null for parameters alone.</param>
+    internal void ProcessCommand(Func<object?> message, object? input)
+    {
+        _inputOfCommand = input;
+        _messageOfCommand = message;
+        ProcessRecord();
+    }
+
+    // Within the record, so that an error names its row.
+    private bool MakeMessage() =>
+        _messageOfCommand is not { } make || Guard(Method, () => InputObject = make());
+
+    /// <summary>The end block of the command.</summary>
+    internal void EndCommand() => EndProcessing();
+
+    /// <summary>Ends the command with an error.</summary>
+    internal void FailCommand(RpcException error) => Fail(error, Method);
+
+    /// <summary>Cancelled when the command is stopped.</summary>
+    internal CancellationToken CancellationOfCommand => Cancellation;
+
+    private protected override bool IsGiven(string parameter) =>
+        _givenToCommand?.Contains(parameter) ?? base.IsGiven(parameter);
+}

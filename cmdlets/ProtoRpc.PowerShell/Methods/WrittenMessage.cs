@@ -1,0 +1,104 @@
+using System.Text;
+using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Cmdlets;
+
+namespace ProtoRpc.PowerShell.Methods;
+
+/// <summary>Reads messages that are given as text or as a file.</summary>
+internal static class WrittenMessage
+{
+    private static readonly Encoding[] Wide = [Encoding.Unicode, Encoding.BigEndianUnicode];
+
+    /// <summary>The message of a text or a file.</summary>
+    /// <param name="type">Its type.</param>
+    /// <param name="value">What was given, unwrapped.</param>
+    /// <param name="format">Its format; null for that of the file's ending, and JSON for text.</param>
+    /// <param name="ignoreUnknown">Whether fields that the type does not have are left out.</param>
+    /// <returns>Null for an object, and for a text that is the value of a type such as Timestamp.</returns>
+    /// <exception cref="RpcException">InvalidArgument, with line and column or the offset; NotFound for a
+    /// file that cannot be read.</exception>
+    public static DynamicMessage? TryRead(
+        RpcMessageInfo type, object? value, MessageFormat? format, bool ignoreUnknown)
+    {
+        FormatOptions options = new()
+        {
+            // What the caller has at hand is no peer's.
+            MaxElements = int.MaxValue,
+            IgnoreUnknownFields = ignoreUnknown,
+        };
+        return value switch
+        {
+            FileInfo file => Read(type, file, format, options),
+            string text when format is not null => format.Read(type, text, options),
+            string text when !IsTextItself(type) => ReadJson(type, text, options),
+            _ => null,
+        };
+    }
+
+    // A string is what these types hold, as PowerShell has it.
+    private static bool IsTextItself(RpcMessageInfo type) => MessageLayout.For(type).WellKnown
+        is WellKnownType.Timestamp or WellKnownType.Duration or WellKnownType.Wrapper
+        or WellKnownType.Value or WellKnownType.FieldMask;
+
+    // A text without any brace is a value in the place of the message, and not JSON with a mistake.
+    private static DynamicMessage ReadJson(RpcMessageInfo type, string text, FormatOptions options)
+    {
+        try
+        {
+            return MessageFormats.Json.Read(type, text, options);
+        }
+        catch (RpcException e) when (!text.Contains('{', StringComparison.Ordinal))
+        {
+            string field = type.Fields.Count > 0 ? $"{type.Fields[0].Name} = ... " : "";
+            throw e.WithText(
+                $"{e.Message.TrimEnd('.')}. Give a hashtable, such as @{{ {field}}}, or JSON.");
+        }
+    }
+
+    private static DynamicMessage Read(
+        RpcMessageInfo type, FileInfo file, MessageFormat? format, FormatOptions options)
+    {
+        if (format is null && !MessageFormats.TryFindByFile(file.Name, out format))
+        {
+            IEnumerable<string> endings = MessageFormats.All.SelectMany(known => known.FileExtensions);
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The ending of '{file.FullName}' is not one of {string.Join(", ", endings)}. "
+                + "Give its format with -MessageFormat.")
+            {
+                ErrorId = RpcErrorIds.WrongFileEnding,
+            };
+        }
+
+        try
+        {
+            ReadOnlyMemory<byte> content = File.ReadAllBytes(file.FullName);
+            return format == MessageFormats.Binary
+                ? format.Read(type, content, options)
+                : ReadText(type, content, format, options);
+        }
+        catch (RpcException e)
+        {
+            throw e.WithText($"{file.FullName}: {e.Message}");
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            throw RpcErrors.NotAFile(file.FullName, FileProblem.Describe(e, file.FullName), e);
+        }
+    }
+
+    // Editors and Windows PowerShell write marks: that of UTF-8, or with > and Out-File those of UTF-16.
+    private static DynamicMessage ReadText(
+        RpcMessageInfo type, ReadOnlyMemory<byte> content, MessageFormat format, FormatOptions options)
+    {
+        if (content.Span.StartsWith(Encoding.UTF8.Preamble))
+        {
+            return format.Read(type, content[Encoding.UTF8.Preamble.Length..], options);
+        }
+
+        Encoding? wide = Wide.FirstOrDefault(encoding => content.Span.StartsWith(encoding.Preamble));
+        return wide is null
+            ? format.Read(type, content, options)
+            : format.Read(type, wide.GetString(content.Span[wide.Preamble.Length..]), options);
+    }
+}

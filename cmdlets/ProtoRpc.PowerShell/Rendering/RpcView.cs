@@ -1,0 +1,229 @@
+using System.Management.Automation;
+using System.Management.Automation.Host;
+using System.Management.Automation.Internal;
+using System.Management.Automation.Runspaces;
+using System.Runtime.CompilerServices;
+using ProtoRpc.Messages.Mapping;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.Rendering;
+
+namespace ProtoRpc;
+
+/// <summary>Called by the module's views (cmdlets/views/*.ps1xml); not for scripts.</summary>
+public static class RpcView
+{
+    /// <summary>The text of a message's object: JSON in one line.</summary>
+    public static string ToText(PSObject message)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        return ViewJson.Format(ViewObjectModel.OfMessage, message);
+    }
+
+    /// <summary>The text of a list, map or bytes of a message, as in the cells of ConvertTo-RpcRecord: JSON
+    /// in one line, or <c>base64:...</c> for bytes.</summary>
+    public static string ToCell(PSObject collection)
+    {
+        ArgumentNullException.ThrowIfNull(collection);
+        return collection.BaseObject switch
+        {
+            byte[] { Length: 0 } => "",
+            byte[] bytes => BytesReader.TextOf(bytes),
+            var other => ViewJson.Format(ViewObjectModel.OfMessage, other),
+        };
+    }
+
+    /// <summary>The full name of a raw message, to serialize it.</summary>
+    public static string TypeOf(PSObject message) => RawOf(message).Type.FullName;
+
+    /// <summary>The bytes of a raw message, to serialize it.</summary>
+    public static byte[] Encode(PSObject message) => RawOf(message).ToByteArray();
+
+    /// <summary>The table that contains a message as a row; nothing for a message that is shown as a
+    /// list.</summary>
+    public static object Group(PSObject message)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        return TypeOfRow(message, ViewState.Current) is { } type ? type.FullName : AutomationNull.Value;
+    }
+
+    /// <summary>Begins a table with its first message.</summary>
+    /// <returns>The header above the table.</returns>
+    public static string StartTable(PSObject message)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        ViewState state = ViewState.Current;
+        state.TypeOfTable = TypeOfRow(message, state);
+        state.Table = state.TypeOfTable is { } type
+            ? new MessageTable(ViewObjectModel.Instance, message, type, state.Width)
+            : null;
+        state.IsFirstRow = true;
+        return $"   {state.TypeOfTable?.FullName}";
+    }
+
+    /// <summary>Formats a message as a row of its table, or as a list.</summary>
+    public static string Show(PSObject message)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        ViewState state = ViewState.Current;
+        try
+        {
+            return state.Table is { } table && TypeOfRow(message, state) is { } row
+                && row == state.TypeOfTable
+                ? ShowRow(state, table, message)
+                : ShowList(message, state.Width, ViewState.Style);
+        }
+        catch (RpcException e)
+        {
+            // The contents of an Any are parsed only when they are shown, so an error may appear here.
+            return $"# {TerminalText.Neutralize(e.Message)}\n";
+        }
+    }
+
+    /// <summary>The package, message or service that declares a part of a schema; nothing for a part without
+    /// package.</summary>
+    public static object Scope(object part) => (part is PSObject wrapped ? wrapped.BaseObject : part) switch
+    {
+        RpcMethodInfo method => $"service {method.Service.FullName}",
+        RpcServiceInfo service => ScopeOf(service.FullName, service.Schema),
+        RpcMessageInfo message => ScopeOf(message.FullName, message.Schema),
+        RpcEnumInfo type => ScopeOf(type.FullName, type.Schema),
+        _ => AutomationNull.Value,
+    };
+
+    /// <summary>A part of a schema in .proto syntax.</summary>
+    /// <param name="part">The service, method, message type or enum.</param>
+    public static string Proto(object part)
+    {
+        ViewStyle colors = ViewState.Style;
+        return (part is PSObject wrapped ? wrapped.BaseObject : part) switch
+        {
+            RpcMethodInfo method => ProtoView.Format(method, colors),
+            RpcServiceInfo service => ProtoView.Format(service, colors),
+            RpcMessageInfo message => ProtoView.Format(message, colors),
+            RpcEnumInfo type => ProtoView.Format(type, colors),
+            _ => TerminalText.Neutralize(part?.ToString()),
+        };
+    }
+
+    private static DynamicMessage RawOf(PSObject message)
+    {
+        ArgumentNullException.ThrowIfNull(message);
+        return (DynamicMessage)message.BaseObject;
+    }
+
+    private static object ScopeOf(string fullName, RpcSchema schema) =>
+        (object?)ProtoView.ScopeOf(fullName, schema) ?? AutomationNull.Value;
+
+    private static string ShowRow(ViewState state, MessageTable table, PSObject message)
+    {
+        string row = table.Row(message);
+        if (!state.IsFirstRow)
+        {
+            return row;
+        }
+
+        state.IsFirstRow = false;
+        return $"{table.Header(ViewState.Style)}\n{row}";
+    }
+
+    private static string ShowList(PSObject message, int width, ViewStyle style)
+    {
+        ViewObjectModel objects = ViewObjectModel.Instance;
+        RpcMessageInfo? type = null;
+        object shown = message;
+        if (message.BaseObject is DynamicMessage raw)
+        {
+            type = raw.Type;
+            shown = ShellMapper.Create(asHashtable: false).ToObject(raw);
+        }
+        else if (ObjectTypeNames.TryGetType(message, out RpcMessageInfo? known))
+        {
+            type = known;
+        }
+
+        return shown is PSObject { BaseObject: PSCustomObject }
+            ? string.Join('\n', MessageList.Format(objects, shown, type, width, style)) + "\n"
+            : ViewLine.Format(objects, shown, null, width, out _);
+    }
+
+    private static RpcMessageInfo? TypeOfRow(PSObject message, ViewState state) =>
+        ObjectTypeNames.TryGetType(message, out RpcMessageInfo? type) && ObjectTypeNames.IsRow(message)
+            && MessageTable.Fits(type, state.Width)
+                ? type
+                : null;
+}
+
+/// <summary>The views' state in a runspace between two objects: the current table, and the size of the
+/// window.</summary>
+internal sealed class ViewState
+{
+    // Reading the window's size takes longer than writing a row, and it rarely changes.
+    private const int FreshMilliseconds = 200;
+    private const int DefaultWidth = 120;
+    private const int MaxWidth = 4096;
+
+    private static readonly ConditionalWeakTable<Runspace, ViewState> States = [];
+
+    private long _asked = -FreshMilliseconds;
+    private int _width = DefaultWidth;
+
+    /// <summary>The shell of the runspace, with the window; null before the module is
+    /// imported.</summary>
+    public EngineIntrinsics? Shell { get; set; }
+
+    /// <summary>The table that is being shown; null for none.</summary>
+    public MessageTable? Table { get; set; }
+
+    /// <summary>The message type of the table.</summary>
+    public RpcMessageInfo? TypeOfTable { get; set; }
+
+    /// <summary>Whether no row has been shown yet.</summary>
+    public bool IsFirstRow { get; set; }
+
+    /// <summary>The width of a line in cells.</summary>
+    public int Width
+    {
+        get
+        {
+            if (Environment.TickCount64 - _asked > FreshMilliseconds)
+            {
+                _width = WidthOf(Shell?.Host);
+                _asked = Environment.TickCount64;
+            }
+
+            return _width;
+        }
+    }
+
+    /// <summary>The state of the current thread's runspace.</summary>
+    public static ViewState Current => Runspace.DefaultRunspace is { } runspace
+        ? States.GetValue(runspace, _ => new ViewState())
+        : new ViewState();
+
+    /// <summary>The colours of the shell's <c>$PSStyle</c>.</summary>
+    public static ViewStyle Style
+    {
+        get
+        {
+            PSStyle style = PSStyle.Instance;
+            return new(
+                style.Formatting.TableHeader, style.Formatting.FormatAccent, style.Dim,
+                style.Foreground.BrightBlue, style.Foreground.Green, style.Reset);
+        }
+    }
+
+    // The shell leaves the last column of a window free. A host without a window reports no size.
+    private static int WidthOf(PSHost? host)
+    {
+        try
+        {
+            int width = host?.UI?.RawUI?.BufferSize.Width ?? 0;
+            return width > 1 ? Math.Min(width, MaxWidth) - 1 : DefaultWidth;
+        }
+        catch (Exception e) when (e is HostException or NotImplementedException or NotSupportedException
+            or InvalidOperationException or IOException)
+        {
+            return DefaultWidth;
+        }
+    }
+}

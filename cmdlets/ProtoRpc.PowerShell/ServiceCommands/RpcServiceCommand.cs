@@ -1,0 +1,337 @@
+using System.Collections;
+using System.Collections.Specialized;
+using System.Management.Automation;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Mapping;
+using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.ServiceCommands;
+
+namespace ProtoRpc;
+
+/// <summary>What all commands of services have. Each command derives from it, with a property for each field
+/// of the request.</summary>
+/// <remarks>A class and not a function: the shell prepares all parameters of a function for each call, given
+/// or not, which takes longer than the call.</remarks>
+public abstract class RpcServiceCommand : PSCmdlet, IDisposable
+{
+    // The two ways to give a request. An object of the pipeline decides for the second one, so the shell
+    // looks for no property of it, which would take longer than the call: the request reads the properties.
+    // A hashtable, which has no properties for the shell, can thus have the fields that must be there.
+    internal const string ByFields = "Fields";
+    internal const string ByInput = nameof(InputObject);
+
+    private ServiceCall? _call;
+
+    [Parameter(ValueFromPipeline = true, ParameterSetName = ByInput)]
+    public object? InputObject { get; set; }
+
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(ConnectionCompleter))]
+    public RpcConnection[]? Connection { get; set; }
+
+    [Parameter]
+    [Deadline]
+    public TimeSpan Deadline { get; set; }
+
+    [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(HeaderCompleter))]
+    public IDictionary? Header { get; set; }
+
+    [Parameter]
+    public SwitchParameter AsHashtable { get; set; }
+
+    [Parameter]
+    [ValidateRange(1, 10000)]
+    public int ThrottleLimit { get; set; }
+
+    [Parameter]
+    public SwitchParameter AsJob { get; set; }
+
+    /// <summary>Cancels what still runs.</summary>
+    public void Dispose()
+    {
+        _call?.Dispose();
+        GC.SuppressFinalize(this);
+    }
+
+    protected override void BeginProcessing()
+    {
+        try
+        {
+            _call = RpcServiceModule.From(MyInvocation.MyCommand).Begin(this);
+        }
+        catch (RpcException e)
+        {
+            ThrowTerminatingError(RpcErrors.ToRecord(e, GetType().Name));
+        }
+    }
+
+    protected override void ProcessRecord() => _call!.Process(InputObject);
+
+    protected override void EndProcessing() => _call!.End();
+}
+
+/// <summary>A call of a service's command: its parameters make the messages, and Invoke-RpcMethod sends
+/// them.</summary>
+internal sealed class ServiceCall : IDisposable
+{
+    private readonly InvokeRpcMethodCommand _invoke;
+    private readonly CommandRequest _request;
+
+    // Kept, so that objects of the pipeline do not allocate a delegate each.
+    private readonly Func<object?> _next;
+    private object? _input;
+
+    public ServiceCall(RpcServiceModule module, ServiceCommand plan, RpcServiceCommand command)
+    {
+        _next = () => _request!.Next(_input);
+        HashSet<string> given = new(StringComparer.OrdinalIgnoreCase);
+        _invoke = InvokeRpcMethodCommand.For(command, plan.Method, given);
+        try
+        {
+            _request = new CommandRequest(plan, command.MyInvocation.ExpectingInput);
+            foreach ((string name, object? value) in command.MyInvocation.BoundParameters)
+            {
+                if (SetOwn(name, value))
+                {
+                    given.Add(name);
+                }
+                else
+                {
+                    _request.Give(name, value);
+                }
+            }
+
+            if (_invoke.Connection is null && module.ConnectionFor(_invoke.CancellationOfCommand) is { } own)
+            {
+                // As if -InputObject were given: all objects of the pipeline are messages.
+                _invoke.Connection = [own];
+                given.Add(nameof(_invoke.Connection));
+            }
+
+            _invoke.BeginCommand();
+        }
+        catch (RpcException e)
+        {
+            using (_invoke)
+            {
+                _invoke.FailCommand(e);
+            }
+
+            throw;
+        }
+        catch
+        {
+            _invoke.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Makes a call, or sends a message of a stream.</summary>
+    /// <param name="input">The object of the pipeline, or of -InputObject; null for none.</param>
+    public void Process(object? input)
+    {
+        _input = input;
+        _invoke.ProcessCommand(_next, input);
+    }
+
+    /// <summary>Ends the stream, and waits for calls that run.</summary>
+    public void End() => _invoke.EndCommand();
+
+    /// <summary>Cancels what still runs.</summary>
+    public void Dispose() => _invoke.Dispose();
+
+    // Parameters of Invoke-RpcMethod; the others are fields.
+    private bool SetOwn(string name, object? value)
+    {
+        switch (name)
+        {
+            case nameof(_invoke.Connection):
+                _invoke.Connection = (RpcConnection[])value!;
+                return true;
+            case nameof(_invoke.Deadline):
+                _invoke.Deadline = (TimeSpan?)value;
+                return true;
+            case nameof(_invoke.Header):
+                _invoke.Header = (IDictionary)value!;
+                return true;
+            case nameof(_invoke.AsHashtable):
+                _invoke.AsHashtable = (SwitchParameter)value!;
+                return true;
+            case nameof(_invoke.ThrottleLimit):
+                _invoke.ThrottleLimit = (int)value!;
+                return true;
+            case nameof(_invoke.AsJob):
+                _invoke.AsJob = (SwitchParameter)value!;
+                return true;
+            default:
+                return false;
+        }
+    }
+}
+
+/// <summary>Makes the requests of a command of its parameters and the objects of the pipeline.</summary>
+internal sealed class CommandRequest
+{
+    private readonly ServiceCommand _command;
+    private readonly bool _takesInput;
+
+    // Of the command line: the same for all objects, and before what these have.
+    private readonly List<KeyValuePair<string, object?>> _given = [];
+
+    /// <param name="command">The command.</param>
+    /// <param name="takesInput">Whether there is a pipeline.</param>
+    public CommandRequest(ServiceCommand command, bool takesInput)
+    {
+        _command = command;
+        _takesInput = takesInput;
+    }
+
+    /// <summary>Adds a parameter of the command line, where it is one of a field.</summary>
+    public void Give(string name, object? value)
+    {
+        if (!IsNothing(value) && _command.FindByName(name) is { } parameter)
+        {
+            _given.Add(new(parameter.Field.Name, value is SwitchParameter flag ? flag.ToBool() : value));
+        }
+    }
+
+    /// <summary>The next request.</summary>
+    /// <param name="input">The object of the pipeline, or of -InputObject; null for none.</param>
+    /// <returns>Null for none: a method that takes a stream is called without a message.</returns>
+    /// <exception cref="RpcException">InvalidArgument: the object has nothing of a request, or a property
+    /// that cannot be read.</exception>
+    public object? Next(object? input)
+    {
+        object? value = PSObjectModel.Instance.Unwrap(input);
+        if (value is null)
+        {
+            bool isRequest = _given.Count > 0
+                || (!_command.Method.IsClientStreaming && !CommandParameters.IsAnyObject(_command.WellKnown));
+            return isRequest ? Given() : null;
+        }
+
+        if (IsValue(value))
+        {
+            return _given.Count == 0
+                ? input
+                : throw NothingOf(PSObject.AsPSObject(input), _command.Method.RequestType);
+        }
+
+        return value switch
+        {
+            DynamicMessage message when _given.Count > 0 =>
+                With((IDictionary)ShellMapper.Create(asHashtable: true).ToObject(message)),
+            DynamicMessage => input,
+            IDictionary dictionary => _given.Count > 0 ? With(dictionary) : dictionary,
+            IList when !_takesInput && _given.Count == 0 => input,
+            PSObject raw when _given.Count == 0 && DeserializedValue.EncodedOf(raw) is not null => input,
+            _ => OfProperties(PSObject.AsPSObject(input)),
+        };
+    }
+
+    // Whether the object is the request: a time where the request is a Timestamp. The properties of such an
+    // object, as the seconds of a TimeSpan, are not the fields.
+    private bool IsValue(object value) => _command.WellKnown switch
+    {
+        WellKnownType.None => false,
+        WellKnownType.Timestamp or WellKnownType.Duration or WellKnownType.Wrapper =>
+            ScalarReader.IsScalar(value),
+        WellKnownType.Any => _given.Count == 0,
+        WellKnownType.FieldMask => value is string,
+        _ => true,
+    };
+
+    private static bool IsNothing(object? value) => value switch
+    {
+        null => true,
+        DateTimeOffset time => time.EqualsExact(RpcFieldTextAttribute.NoTime),
+        TimeSpan span => span == RpcFieldTextAttribute.NoDuration,
+        _ => false,
+    };
+
+    private OrderedDictionary Given()
+    {
+        OrderedDictionary request = new(_given.Count, StringComparer.Ordinal);
+        foreach ((string name, object? value) in _given)
+        {
+            request.Add(name, value);
+        }
+
+        return request;
+    }
+
+    // Keys may be other names of the fields that were given.
+    private OrderedDictionary With(IDictionary dictionary)
+    {
+        OrderedDictionary request = Given();
+        foreach (DictionaryEntry entry in dictionary)
+        {
+            string key = LanguagePrimitives.ConvertTo<string>(entry.Key);
+            string name = _command.Method.RequestType.FindField(key)?.Name ?? key;
+            if (!request.Contains(name))
+            {
+                request.Add(name, entry.Value);
+            }
+        }
+
+        return request;
+    }
+
+    // The mapper of messages reads the values: it leaves empty cells of a table out, and reads lists in them.
+    private object OfProperties(PSObject input)
+    {
+        if (_given.Count == 0 && PSObjectModel.Instance.TryGetSource(input) is not null && IsWhole(input))
+        {
+            // A reply, whose unknown fields are kept.
+            return input;
+        }
+
+        Dictionary<string, object?> found = new(_given, StringComparer.Ordinal);
+        foreach (PSPropertyInfo property in input.Properties)
+        {
+            if (NameOf(property.Name) is { } name && !found.ContainsKey(name)
+                && PSObjectModel.Instance.TryGetValue(property, out object? value))
+            {
+                found.Add(name, value);
+            }
+        }
+
+        RpcMessageInfo type = _command.Method.RequestType;
+        return found.Count > _given.Count || type.Fields.Count == 0 || input.Properties.Any(IsField)
+            ? new PropertyRow(found)
+            : throw NothingOf(input, type);
+    }
+
+    // Whether all properties have names of fields, so that nothing is to be left out.
+    private bool IsWhole(PSObject input) => input.Properties.All(property =>
+        NameOf(property.Name) is { } name
+        && _command.Method.RequestType.FindField(property.Name)?.Name == name);
+
+    private bool IsField(PSPropertyInfo property) => NameOf(property.Name) is not null;
+
+    private string? NameOf(string property) =>
+        _command.FindParameter(property)?.Field.Name ?? NestedName(property);
+
+    // Columns of nested messages, address.city, and extensions, [shop.note].
+    private string? NestedName(string name)
+    {
+        int dot = name.IndexOf('.', StringComparison.Ordinal);
+        return dot > 0 && name[0] != '[' && _command.Method.RequestType.FindField(name[..dot]) is not null
+            || name.StartsWith('[') && _command.Method.RequestType.FindField(name) is not null
+            ? name
+            : null;
+    }
+
+    private RpcException NothingOf(PSObject input, RpcMessageInfo type) => new(
+        RpcStatusCode.InvalidArgument,
+        $"An object of the type {input.BaseObject.GetType().Name} has no property that is a field of "
+        + $"{type.FullName}. Its fields are {string.Join(", ", type.Fields.Take(10).Select(f => f.Name))}"
+        + $"{(type.Fields.Count > 10 ? ", ..." : "")}. Pipe in objects with such properties, or hashtables.")
+    {
+        ErrorId = RpcErrorIds.InvalidInputObject,
+    };
+}

@@ -1,0 +1,349 @@
+using System.Collections.Concurrent;
+using System.Globalization;
+using System.Management.Automation;
+using System.Reflection;
+using System.Reflection.Emit;
+using System.Security.Cryptography;
+using System.Text;
+using System.Text.Json;
+using ProtoRpc.Messages.Mapping;
+using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.ServiceCommands;
+using ProtoRpc.ServiceCommands;
+
+namespace ProtoRpc;
+
+/// <summary>Makes the classes of commands: cmdlets with a property for each field.</summary>
+/// <remarks>What a schema says enters them as names, which its reader has checked, and as texts of
+/// attributes.</remarks>
+internal sealed class ServiceCommandTypes(TextBudget budget)
+{
+    private const MethodAttributes Accessor =
+        MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName;
+
+    // The shell keeps what it knows of a class as long as the process runs. So importing a service again,
+    // also in other runspaces, makes no new classes.
+    private static readonly ConcurrentDictionary<string, Type> Known = new(StringComparer.Ordinal);
+
+    private static readonly CustomAttributeBuilder Optional = Parameter(
+        (nameof(ParameterAttribute.ValueFromPipelineByPropertyName), true),
+        (nameof(ParameterAttribute.ParameterSetName), RpcServiceCommand.ByFields));
+
+    private static readonly CustomAttributeBuilder Mandatory = Parameter(
+        (nameof(ParameterAttribute.Mandatory), true),
+        (nameof(ParameterAttribute.ValueFromPipelineByPropertyName), true),
+        (nameof(ParameterAttribute.ParameterSetName), RpcServiceCommand.ByFields));
+
+    private static readonly CustomAttributeBuilder WithInput = Parameter(
+        (nameof(ParameterAttribute.ParameterSetName), RpcServiceCommand.ByInput));
+
+    private static readonly CustomAttributeBuilder AllowEmptyList =
+        CreateAttribute(typeof(AllowEmptyCollectionAttribute));
+
+    private static readonly CustomAttributeBuilder AllowEmptyText =
+        CreateAttribute(typeof(AllowEmptyStringAttribute));
+
+    private ModuleBuilder? _module;
+    private int _requests;
+
+    private ModuleBuilder Module => _module ??= AssemblyBuilder
+        .DefineDynamicAssembly(new($"ProtoRpc.Commands.{Guid.NewGuid():N}"), AssemblyBuilderAccess.Run)
+        .DefineDynamicModule("Commands");
+
+    /// <summary>The class of a command.</summary>
+    public Type CreateAttribute(ServiceCommand command)
+    {
+        (string request, string[][] suggestions) = RequestOf(command);
+        return Known.GetOrAdd(
+            KeyOf(command.Name, command.Method.ReplyType.FullName, request),
+            static (_, all) => all.Types.Create(all.Command, all.Request, all.Suggestions),
+            (Types: this, Command: command, Request: request, Suggestions: suggestions));
+    }
+
+    // What the properties are made of.
+    private (string Key, string[][] Suggestions) RequestOf(ServiceCommand command)
+    {
+        string[][] suggestions =
+            [.. command.Parameters.Select(parameter => ParameterSuggestions.Get(parameter, budget))];
+        List<string> parts = [];
+        foreach ((CommandParameter parameter, string[] values) in command.Parameters.Zip(suggestions))
+        {
+            parts.AddRange(
+                [parameter.Name, TypeOf(parameter).FullName!, $"{parameter.Text} {parameter.IsMandatory}"]);
+            parts.AddRange([$"{parameter.Aliases.Count}", .. parameter.Aliases]);
+            parts.AddRange([$"{values.Length}", .. values]);
+        }
+
+        return (KeyOf([.. parts]), suggestions);
+    }
+
+    private static string KeyOf(params string[] parts)
+    {
+        StringBuilder text = new();
+        foreach (string part in parts)
+        {
+            text.Append(part.Length).Append(':').Append(part);
+        }
+
+        return Convert.ToHexString(SHA256.HashData(Encoding.Unicode.GetBytes(text.ToString())));
+    }
+
+    private Type Create(ServiceCommand command, string request, string[][] suggestions)
+    {
+        Type fields = Known.GetOrAdd(
+            request, static (_, all) => all.Types.CreateRequest(all.Command.Parameters, all.Suggestions),
+            (Types: this, Command: command, Suggestions: suggestions));
+
+        // The shell ends the ids of errors with the name of the class.
+        TypeBuilder type = Module.DefineType(
+            command.Name, TypeAttributes.Public | TypeAttributes.Sealed, fields);
+        type.DefineDefaultConstructor(MethodAttributes.Public);
+        int dash = command.Name.IndexOf('-', StringComparison.Ordinal);
+        type.SetCustomAttribute(new(
+            typeof(CmdletAttribute).GetConstructor([typeof(string), typeof(string)])!,
+            [command.Name[..dash], command.Name[(dash + 1)..]],
+            [typeof(CmdletAttribute).GetProperty(nameof(CmdletAttribute.DefaultParameterSetName))!],
+            [RpcServiceCommand.ByFields]));
+        type.SetCustomAttribute(
+            CreateAttribute(typeof(OutputTypeAttribute), [ObjectTypeNames.Get(command.Method.ReplyType)]));
+        return type.CreateType();
+    }
+
+    // Commands with the same request have the same base class: it has most of the work.
+    private Type CreateRequest(IReadOnlyList<CommandParameter> parameters, string[][] suggestions)
+    {
+        TypeBuilder type = Module.DefineType(
+            $"Request{++_requests}", TypeAttributes.Public | TypeAttributes.Abstract,
+            typeof(RpcServiceCommand));
+        type.DefineDefaultConstructor(MethodAttributes.Family);
+        foreach ((CommandParameter parameter, string[] values) in parameters.Zip(suggestions))
+        {
+            Add(type, parameter, values);
+        }
+
+        return type.CreateType();
+    }
+
+    private static void Add(TypeBuilder type, CommandParameter parameter, string[] suggestions)
+    {
+        PropertyBuilder property = Property(type, parameter.Name, TypeOf(parameter));
+        property.SetCustomAttribute(parameter.IsMandatory ? Mandatory : Optional);
+        property.SetCustomAttribute(WithInput);
+        if (parameter.Aliases.Count > 0)
+        {
+            property.SetCustomAttribute(CreateAttribute(typeof(AliasAttribute), [.. parameter.Aliases]));
+        }
+
+        if (parameter.Text != ArgumentText.Plain)
+        {
+            property.SetCustomAttribute(new(
+                typeof(RpcFieldTextAttribute).GetConstructor([typeof(string)])!,
+                [parameter.Text.ToString()]));
+        }
+
+        if (suggestions.Length > 0)
+        {
+            property.SetCustomAttribute(CreateAttribute(typeof(ArgumentCompletionsAttribute), suggestions));
+        }
+
+        if (parameter.IsMandatory && parameter.Type.IsArray)
+        {
+            property.SetCustomAttribute(AllowEmptyList);
+        }
+        else if (parameter.IsMandatory && parameter.Type == typeof(string))
+        {
+            property.SetCustomAttribute(AllowEmptyText);
+        }
+    }
+
+    private static Type TypeOf(CommandParameter parameter) =>
+        parameter.IsSwitch ? typeof(SwitchParameter) : parameter.Type;
+
+    private static PropertyBuilder Property(TypeBuilder type, string name, Type valueType)
+    {
+        FieldBuilder field = type.DefineField($"_{name}", valueType, FieldAttributes.Private);
+        PropertyBuilder property = type.DefineProperty(name, PropertyAttributes.None, valueType, null);
+
+        MethodBuilder get = type.DefineMethod($"get_{name}", Accessor, valueType, Type.EmptyTypes);
+        ILGenerator code = get.GetILGenerator();
+        code.Emit(OpCodes.Ldarg_0);
+        code.Emit(OpCodes.Ldfld, field);
+        code.Emit(OpCodes.Ret);
+        property.SetGetMethod(get);
+
+        MethodBuilder set = type.DefineMethod($"set_{name}", Accessor, typeof(void), [valueType]);
+        code = set.GetILGenerator();
+        code.Emit(OpCodes.Ldarg_0);
+        code.Emit(OpCodes.Ldarg_1);
+        code.Emit(OpCodes.Stfld, field);
+        code.Emit(OpCodes.Ret);
+        property.SetSetMethod(set);
+        return property;
+    }
+
+    private static CustomAttributeBuilder CreateAttribute(Type attribute) =>
+        new(attribute.GetConstructor(Type.EmptyTypes)!, []);
+
+    // Of an attribute that has a list of texts.
+    private static CustomAttributeBuilder CreateAttribute(Type attribute, string[] texts) =>
+        new(attribute.GetConstructor([typeof(string[])])!, [texts]);
+
+    private static CustomAttributeBuilder Parameter(params (string Name, object Value)[] values) => new(
+        typeof(ParameterAttribute).GetConstructor(Type.EmptyTypes)!,
+        [],
+        [.. values.Select(value => typeof(ParameterAttribute).GetProperty(value.Name)!)],
+        [.. values.Select(value => value.Value)]);
+}
+
+/// <summary>What Tab offers for a parameter: the names of an enum, or a nested message as a hashtable to be
+/// filled in.</summary>
+internal static class ParameterSuggestions
+{
+    private const int MaxLength = 20_000;
+    private const int MaxFields = 30;
+
+    /// <summary>The suggestions; empty for none.</summary>
+    public static string[] Get(CommandParameter parameter, TextBudget budget)
+    {
+        IEnumerable<string> values = parameter.Field switch
+        {
+            { IsMap: true } => [],
+            { EnumType: not null } => parameter.EnumNames,
+            { MessageType: { } type } when parameter.Type == typeof(object)
+                || parameter.Type == typeof(object[]) => [TemplateOf(type)],
+            _ => [],
+        };
+        string[] found = [.. values.Where(value => value.Length > 0)];
+        return budget.Take(found.Sum(value => value.Length), MaxLength) ? found : [];
+    }
+
+    // Its own messages are empty ones.
+    private static string TemplateOf(RpcMessageInfo type) => ScriptLiteral.Table(
+        type.Fields.Take(MaxFields).Select(field =>
+            KeyValuePair.Create<object, string>(field.Name, EmptyOf(field))));
+
+    private static string EmptyOf(RpcFieldInfo field) => field switch
+    {
+        { IsMap: true } => "@{}",
+        { IsRepeated: true } => "@()",
+        { Kind: RpcFieldKind.Message or RpcFieldKind.Group } => "@{}",
+        { Kind: RpcFieldKind.String or RpcFieldKind.Bytes } => "''",
+        { Kind: RpcFieldKind.Bool } => "$false",
+        { EnumType: { Values: [var first, ..] } } => ScriptLiteral.Format(first.Key),
+        _ => "0",
+    };
+}
+
+/// <summary>Lets a parameter of a service's command take text as the field of a message does: cells of a
+/// table, dates in UTC, durations in seconds, bytes with a prefix.</summary>
+/// <param name="kind">The name of a kind of text.</param>
+[AttributeUsage(AttributeTargets.Property | AttributeTargets.Field)]
+public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationAttribute
+{
+    private readonly ArgumentText _kind = Enum.Parse<ArgumentText>(kind);
+
+    /// <summary>Stands for no time: the shell converts null to neither type. Compare with
+    /// <see cref="DateTimeOffset.EqualsExact"/>: no clock has this offset, but the same moment can be
+    /// given.</summary>
+    internal static DateTimeOffset NoTime { get; } = new(9999, 12, 31, 23, 59, 59, new TimeSpan(13, 59, 0));
+
+    /// <summary>Stands for no duration.</summary>
+    internal static TimeSpan NoDuration { get; } = TimeSpan.MinValue;
+
+    /// <summary>Whether null is passed on to it. The shell asks for each parameter of each call, also for
+    /// those that are not given.</summary>
+    public override bool TransformNullOptionalParameters =>
+        _kind is ArgumentText.Timestamp or ArgumentText.Duration;
+
+    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData)
+    {
+        object? value = PSObjectModel.Instance.Unwrap(inputData);
+        return value switch
+        {
+            null => Read("", inputData),
+            string text => Read(_kind == ArgumentText.Bytes ? text : text.Trim(), inputData),
+            byte[] bytes when _kind == ArgumentText.BytesList => new object[] { bytes },
+            // A number with the suffix of seconds, 5s, is a number for the shell, which keeps its text.
+            IConvertible when _kind == ArgumentText.Duration =>
+                ReadDuration(inputData!.ToString()!) ?? throw Invalid(inputData),
+            // After a job, an object that the shell would convert by its text.
+            DateTimeOffset => value,
+            _ => inputData,
+        };
+    }
+
+    private object? Read(string text, object? given) => _kind switch
+    {
+        ArgumentText.Bool => ReadBool(text) ?? given,
+        ArgumentText.List or ArgumentText.BytesList => ReadList(text) ?? given,
+        ArgumentText.Timestamp when text.Length == 0 => NoTime,
+        ArgumentText.Duration when text.Length == 0 => NoDuration,
+        _ when text.Length == 0 => null,
+        ArgumentText.Bytes => BytesReader.Read(text, PSObjectModel.Instance, out byte[] bytes) is { } problem
+            ? throw new ArgumentTransformationMetadataException($"'{given}' {problem}")
+            : bytes,
+        ArgumentText.Timestamp => ReadTime(text) ?? throw Invalid(given),
+        ArgumentText.Duration => ReadDuration(text) ?? throw Invalid(given),
+        _ => given,
+    };
+
+    private static object? ReadBool(string text) => text switch
+    {
+        "" or "0" => false,
+        "1" => true,
+        _ => bool.TryParse(text, out bool flag) ? flag : null,
+    };
+
+    private static object? ReadTime(string text) =>
+        WellKnownTime.TryParseTimestamp(text, out long seconds, out int nanos)
+        || WellKnownTime.TryParsePlainDate(text, out seconds, out nanos)
+            ? WellKnownTime.ToDate(seconds, nanos)
+            : null;
+
+    private static object? ReadDuration(string text) =>
+        text.Contains(':') && TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan span) ? span
+        : WellKnownTime.TryParseDuration(text, out long seconds, out int nanos)
+            ? WellKnownTime.ToTimeSpan(seconds, nanos)
+        : null;
+
+    private object[]? ReadList(string text)
+    {
+        if (text.Length == 0)
+        {
+            return [];
+        }
+
+        if (text[0] != '[')
+        {
+            return null;
+        }
+
+        try
+        {
+            using JsonDocument document = JsonDocument.Parse(text);
+            return [.. document.RootElement.EnumerateArray().Select(ReadElement)];
+        }
+        catch (JsonException)
+        {
+            // Other text, which the shell converts or refuses.
+            return null;
+        }
+    }
+
+    // Bytes are base64 in JSON.
+    private object ReadElement(JsonElement element) => element.ValueKind != JsonValueKind.String
+        ? element.GetRawText()
+        : _kind == ArgumentText.BytesList
+            && BytesReader.ReadBase64(element.GetString()!, out byte[] bytes) is null
+            ? bytes
+            : element.GetString()!;
+
+    private ArgumentTransformationMetadataException Invalid(object? value) => new(
+        $"'{value}' " + _kind switch
+        {
+            ArgumentText.Timestamp => "is not a time. Give a DateTime, a DateTimeOffset, or text such as "
+                + "'2024-02-29' or '2024-02-29T12:30:00Z'.",
+            _ => "is not a duration. Give a TimeSpan, or text such as '1.5s' or '00:00:01.5'.",
+        });
+}

@@ -1,0 +1,159 @@
+using System.Text.RegularExpressions;
+using Google.Protobuf;
+using ProtoRpc.Formats;
+
+namespace ProtoRpc.Tool.Replies;
+
+/// <summary>Replies that are given as JSON.</summary>
+internal static class FixedReply
+{
+    /// <summary>Makes handlers that send them.</summary>
+    /// <exception cref="RpcException">InvalidArgument: it is no reply of the method, and why.</exception>
+    public static Func<RpcMethodInfo, RpcMethodHandler> Parse(string json, string where) => method =>
+        RpcMethodHandler.OfReplies(Read(method, json, where));
+
+    /// <summary>Makes a handler that sends an empty message.</summary>
+    public static RpcMethodHandler Empty(RpcMethodInfo method) =>
+        RpcMethodHandler.OfReplies(new DynamicMessage(method.ReplyType));
+
+    /// <summary>The replies.</summary>
+    /// <inheritdoc cref="Parse"/>
+    public static IReadOnlyList<object> Read(RpcMethodInfo method, string json, string where)
+    {
+        try
+        {
+            return JsonMessages.Read(method.ReplyType, json, method.IsServerStreaming);
+        }
+        catch (RpcException e)
+        {
+            throw e.WithText(
+                $"{where} is no {method.ReplyType.FullName}, the reply of {method.FullName}: {e.Message}");
+        }
+    }
+}
+
+/// <summary>Replies with the request's fields, where the reply has a field of that name and type: once, or
+/// for each request of two streams. A stream of requests with one reply gets the last one back.</summary>
+internal static class EchoHandler
+{
+    public static RpcMethodHandler Create() => RpcMethodHandler.OfStreams(EchoAsync);
+
+    private static async ValueTask EchoAsync(RpcServerCallContext context, RpcServerStream stream)
+    {
+        DynamicMessage? last = null;
+        await foreach (IMessage request in stream.ReadAllAsync(context.CancellationToken))
+        {
+            last = Echo(context.Method, (DynamicMessage)request);
+            if (context.Method.IsServerStreaming)
+            {
+                await stream.WriteAsync(last);
+            }
+        }
+
+        if (!context.Method.IsServerStreaming)
+        {
+            await stream.WriteAsync(last ?? new DynamicMessage(context.Method.ReplyType));
+        }
+    }
+
+    private static DynamicMessage Echo(RpcMethodInfo method, DynamicMessage request)
+    {
+        DynamicMessage reply = new(method.ReplyType);
+        foreach (RpcFieldInfo field in method.RequestType.Fields)
+        {
+            RpcFieldInfo? target = method.ReplyType.FindField(field.Name);
+            if (target is not null && HasSameType(field, target)
+                && request.Has(field) && request.Get(field) is object value)
+            {
+                reply.Set(target, value);
+            }
+        }
+
+        return reply;
+    }
+
+    private static bool HasSameType(RpcFieldInfo one, RpcFieldInfo other) =>
+        one.Kind == other.Kind
+        && one.IsRepeated == other.IsRepeated
+        && one.IsMap == other.IsMap
+        && one.TypeName == other.TypeName;
+}
+
+/// <summary>Fails every call of a method.</summary>
+internal static class FailureHandler
+{
+    /// <summary>A handler that fails as a text says: <c>NOT_FOUND: no such user</c>.</summary>
+    /// <exception cref="UsageException">The text begins with no status.</exception>
+    public static RpcMethodHandler Read(string option, string text)
+    {
+        int colon = text.IndexOf(':', StringComparison.Ordinal);
+        string name = (colon < 0 ? text : text[..colon]).Trim();
+        return StatusText.Find(name) is { } status && status != RpcStatusCode.OK
+            ? Create(status, colon < 0 ? "" : text[(colon + 1)..].Trim())
+            : throw new UsageException(
+                $"{option} takes METHOD=STATUS: MESSAGE, with a status as NOT_FOUND; '{name}' is none.");
+    }
+
+    public static RpcMethodHandler Create(RpcStatusCode status, string message) => RpcMethodHandler.OfStreams(
+        (context, _) => throw new RpcException(status, message) { MethodName = context.Method.FullName });
+}
+
+/// <summary>Reads statuses as users and programs write them.</summary>
+internal static class StatusText
+{
+    /// <summary>A status by its number or its name, with or without underscores: <c>5</c>,
+    /// <c>NOT_FOUND</c>, <c>NotFound</c>. Null for anything else.</summary>
+    public static RpcStatusCode? Find(string text)
+    {
+        string name = text.Replace("_", "", StringComparison.Ordinal);
+        return name.Length > 0 && Enum.TryParse(name, ignoreCase: true, out RpcStatusCode status)
+            && Enum.IsDefined(status) && !name.Contains(',')
+                ? status
+                : null;
+    }
+}
+
+/// <summary>The value of an option that is for one method, <c>METHOD=VALUE</c>, or for all.</summary>
+/// <param name="Method">The method's name; null where the value is for every method.</param>
+/// <param name="Value">The value.</param>
+internal sealed partial record MethodValue(string? Method, string Value)
+{
+    // No JSON, no @FILE and no path of a program has this form before an equals sign.
+    [GeneratedRegex(@"\A([A-Za-z_][\w.]*(?:/[A-Za-z_]\w*)?)=(.*)\z", RegexOptions.Singleline)]
+    private static partial Regex OfOneMethod { get; }
+
+    public static MethodValue Read(string text) => OfOneMethod.Match(text) is { Success: true } match
+        ? new(match.Groups[1].Value, match.Groups[2].Value)
+        : new(null, text);
+}
+
+/// <summary>Finds the methods that options name.</summary>
+internal static class MethodNames
+{
+    private const int MaxShown = 10;
+
+    /// <summary>A method by its bare name, <c>Service/Method</c> or its full name.</summary>
+    /// <exception cref="UsageException">There is none of that name, or several.</exception>
+    public static RpcMethodInfo Find(IReadOnlyList<RpcMethodInfo> methods, string name, string where)
+    {
+        RpcMethodInfo[] found =
+        [
+            .. methods.Where(method => name == method.Name || name == method.FullName
+                || name == method.FullName.Replace('/', '.')
+                || name == $"{method.Service.Name}/{method.Name}"
+                || name == $"{method.Service.Name}.{method.Name}"),
+        ];
+        return found switch
+        {
+            [{ } only] => only,
+            [] => throw new UsageException(
+                $"{where} is for '{name}', and no such method is served. There are {List(methods)}."),
+            _ => throw new UsageException(
+                $"{where} is for '{name}', which may be {List(found)}. Add the name of the service."),
+        };
+    }
+
+    private static string List(IReadOnlyList<RpcMethodInfo> methods) =>
+        string.Join(", ", methods.Take(MaxShown).Select(method => method.FullName))
+        + (methods.Count > MaxShown ? ", ..." : "");
+}

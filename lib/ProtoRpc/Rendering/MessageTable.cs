@@ -1,0 +1,211 @@
+using System.Text;
+
+namespace ProtoRpc.Rendering;
+
+/// <summary>A table of messages of one type: columns by the type and the first message, scalar fields first,
+/// what is nested shortened to one line.</summary>
+internal sealed class MessageTable
+{
+    private const int MaxCells = 4096;
+    private const int MinCells = 4;
+    private const int UsualCells = 20;
+    private const char Gap = ' ';
+
+    private readonly IObjectModel _objects;
+    private readonly RpcMessageInfo? _type;
+    private readonly List<TableColumn> _columns;
+    private readonly int _width;
+
+    /// <param name="objects">How objects are read.</param>
+    /// <param name="first">The first message, whose values decide how wide columns are.</param>
+    /// <param name="type">The type of the messages.</param>
+    /// <param name="width">The cells of a line.</param>
+    public MessageTable(IObjectModel objects, object first, RpcMessageInfo? type, int width)
+    {
+        _objects = objects;
+        _type = type;
+        _width = Math.Min(MaxCells, width);
+        Dictionary<string, ViewMember> values = MembersOf(first);
+        _columns =
+        [
+            .. values.Values
+                .Select(member => new TableColumn(member.Name, member.Field))
+                .OrderBy(column => column.IsNested),
+        ];
+
+        // Removes columns that a script added if the table is too narrow for them.
+        while (_columns.Count > 1 && MinWidthOf(_columns) > _width
+            && _columns.FindLastIndex(column => column.Field is null) is >= 0 and int last)
+        {
+            _columns.RemoveAt(last);
+        }
+
+        // Columns that find no room are not shown, as in other tables of the shell.
+        while (!TryLayout(values) && _columns.Count > 1)
+        {
+            _columns.RemoveAt(_columns.Count - 1);
+        }
+    }
+
+    /// <summary>Whether a table of a type fits into so many cells.</summary>
+    public static bool Fits(RpcMessageInfo type, int width) =>
+        type.Fields.Count > 0 && type.Fields.Count <= width
+        && MinWidthOf([.. type.Fields.Select(field => new TableColumn(field.Name, field))]) <= width;
+
+    /// <summary>The two lines above the rows.</summary>
+    public string Header(ViewStyle style)
+    {
+        StringBuilder header = new(style.Header);
+        StringBuilder line = new(style.Header);
+        foreach (TableColumn column in _columns)
+        {
+            bool isLast = ReferenceEquals(column, _columns[^1]);
+            string name = ViewText.Shorten(column.Header, column.Cells);
+            Append(header, column, name, isLast);
+            Append(line, column, new string('-', ViewText.Cells(name)), isLast);
+        }
+
+        return $"{header}{style.Reset}\n{line}{style.Reset}";
+    }
+
+    /// <summary>The line of a message.</summary>
+    public string Row(object message)
+    {
+        Dictionary<string, ViewMember> values = MembersOf(message);
+        StringBuilder row = new();
+        int position = 0;
+        int planned = 0;
+        foreach (TableColumn column in _columns)
+        {
+            bool isLast = ReferenceEquals(column, _columns[^1]);
+
+            // What overflows takes its room from the texts behind it.
+            int room = column.IsFlexible
+                ? Math.Max(
+                    MinCells,
+                    Math.Min(column.Cells - Math.Max(0, position - planned), _width - position))
+                : column.IsNumber ? MaxCells : column.Cells;
+            string cell = values.TryGetValue(column.Name, out ViewMember member)
+                ? ViewLine.Format(_objects, member.Value, member.Field, room, out _, quotes: false)
+                : "";
+            int before = row.Length;
+            Append(row, column, cell, isLast, room);
+            position += ViewText.Cells(row.ToString(before, row.Length - before));
+            planned += column.Cells + 1;
+        }
+
+        return row.ToString().TrimEnd(Gap);
+    }
+
+    private static int MinWidthOf(IReadOnlyCollection<TableColumn> columns) =>
+        columns.Sum(column => column.MinCells) + columns.Count - 1;
+
+    private static void Append(
+        StringBuilder line, TableColumn column, string cell, bool isLast, int? room = null)
+    {
+        int cells = room is { } given && column.IsFlexible ? given : column.Cells;
+        int padding = Math.Max(0, cells - ViewText.Cells(cell));
+        line.Append(Gap, column.IsNumber ? padding : 0)
+            .Append(cell)
+            .Append(Gap, column.IsNumber || isLast ? 0 : padding)
+            .Append(Gap, isLast ? 0 : 1);
+    }
+
+    private Dictionary<string, ViewMember> MembersOf(object message)
+    {
+        Dictionary<string, ViewMember> members = new(StringComparer.Ordinal);
+        foreach (ViewMember member in ViewMember.GetMembers(_objects, message, _type))
+        {
+            members[member.Name] = member;
+        }
+
+        return members;
+    }
+
+    // Each column gets the width of its first value. Texts get more, because later ones may be longer. If the
+    // table is too narrow, all columns share its width.
+    private bool TryLayout(Dictionary<string, ViewMember> first)
+    {
+        int room = _width - (_columns.Count - 1);
+        foreach (TableColumn column in _columns)
+        {
+            int cells = column.IsFlexible ? 0 : CellsOf(first[column.Name]);
+            column.Cells = Math.Max(column.MinCells, cells);
+            room -= column.Cells;
+        }
+
+        List<TableColumn> flexible = _columns.FindAll(column => column.IsFlexible);
+        List<int> wanted = flexible.ConvertAll(
+            column => Math.Max(0, WantedCells(CellsOf(first[column.Name])) - column.Cells));
+        int all = wanted.Sum();
+        int left = Math.Max(0, room);
+        for (int i = 0; i < flexible.Count; i++)
+        {
+            int more = all <= room ? wanted[i] : (int)((long)wanted[i] * Math.Max(0, room) / all);
+            flexible[i].Cells += more;
+            left -= more;
+        }
+
+        if (flexible.Count > 0)
+        {
+            flexible[^1].Cells += left;
+        }
+
+        return room >= 0;
+    }
+
+    // Nothing is known of what follows an empty value.
+    private static int WantedCells(int first) => first == 0 ? UsualCells : first * 3 / 2;
+
+    private int CellsOf(ViewMember member) => ViewText.Cells(
+        ViewLine.Format(_objects, member.Value, member.Field, _width, out _, quotes: false));
+}
+
+/// <summary>A column of a table of messages.</summary>
+/// <param name="Name">The field that it shows.</param>
+/// <param name="Field">The field, where that is known.</param>
+internal sealed record TableColumn(string Name, RpcFieldInfo? Field)
+{
+    private const int MaxHeader = 24;
+    private const int MinFlexible = 8;
+    private const int MaxEnum = 20;
+    private const int TimeCells = 19;
+
+    /// <summary>The header.</summary>
+    public string Header { get; } = ViewText.Shorten(ViewText.Neutral(Name, MaxHeader * 2), MaxHeader);
+
+    /// <summary>Whether it is a number, which stands at the right and is never cut.</summary>
+    public bool IsNumber => Field is { IsRepeated: false } && Field.Kind is not (RpcFieldKind.String
+        or RpcFieldKind.Bytes or RpcFieldKind.Bool or RpcFieldKind.Enum or RpcFieldKind.Message
+        or RpcFieldKind.Group);
+
+    /// <summary>Whether it takes as much room as there is: texts, bytes, lists and messages.</summary>
+    public bool IsFlexible => Field is null || Field.IsRepeated || (IsNested && !IsTime)
+        || Field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
+
+    /// <summary>Whether it stands behind those that hold one value.</summary>
+    public bool IsNested => Field is null || Field.IsRepeated
+        || (Field.Kind is RpcFieldKind.Message or RpcFieldKind.Group && !IsOneValue);
+
+    /// <summary>The cells without which the table is none.</summary>
+    public int MinCells => Math.Max(ViewText.Cells(Header), Field switch
+    {
+        _ when IsFlexible => MinFlexible,
+        _ when IsTime => TimeCells,
+        { Kind: RpcFieldKind.Bool } => "false".Length,
+        { EnumType: { } type } => Math.Min(MaxEnum, type.Values.Max(value => value.Key.Length)),
+        _ => 1,
+    });
+
+    /// <summary>The cells that it gets; set by the layout.</summary>
+    public int Cells { get; set; }
+
+    private bool IsTime => Field is { IsRepeated: false, MessageType.FullName: "google.protobuf.Timestamp" };
+
+    // Well-known types that are shown as one value.
+    private bool IsOneValue => Field!.MessageType!.FullName is "google.protobuf.Timestamp"
+        or "google.protobuf.Duration" or "google.protobuf.FieldMask"
+        || (Field.MessageType.FullName.StartsWith("google.protobuf.", StringComparison.Ordinal)
+            && Field.MessageType.FullName.EndsWith("Value", StringComparison.Ordinal)
+            && Field.MessageType.Fields is [{ Name: "value" }]);
+}

@@ -1,0 +1,136 @@
+using System.Globalization;
+using System.Text;
+
+namespace ProtoRpc.Rendering;
+
+/// <summary>Parts of a schema as a terminal shows them: as their .proto has them, with colours.</summary>
+internal static class ProtoView
+{
+    // A server's schema can be of any size; a view shows no more than this of one type.
+    private const int MaxLines = 2000;
+    private const int MaxLine = 2000;
+    private const string Comment = "//";
+
+    private static readonly HashSet<string> Keywords = new(StringComparer.Ordinal)
+    {
+        "edition", "enum", "export", "extend", "extensions", "group", "import", "local", "map", "max",
+        "message", "oneof", "option", "optional", "package", "repeated", "required", "reserved", "returns",
+        "rpc", "service", "stream", "syntax", "to",
+    };
+
+    private static readonly HashSet<string> Scalars = new(StringComparer.Ordinal)
+    {
+        "bool", "bytes", "double", "fixed32", "fixed64", "float", "int32", "int64", "sfixed32", "sfixed64",
+        "sint32", "sint64", "string", "uint32", "uint64",
+    };
+
+    /// <summary>A method.</summary>
+    public static string Format(RpcMethodInfo method, ViewStyle style) =>
+        Colored(method.ToProtoText(), style);
+
+    /// <summary>A message.</summary>
+    public static string Format(RpcMessageInfo message, ViewStyle style) =>
+        Colored(message.ToProtoText(), style);
+
+    /// <summary>An enum.</summary>
+    public static string Format(RpcEnumInfo type, ViewStyle style) => Colored(type.ToProtoText(), style);
+
+    /// <summary>A service, and the id of its interface on native endpoints.</summary>
+    public static string Format(RpcServiceInfo service, ViewStyle style) => Colored(
+        string.Create(
+            CultureInfo.InvariantCulture,
+            $"{service.ToProtoText()}{Comment} interface {service.InterfaceId}\n"),
+        style);
+
+    /// <summary>Where something is declared, which its text does not say: its package or message.</summary>
+    /// <returns>Such as <c>package demo</c>; null for none.</returns>
+    public static string? ScopeOf(string fullName, RpcSchema schema)
+    {
+        int dot = fullName.LastIndexOf('.');
+        if (dot < 0)
+        {
+            return null;
+        }
+
+        string scope = fullName[..dot];
+        return $"{(schema.FindMessage(scope) is null ? "package" : "message")} {scope}";
+    }
+
+    private static string Colored(string text, ViewStyle style)
+    {
+        StringBuilder shown = new(text.Length + 64);
+        string[] lines = text.TrimEnd('\n').Split('\n', MaxLines + 1);
+        foreach (string line in lines.Take(MaxLines))
+        {
+            AppendLine(shown, ViewText.Neutral(line, MaxLine), style);
+            shown.Append('\n');
+        }
+
+        if (lines.Length > MaxLines)
+        {
+            shown.Append(style.InQuiet($"{Comment} {ViewText.Ellipsis}")).Append('\n');
+        }
+
+        return shown.ToString();
+    }
+
+    private static void AppendLine(StringBuilder shown, string line, ViewStyle style)
+    {
+        int code = line.AsSpan().IndexOfAnyExcept(' ');
+        if (code >= 0 && line.AsSpan(code).StartsWith(Comment, StringComparison.Ordinal))
+        {
+            shown.Append(' ', code).Append(style.Comment).Append(line, code, line.Length - code)
+                .Append(style.Reset);
+            return;
+        }
+
+        int position = 0;
+        while (position < line.Length)
+        {
+            int end = EndOfToken(line, position);
+            string token = line[position..end];
+            bool isKeyword = IsWord(line[position]) && IsKeyword(line, position, end, token);
+            _ = isKeyword
+                ? shown.Append(style.Keyword).Append(token).Append(style.Reset)
+                : shown.Append(token);
+            position = end;
+        }
+    }
+
+    private static bool IsWord(char c) => char.IsAsciiLetterOrDigit(c) || c is '_' or '.';
+
+    // A string is one token, so that nothing in it is a keyword.
+    private static int EndOfToken(string line, int start)
+    {
+        int end = start + 1;
+        if (line[start] is '"')
+        {
+            while (end < line.Length && line[end] != '"')
+            {
+                end += line[end] == '\\' ? 2 : 1;
+            }
+
+            return Math.Min(end + 1, line.Length);
+        }
+
+        while (IsWord(line[start]) && end < line.Length && IsWord(line[end]))
+        {
+            end++;
+        }
+
+        return end;
+    }
+
+    // The same word may be the name of a field, which the equals sign follows, or of a method or a type,
+    // which a keyword precedes.
+    private static bool IsKeyword(string line, int start, int end, string token) =>
+        (Keywords.Contains(token) || Scalars.Contains(token))
+        && !line.AsSpan(end).TrimStart().StartsWith("=", StringComparison.Ordinal)
+        && !IsDeclaredName(line.AsSpan(0, start).TrimEnd());
+
+    private static bool IsDeclaredName(ReadOnlySpan<char> before)
+    {
+        ReadOnlySpan<char> word = before[(before.LastIndexOf(' ') + 1)..];
+        return word is "message" or "enum" or "service" or "rpc" or "oneof" or "group" or "extend";
+    }
+}

@@ -1,0 +1,311 @@
+using System.Collections.Frozen;
+using System.Diagnostics;
+using System.Diagnostics.Metrics;
+using Microsoft.Extensions.Logging;
+using ProtoRpc.Protocols;
+
+namespace ProtoRpc.Server.Calls;
+
+/// <summary>Counts a server's calls, and logs failed ones.</summary>
+/// <param name="logger">The logger; null for none.</param>
+/// <param name="accessLog">The log of all calls; null for none.</param>
+internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLog = null)
+{
+    private static readonly long WarningPeriod = (long)TimeSpan.FromMinutes(1).TotalMilliseconds;
+
+    private volatile IAccessLogSink? _sink;
+    private long _begun;
+    private long _ended;
+    private long _failed;
+    private long _refused;
+    private long _shortages;
+    private long _nextWarning = long.MinValue;
+    private int _queued;
+
+    /// <summary>The number of completed calls, including failed ones.</summary>
+    public long Ended => Volatile.Read(ref _ended);
+
+    public long Failed => Volatile.Read(ref _failed);
+
+    /// <summary>The number of calls that were rejected because the server was too busy.</summary>
+    public long Refused => Volatile.Read(ref _refused);
+
+    /// <summary>How often a connection could not be accepted for want of file handles.</summary>
+    public long HandleShortages => Volatile.Read(ref _shortages);
+
+    /// <summary>Receives warnings; null for none. Its exceptions are ignored.</summary>
+    public Action<string>? Warned { get; init; }
+
+    /// <summary>The number of waiting calls.</summary>
+    public int Queued => Volatile.Read(ref _queued);
+
+    // A call changes two counters instead of three, because sharing counters between processors takes time.
+    public int Running
+    {
+        get
+        {
+            // The counters are read in this order, so that the difference is never negative.
+            long ended = Volatile.Read(ref _ended);
+            return (int)(Volatile.Read(ref _begun) - ended);
+        }
+    }
+
+    /// <summary>Whether the duration of each call is needed.</summary>
+    public bool IsTimed => _sink is not null || CallTelemetry.IsMeasured || CallTelemetry.IsTraced;
+
+    /// <summary>The open access log; null for none.</summary>
+    public IAccessLogSink? Sink => _sink;
+
+    /// <summary>Opens the access log, if there is one.</summary>
+    /// <exception cref="RpcException">InvalidArgument: its file cannot be written.</exception>
+    public void OpenLog() => _sink ??= accessLog?.Open();
+
+    /// <summary>Writes the access log's waiting entries, and closes it.</summary>
+    public void CloseLog()
+    {
+        IAccessLogSink? sink = _sink;
+        _sink = null;
+        sink?.Dispose();
+    }
+
+    /// <summary>Counts the begin of a call.</summary>
+    public void Begin() => Interlocked.Increment(ref _begun);
+
+    /// <summary>Counts the end of a call.</summary>
+    /// <param name="status">The status of the call.</param>
+    public void End(RpcStatusCode status)
+    {
+        if (status != RpcStatusCode.OK)
+        {
+            Interlocked.Increment(ref _failed);
+        }
+
+        Interlocked.Increment(ref _ended);
+    }
+
+    /// <summary>Counts a call that was rejected because the server was too busy.</summary>
+    public void CountRefusal() => Interlocked.Increment(ref _refused);
+
+    /// <summary>Changes the number of waiting calls.</summary>
+    public void AddQueued(int change)
+    {
+        if (change != 0)
+        {
+            Interlocked.Add(ref _queued, change);
+        }
+    }
+
+    /// <summary>Counts a connection that could not be accepted, because the process has too few free file
+    /// handles, and warns of it once a minute.</summary>
+    public void ReportHandleShortage(RpcEndpoint endpoint) =>
+        ReportHandleShortage(endpoint, Environment.TickCount64);
+
+    /// <summary>The same at a time, as of <see cref="Environment.TickCount64"/>.</summary>
+    internal void ReportHandleShortage(RpcEndpoint endpoint, long now)
+    {
+        long count = Interlocked.Increment(ref _shortages);
+        long next = Volatile.Read(ref _nextWarning);
+        if (now < next || Interlocked.CompareExchange(ref _nextWarning, now + WarningPeriod, next) != next)
+        {
+            return;
+        }
+
+        string text = $"'{endpoint}' could not accept a connection, because the process has too few free "
+            + $"file handles. This has happened {count:N0} times since the server started. Raise the "
+            + "system's limit of open files, or lower the limit MaxConnections.";
+        try
+        {
+            if (logger is not null)
+            {
+                CallLog.Warning(logger, text);
+            }
+
+            Warned?.Invoke(text);
+        }
+        catch (Exception)
+        {
+            // Connections are accepted also if nobody can be warned.
+        }
+    }
+
+    /// <summary>Records a call that was rejected before it began.</summary>
+    /// <param name="system">The RPC system, as of <see cref="CallTarget"/>.</param>
+    /// <param name="endpoint">The endpoint that received the call.</param>
+    /// <param name="called">The name that the caller sent; null for none.</param>
+    /// <param name="peer">The caller.</param>
+    /// <param name="status">The status that the caller receives.</param>
+    /// <param name="bytesIn">The size of the request, if it is known.</param>
+    /// <param name="parent">The trace context that the call belongs to; the default for none.</param>
+    public void Refuse(
+        string system, RpcEndpoint endpoint, string? called, PeerIdentity peer, RpcStatusCode status,
+        long bytesIn = 0, ActivityContext parent = default)
+    {
+        CallTarget target = new(system, CallTarget.UnknownMethod, endpoint);
+        Activity? activity = CallTelemetry.IsTraced
+            ? CallTelemetry.StartUnknown(target, called, parent)
+            : null;
+        if (activity is not null)
+        {
+            CallTelemetry.Stop(activity, status);
+        }
+
+        if (CallTelemetry.IsMeasured)
+        {
+            CallTelemetry.Measure(target, status, TimeSpan.Zero);
+        }
+
+        _sink?.Add(new RpcAccessLogEntry
+        {
+            Time = DateTimeOffset.UtcNow,
+            Peer = AccessLogText.Format(peer),
+            User = AccessLogText.NameOf(peer),
+            Transport = endpoint.Transport,
+            Endpoint = endpoint,
+            Method = AccessLogText.Format(called ?? CallTarget.UnknownMethod),
+            Status = status,
+            BytesIn = bytesIn,
+            TraceId = activity?.TraceId.ToHexString(),
+        });
+    }
+
+    /// <summary>Logs a failed call. Exceptions of the logger are ignored, so that the caller receives the
+    /// answer.</summary>
+    /// <param name="method">The called method; null if it could not be read.</param>
+    /// <param name="endpoint">The endpoint; null if it is not known.</param>
+    /// <param name="failure">The failure.</param>
+    public void Log(string? method, RpcEndpoint? endpoint, CallFailure failure)
+    {
+        if (logger is null)
+        {
+            return;
+        }
+
+        try
+        {
+            string what = method ?? "A call";
+            string where = endpoint?.ToString() ?? "its endpoint";
+            if (failure.IsForCaller)
+            {
+                CallLog.Refusal(logger, what, where, failure.Code, failure.Text);
+            }
+            else
+            {
+                CallLog.Failure(logger, what, where, failure.Code, failure.CorrelationId, failure.Error);
+            }
+        }
+        catch (Exception)
+        {
+        }
+    }
+}
+
+/// <summary>Writes the calls that failed to the log of a host.</summary>
+internal static class CallLog
+{
+    private static readonly Action<ILogger, string, string, RpcStatusCode, string, Exception?> HandlerFailed =
+        LoggerMessage.Define<string, string, RpcStatusCode, string>(
+            LogLevel.Error,
+            new EventId(1, nameof(HandlerFailed)),
+            "{Method} on {Endpoint} failed with status {Status}, correlation id '{CorrelationId}'.");
+
+    private static readonly Action<ILogger, string, string, RpcStatusCode, string, Exception?> CallRefused =
+        LoggerMessage.Define<string, string, RpcStatusCode, string>(
+            LogLevel.Information,
+            new EventId(2, nameof(CallRefused)),
+            "{Method} on {Endpoint} ended with status {Status}: {Text}");
+
+    private static readonly Action<ILogger, string, Exception?> ServerWarned = LoggerMessage.Define<string>(
+        LogLevel.Warning, new EventId(3, nameof(ServerWarned)), "{Text}");
+
+    /// <summary>A state of the server that keeps callers out.</summary>
+    public static void Warning(ILogger logger, string text) => ServerWarned(logger, text, null);
+
+    /// <summary>An unexpected exception: its caller received an id, or only the text.</summary>
+    public static void Failure(
+        ILogger logger, string method, string endpoint, RpcStatusCode status, string? correlationId,
+        Exception error) =>
+        HandlerFailed(logger, method, endpoint, status, correlationId ?? "", error);
+
+    /// <summary>A failure that a handler wrote for its caller.</summary>
+    public static void Refusal(
+        ILogger logger, string method, string endpoint, RpcStatusCode status, string text) =>
+        CallRefused(logger, method, endpoint, status, text, null);
+}
+
+/// <summary>Reports calls as activities and measurements, with the names of OpenTelemetry's conventions for
+/// RPC. Without a listener, a call costs two reads of a flag.</summary>
+internal static class CallTelemetry
+{
+    private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
+        "rpc.server.call.duration", "The time from the begin to the end of a call on a server.");
+
+    // Of a status that is the caller's own doing, a server is not at fault.
+    private static readonly FrozenSet<RpcStatusCode> Faults = FrozenSet.Create(
+        RpcStatusCode.Unknown, RpcStatusCode.DeadlineExceeded, RpcStatusCode.Unimplemented,
+        RpcStatusCode.Internal, RpcStatusCode.Unavailable, RpcStatusCode.DataLoss);
+
+    /// <summary>Whether somebody listens to activities.</summary>
+    public static bool IsTraced => RpcDiagnostics.Source.HasListeners();
+
+    /// <summary>Whether somebody listens to measurements.</summary>
+    public static bool IsMeasured => Duration.Enabled;
+
+    /// <summary>Begins the activity of a call, as the current one.</summary>
+    /// <param name="call">What is called, and where.</param>
+    /// <param name="parent">The parent; the default for a root activity.</param>
+    /// <returns>Null without a listener for it.</returns>
+    public static Activity? Start(in CallTarget call, ActivityContext parent)
+    {
+        // What was current when the server began to listen is no part of the call.
+        Activity.Current = null;
+        return TelemetryNames.Start(ActivityKind.Server, call.System, call.Method, parent, TagsOf(call));
+    }
+
+    /// <summary>Begins the activity of a call whose method could not be read, or does not exist.</summary>
+    /// <param name="call">What is known of it.</param>
+    /// <param name="called">What it named; null for nothing.</param>
+    /// <param name="parent">The parent; the default for a root activity.</param>
+    /// <returns>Null without a listener for it.</returns>
+    public static Activity? StartUnknown(in CallTarget call, string? called, ActivityContext parent)
+    {
+        Activity? activity = Start(call, parent);
+        if (activity is { IsAllDataRequested: true } && called is not null)
+        {
+            TelemetryNames.SetOriginal(activity, AccessLogText.Format(called));
+        }
+
+        return activity;
+    }
+
+    /// <summary>Ends the activity of a call.</summary>
+    public static void Stop(Activity activity, RpcStatusCode status)
+    {
+        TelemetryNames.SetStatus(activity, status, Faults.Contains(status));
+        activity.Dispose();
+    }
+
+    /// <summary>Measures a call that ended.</summary>
+    /// <param name="call">What was called, and where.</param>
+    /// <param name="status">How it ended.</param>
+    /// <param name="time">How long it took.</param>
+    public static void Measure(in CallTarget call, RpcStatusCode status, TimeSpan time)
+    {
+        TagList tags = TagsOf(call);
+        TelemetryNames.AddStatus(ref tags, status, Faults.Contains(status));
+        Duration.Record(time.TotalSeconds, tags);
+    }
+
+    private static TagList TagsOf(in CallTarget call) =>
+        TelemetryNames.GetTags(call.System, call.Method, call.Endpoint);
+}
+
+/// <summary>What a call calls, as logs, activities and measurements name it.</summary>
+/// <param name="System">The RPC system: <c>grpc</c>, <c>dcerpc</c> of the raw layer, or
+/// <c>protorpc</c>.</param>
+/// <param name="Method"><c>package.Service/Method</c>, or the id of an interface.</param>
+/// <param name="Endpoint">The listener's endpoint.</param>
+internal readonly record struct CallTarget(string System, string Method, RpcEndpoint Endpoint)
+{
+    /// <summary>The method of a call whose method could not be read, or does not exist.</summary>
+    public const string UnknownMethod = TelemetryNames.UnknownMethod;
+}

@@ -1,0 +1,403 @@
+using System.Security.Principal;
+using System.Threading.Channels;
+using Google.Protobuf;
+using ProtoRpc.Messages;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
+using ProtoRpc.Server.Native;
+using ProtoRpc.Transports;
+
+[assembly: ServerProtocol<InProcessServerProtocol>]
+
+namespace ProtoRpc.Server;
+
+/// <summary>Serves methods to clients of the same process, without a socket.</summary>
+internal sealed class InProcessServerProtocol : IServerProtocol
+{
+    public bool Serves(EndpointKindAttribute kind) => kind.Transport == RpcTransport.InProcess;
+
+    public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
+    {
+        InProcessListener listener = new(endpoint, host);
+        return InProcessNames.TryTake(endpoint.Name, listener)
+            ? listener
+            : throw EndpointErrors.InUse(endpoint);
+    }
+}
+
+/// <summary>A name of this process under which a server listens.</summary>
+internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
+    : IServedEndpoint, IInProcessServer
+{
+    private readonly Dictionary<string, (ServerService Service, BuiltInMethods BuiltIns)> _services =
+        host.Services.Append(ServerPing.ServiceOf(host))
+            .DistinctBy(service => service.Info.FullName)
+            .ToDictionary(
+                service => service.Info.FullName,
+                service => (service, new BuiltInMethods(host, service)));
+
+    private readonly CancellationTokenSource _stopped = new();
+    private readonly TaskCompletionSource _drained = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Lock _gate = new();
+    private int _connections;
+    private int _running;
+    private long _accepted;
+
+    public RpcEndpoint Endpoint => endpoint;
+
+    public ServerHost Host => host;
+
+    public int Connections => Volatile.Read(ref _connections);
+
+    public long Accepted => Volatile.Read(ref _accepted);
+
+    public bool IsStopping { get; private set; }
+
+    public CancellationToken Stopped => _stopped.Token;
+
+    public IReadOnlyList<RpcServiceInfo> Services => [.. host.Services.Select(service => service.Info)];
+
+    /// <summary>The caller of every call: the user of this process.</summary>
+    public PeerIdentity Peer { get; } = new(IdentityOfProcess(), "", Environment.ProcessId, IsLocal: true)
+    {
+        ProtectionLevel = RpcProtectionLevel.Privacy,
+    };
+
+    public IInProcessConnection Connect()
+    {
+        lock (_gate)
+        {
+            if (IsStopping)
+            {
+                throw CallErrors.NotSent(endpoint);
+            }
+
+            if (_connections >= host.Options.Limits.MaxConnections)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted,
+                    $"'{endpoint}' has {_connections} clients, which is its limit "
+                    + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxConnections)}). Close some.")
+                {
+                    Endpoint = endpoint,
+                };
+            }
+
+            _connections++;
+            _accepted++;
+            return new Connection(this);
+        }
+    }
+
+    public ServerMethod Find(string service, string method, out RpcSchema schema)
+    {
+        if (!_services.TryGetValue(service, out (ServerService Service, BuiltInMethods BuiltIns) served))
+        {
+            throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                $"'{endpoint}' does not serve '{service}'. It serves "
+                + $"{string.Join(", ", host.Services.Select(s => s.Info.FullName))}.");
+        }
+
+        schema = served.Service.Info.Schema;
+        return BuiltInNames.Has(method) ? served.BuiltIns.Get(method) : served.Service.Get(method);
+    }
+
+    public async Task StopAsync(TimeSpan drain)
+    {
+        InProcessNames.Release(endpoint.Name, this);
+        lock (_gate)
+        {
+            IsStopping = true;
+            if (_running == 0)
+            {
+                _drained.TrySetResult();
+            }
+        }
+
+        await _drained.Task.WaitAsync(drain).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        await _stopped.CancelAsync().ConfigureAwait(false);
+    }
+
+    private static IIdentity IdentityOfProcess()
+    {
+        if (!OperatingSystem.IsWindows())
+        {
+            return new GenericIdentity(Environment.UserName, UnixPeer.AuthenticationType);
+        }
+
+        using WindowsIdentity process = WindowsIdentity.GetCurrent();
+        return new WindowsIdentity(process.Token, UnixPeer.AuthenticationType);
+    }
+
+    private bool TryEnter()
+    {
+        lock (_gate)
+        {
+            _running += IsStopping ? 0 : 1;
+            return !IsStopping;
+        }
+    }
+
+    private void Leave()
+    {
+        lock (_gate)
+        {
+            if (--_running == 0 && IsStopping)
+            {
+                _drained.TrySetResult();
+            }
+        }
+    }
+
+    private sealed class Connection(InProcessListener listener) : IInProcessConnection
+    {
+        private readonly SemaphoreSlim _calls = new(listener.Host.Options.Limits.MaxStreamsPerConnection);
+        private int _closed;
+
+        public bool IsClosed => listener.IsStopping;
+
+        public void Begin(InProcessCall call)
+        {
+            if (!listener.TryEnter())
+            {
+                throw CallErrors.NotSent(listener.Endpoint);
+            }
+
+            // What the caller's thread has about it is nothing to the handler, as over a socket.
+            ThreadPool.UnsafeQueueUserWorkItem(
+                static state => _ = state.Connection.RunAsync(state.Call), (Connection: this, Call: call),
+                preferLocal: false);
+        }
+
+        public void Dispose()
+        {
+            if (Interlocked.Exchange(ref _closed, 1) == 0)
+            {
+                lock (listener._gate)
+                {
+                    listener._connections--;
+                }
+            }
+        }
+
+        private async Task RunAsync(InProcessCall call)
+        {
+            try
+            {
+                await _calls.WaitAsync(call.Aborted).ConfigureAwait(false);
+                try
+                {
+                    using InProcessServerCall served = new(listener, this, call);
+                    await served.RunAsync().ConfigureAwait(false);
+                }
+                finally
+                {
+                    _calls.Release();
+                }
+            }
+            catch (OperationCanceledException)
+            {
+                // The caller gave up before its turn came.
+            }
+            finally
+            {
+                call.Requests.Writer.TryComplete();
+                call.Replies.Writer.TryComplete();
+                listener.Leave();
+            }
+        }
+    }
+}
+
+/// <summary>A call from a client of the same process.</summary>
+internal sealed class InProcessServerCall(InProcessListener listener, object connection, InProcessCall call)
+    : HeaderServerCall(listener.Host, listener.Endpoint, listener.Peer), IDisposable
+{
+    private readonly CancellationTokenSource _aborted =
+        CancellationTokenSource.CreateLinkedTokenSource(call.Aborted, listener.Stopped);
+
+    private MessageStream? _stream;
+    private long _bytesIn;
+    private long _bytesOut;
+
+    /// <inheritdoc/>
+    protected override string? CalledName => $"{call.Service}/{call.Header.MethodName}";
+
+    /// <inheritdoc/>
+    protected override RpcRequestHeader? Received => call.Header;
+
+    /// <inheritdoc/>
+    protected override long BytesIn => _bytesIn;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => _bytesOut;
+
+    /// <inheritdoc/>
+    protected override bool IsAbandoned => call.Aborted.IsCancellationRequested;
+
+    /// <inheritdoc/>
+    internal override object SharedConnection => connection;
+
+    public void Dispose() => _aborted.Dispose();
+
+    /// <inheritdoc/>
+    protected override CallHead ReadHead() => HeadOf(
+        call.Header,
+        listener.Find(call.Service, call.Header.MethodName, out RpcSchema schema),
+        schema,
+        _aborted.Token);
+
+    /// <inheritdoc/>
+    protected override ValueTask<RpcServerStream?> OpenStreamAsync(
+        ServerMethod method, RpcServerCallContext context)
+    {
+        _stream = new MessageStream(method, context, this);
+        return new(method.Info.IsUnary ? null : _stream);
+    }
+
+    /// <inheritdoc/>
+    protected override async ValueTask<IMessage> ReadAsync(
+        ServerMethod method, RpcServerCallContext context) =>
+        await _stream!.ReceiveAsync().ConfigureAwait(false)
+        ?? throw new RpcException(
+            RpcStatusCode.InvalidArgument, $"{method.Info.FullName} takes one request, and received none.");
+
+    /// <inheritdoc/>
+    protected override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    {
+        // All that can fail comes before the end.
+        byte[] body = Encode(reply);
+        await EndAsync(new InProcessReply(Success(context), body, IsLast: true)).ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    protected override ValueTask CompleteAsync(RpcServerCallContext context) =>
+        EndAsync(new InProcessReply(Success(context), Body: null, IsLast: true));
+
+    /// <inheritdoc/>
+    protected override ValueTask FailAsync(CallFailure failure) =>
+        EndAsync(new InProcessReply(Failure(failure), Body: null, IsLast: true));
+
+    /// <inheritdoc/>
+    protected override ValueTask CloseAsync()
+    {
+        _stream?.Close();
+        return default;
+    }
+
+    private byte[] Encode(IMessage reply)
+    {
+        using EncodedMessage body = EncodedMessage.From(reply, Limits.MaxMessageBytes, "reply");
+        _bytesOut += body.Length;
+        return body.ToArray();
+    }
+
+    // A caller that does not read on holds up its call, until it gives up or the server stops.
+    private ValueTask EndAsync(InProcessReply reply) => call.Replies.Writer.TryWrite(reply)
+        ? default
+        : call.Replies.Writer.WriteAsync(reply, _aborted.Token);
+
+    /// <summary>The messages of a call, for its handler.</summary>
+    private sealed class MessageStream(
+        ServerMethod method, RpcServerCallContext context, InProcessServerCall owner)
+        : RpcServerStream(method)
+    {
+        private bool _began;
+        private bool _received;
+        private volatile bool _closed;
+
+        private ChannelReader<byte[]> Requests => owner.Requests;
+
+        /// <summary>Ends what a handler that was given up still reads or writes.</summary>
+        public void Close() => _closed = true;
+
+        internal override async ValueTask<IMessage?> ReceiveAsync()
+        {
+            RequireOpen();
+
+            // The one before was handled.
+            owner.Memory.Release();
+            if (_received && !Method.Info.IsClientStreaming)
+            {
+                return null;
+            }
+
+            while (await Requests.WaitToReadAsync(Cancellation).ConfigureAwait(false))
+            {
+                if (Requests.TryRead(out byte[]? body))
+                {
+                    _received = true;
+                    return Read(body);
+                }
+            }
+
+            return null;
+        }
+
+        internal override ValueTask SendAsync(IMessage reply, bool compress)
+        {
+            RequireOpen();
+            byte[] body = owner.Encode(reply);
+            InProcessReply sent = new(_began ? null : owner.Success(context), body, IsLast: false);
+            _began = true;
+            return owner.Replies.WriteAsync(sent, Cancellation);
+        }
+
+        internal override ValueTask BeginAsync()
+        {
+            RequireOpen();
+            if (_began)
+            {
+                return default;
+            }
+
+            _began = true;
+            InProcessReply begun = new(owner.Success(context), Body: null, IsLast: false);
+            return owner.Replies.WriteAsync(begun, Cancellation);
+        }
+
+        // A timer for the deadline would cost a call without streams more than the call itself.
+        private CancellationToken Cancellation =>
+            Method.Info.IsUnary ? context.Clock.Aborted : context.CancellationToken;
+
+        private IMessage Read(byte[] body)
+        {
+            try
+            {
+                owner._bytesIn += body.Length;
+                MessageChecks.RequireSize(body.Length, owner.Limits.MaxMessageBytes, "request");
+                IMessage request = Method.ReadRequest(body, context);
+                if (_closed)
+                {
+                    // The call has ended and released what it held.
+                    owner.Memory.Release();
+                }
+
+                return request;
+            }
+            catch (RpcException e)
+            {
+                // Of the request, and so for its sender, though it passes through the handler.
+                context.Refusal = e;
+                throw;
+            }
+        }
+
+        private void RequireOpen()
+        {
+            if (_closed)
+            {
+                throw new OperationCanceledException("The call has ended.");
+            }
+        }
+    }
+
+    private ChannelReader<byte[]> Requests => call.Requests.Reader;
+
+    private ChannelWriter<InProcessReply> Replies => call.Replies.Writer;
+}

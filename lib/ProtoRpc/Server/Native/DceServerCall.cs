@@ -1,0 +1,365 @@
+using System.Buffers;
+using Google.Protobuf;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Security;
+using ProtoRpc.Server.Calls;
+
+namespace ProtoRpc.Server.Native;
+
+/// <summary>The one call at a time of a server's connection.</summary>
+internal sealed class DceServerCall : ExecServerCall, IDisposable
+{
+    private readonly Lock _gate = new();
+    private readonly ServerAssociation _association;
+    private CancellationTokenSource? _source;
+    private CancelNotice _notice;
+
+    public DceServerCall(ServerAssociation association, RpcEndpoint endpoint)
+    {
+        _association = association;
+        Endpoint = endpoint;
+    }
+
+    /// <inheritdoc/>
+    public override ReadOnlyMemory<byte> Request => _association.Request;
+
+    /// <inheritdoc/>
+    public override IBufferWriter<byte> Reply => _association.Reply;
+
+    /// <inheritdoc/>
+    public override int ReplyLength => _association.Reply.Length;
+
+    /// <inheritdoc/>
+    public override RequestMemory.Share? Memory => _association.Memory;
+
+    /// <inheritdoc/>
+    public override PeerIdentity Peer => _association.Security.PeerOf(_association.Interface);
+
+    /// <inheritdoc/>
+    public override RpcEndpoint Endpoint { get; }
+
+    /// <inheritdoc/>
+    public override CancellationToken Cancellation
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return _notice == CancelNotice.None
+                    ? (_source ??= new CancellationTokenSource()).Token
+                    : new CancellationToken(canceled: true);
+            }
+        }
+    }
+
+    /// <summary>How the call was cancelled, if it was; read after the last possible cancellation.</summary>
+    public CancelNotice Notice => _notice;
+
+    /// <inheritdoc/>
+    public override void ResetReply() => _association.Reply.Reset();
+
+    /// <summary>Makes it the next call, before anybody can cancel it.</summary>
+    public void Begin(CancelNotice notice)
+    {
+        ReturnCode = 0;
+        IsTooBusy = false;
+        _notice = notice;
+        if (_source is { } used && !used.TryReset())
+        {
+            used.Dispose();
+            _source = null;
+        }
+    }
+
+    /// <summary>Cancels it; what handlers registered runs on another thread.</summary>
+    public void Cancel(CancelNotice notice)
+    {
+        lock (_gate)
+        {
+            if (notice > _notice)
+            {
+                _notice = notice;
+                _source?.CancelAsync();
+            }
+        }
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _source?.Dispose();
+            _source = null;
+        }
+    }
+}
+
+/// <summary>A call of a service over the native protocol: header and body in, header and body out.</summary>
+/// <remarks>A handler's failure is described in the reply's header and never leaves here as an exception,
+/// so the interface's return code stays 0, as on the original.</remarks>
+internal sealed class NativeServerCall(
+    ServerHost host, ServerService service, BuiltInMethods builtIns, ExecServerCall call)
+    : HeaderServerCall(host, call.Endpoint, call.Peer)
+{
+    // Never changed: what a handler makes of a context is a copy.
+    private static readonly RpcCallContext NoContext = new();
+
+    private static readonly Func<RpcMetadata> OfFirstHop =
+        static () => new RpcMetadata { { PlainHeaders.Hops, "1" } };
+
+    // One of the two, once the header is read.
+    private RpcRequestHeader? _header;
+    private PlainRequest? _plain;
+    private int _bodyLength;
+
+    /// <inheritdoc/>
+    protected override string? CalledName =>
+        $"{service.Info.FullName}/{_header?.MethodName ?? Context?.Method.Name ?? CallTarget.UnknownMethod}";
+
+    /// <inheritdoc/>
+    protected override RpcRequestHeader? Received => _header;
+
+    /// <inheritdoc/>
+    protected override RequestMemory.Share Memory => call.Memory ?? base.Memory;
+
+    /// <inheritdoc/>
+    protected override long BytesIn => call.Request.Length;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => call.ReplyLength;
+
+    /// <inheritdoc/>
+    protected override CallHead ReadHead()
+    {
+        ReadOnlySpan<byte> payload = call.Request.Span;
+        if (PlainHeaders.TryReadRequest(payload, out PlainRequest plain)
+            && service.Find(payload[plain.Method]) is { } called)
+        {
+            _plain = plain;
+            if (plain.Interface.End.Value > 0)
+            {
+                RequireInterface(payload[plain.Interface]);
+            }
+
+            _bodyLength = payload.Length - plain.BodyStart;
+            return new CallHead(
+                called, plain.HasContext ? NoContext : null, DeadlineIn(plain.Timeout), call.Cancellation)
+            {
+                Headers = plain.IsFirstHop ? OfFirstHop : null,
+            };
+        }
+
+        RpcRequestHeader header = NativeHeaders.Read(
+            NativeHeaders.RequestParser, payload, out ReadOnlySpan<byte> body);
+        _header = header;
+        _bodyLength = body.Length;
+        if (header.HasExtension(ProtorpcTransportExtensions.InterfaceId))
+        {
+            RequireInterface(header.GetExtension(ProtorpcTransportExtensions.InterfaceId).Span);
+        }
+
+        ServerMethod method = BuiltInNames.Has(header.MethodName)
+            ? builtIns.Get(header.MethodName)
+            : service.Get(header.MethodName);
+        return HeadOf(header, method, service.Info.Schema, call.Cancellation);
+    }
+
+    /// <inheritdoc/>
+    protected override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context) =>
+        new(method.ReadRequest(call.Request[^_bodyLength..], context));
+
+    /// <inheritdoc/>
+    protected override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    {
+        // All that can fail comes before the first byte of the reply.
+        using EncodedMessage body = EncodedMessage.From(reply, Limits.MaxMessageBytes, "reply");
+        if (_plain is { } plain && SaysNothing(context))
+        {
+            PlainHeaders.WriteResponse(call.Reply, call.Request.Span[plain.Id]);
+            body.WriteTo(call.Reply);
+            return default;
+        }
+
+        RpcResponseHeader response = Success(context);
+        response.MessageId = ReadId() ?? ByteString.Empty;
+        NativeHeaders.Write(call.Reply, response, body);
+        return default;
+    }
+
+    /// <inheritdoc/>
+    protected override ValueTask FailAsync(CallFailure failure)
+    {
+        call.ResetReply();
+        RpcResponseHeader response = Failure(failure);
+        if (ReadId() is { } id)
+        {
+            response.MessageId = id;
+        }
+
+        NativeHeaders.Write(call.Reply, response, body: null);
+        return default;
+    }
+
+    // The bind, which also names the interface, is not signed. Clients of other programs do not send this.
+    private void RequireInterface(ReadOnlySpan<byte> sent)
+    {
+        Span<byte> bound = stackalloc byte[PlainHeaders.InterfaceIdBytes];
+        service.InterfaceId.TryWriteBytes(bound, bigEndian: true, out _);
+        if (!sent.SequenceEqual(bound))
+        {
+            throw new RpcException(
+                RpcStatusCode.PermissionDenied,
+                $"The call is not for {service.Info.FullName} with the interface {service.InterfaceId}, to "
+                + "which the connection is bound. A server in between may have changed the bind. Use TLS, or "
+                + "check the way to the server.");
+        }
+    }
+
+    private ByteString? ReadId() =>
+        _plain is { } plain ? ByteString.CopyFrom(call.Request.Span[plain.Id])
+        : _header is { HasMessageId: true } ? _header.MessageId
+        : null;
+}
+
+/// <summary>One call of the raw layer on the server: bytes in, bytes out.</summary>
+/// <remarks>Valid until the handler's task ends, then used for the connection's next call.</remarks>
+internal abstract class ExecServerCall
+{
+    /// <summary>The request; the memory is the connection's and is used again after the call.</summary>
+    public abstract ReadOnlyMemory<byte> Request { get; }
+
+    /// <summary>Where the reply is written.</summary>
+    public abstract IBufferWriter<byte> Reply { get; }
+
+    /// <summary>The bytes that were written to <see cref="Reply"/>.</summary>
+    public abstract int ReplyLength { get; }
+
+    /// <summary>The interface's return code: 0 for success. Another code sends no reply bytes.</summary>
+    public int ReturnCode { get; set; }
+
+    /// <summary>Whether the server was too busy to run the call, so that the caller receives this instead of
+    /// a return code.</summary>
+    public bool IsTooBusy { get; set; }
+
+    /// <summary>Where the request counts; null for nowhere.</summary>
+    public abstract RequestMemory.Share? Memory { get; }
+
+    /// <summary>Who calls.</summary>
+    public abstract PeerIdentity Peer { get; }
+
+    /// <summary>The listener's endpoint that the call came in on.</summary>
+    public abstract RpcEndpoint Endpoint { get; }
+
+    /// <summary>Cancelled when the caller cancels or vanishes,
+    /// or the listener's drain time is over.</summary>
+    public abstract CancellationToken Cancellation { get; }
+
+    /// <summary>Throws away what was written to <see cref="Reply"/>,
+    /// for a handler that fails half way.</summary>
+    public abstract void ResetReply();
+}
+
+/// <summary>Handles the calls of one interface. May run on many threads in parallel. The reply of a handler
+/// that ends synchronously is sent without a thread switch.</summary>
+internal delegate ValueTask ExecHandler(ExecServerCall call);
+
+/// <summary>One interface of the raw layer, as a native listener serves it.</summary>
+/// <param name="InterfaceId">The interface's UUID; version 1.0, operation 0.</param>
+/// <param name="Handler">Handles its calls. An exception becomes return code 0x80004005,
+/// as on the original.</param>
+internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
+{
+    /// <summary>The accepted callers. Interfaces that share one object also share the authentication of their
+    /// callers.</summary>
+    public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
+
+    /// <summary>Calls of the interface at the same time, over all endpoints; one more is refused as too busy.
+    /// Null for no bound but the number of connections.</summary>
+    public int? MaxCalls { get; init; }
+
+    /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
+    public int? MaxRequestBytes { get; init; }
+
+    /// <summary>Records calls that are rejected before the handler; null for none.</summary>
+    public CallMonitor? Monitor { get; init; }
+
+    /// <summary>Receives the PDUs of the endpoint; null for none.</summary>
+    public RpcTrace? Trace { get; init; }
+
+    /// <summary>How refused calls are named: the service, or the id of the interface.</summary>
+    public string Name { get; init; } = InterfaceId.ToString();
+
+    /// <summary>The RPC system, as of <see cref="CallTarget"/>.</summary>
+    public string System { get; init; } = "protorpc";
+
+    /// <summary>Where large requests count. An endpoint takes that of its first interface; null for one of
+    /// the endpoint.</summary>
+    public RequestMemory? Memory { get; init; }
+
+    /// <summary>Reports to the servers of some interfaces that the endpoint which they share could not accept
+    /// a connection.</summary>
+    public static void ReportHandleShortage(IEnumerable<ExecInterface> interfaces, RpcEndpoint endpoint)
+    {
+        foreach (CallMonitor monitor in
+            interfaces.Select(one => one.Monitor).OfType<CallMonitor>().Distinct())
+        {
+            monitor.ReportHandleShortage(endpoint);
+        }
+    }
+
+    // Counted here and not by endpoint, for the bound is the interface's.
+    internal CallGate Gate { get; } = new();
+}
+
+/// <summary>Counts the calls of an interface with a bound that run, and lets in no more than it may
+/// have.</summary>
+internal sealed class CallGate
+{
+    private int _calls;
+
+    /// <summary>Counts one more, unless there are as many as there may be.</summary>
+    public bool TryEnter(int max)
+    {
+        if (Interlocked.Increment(ref _calls) <= max)
+        {
+            return true;
+        }
+
+        Leave();
+        return false;
+    }
+
+    /// <summary>Counts one less.</summary>
+    public void Leave() => Interlocked.Decrement(ref _calls);
+}
+
+/// <summary>An interface as a listener serves it, until it is withdrawn.</summary>
+internal sealed class ServedInterface
+{
+    private volatile bool _isWithdrawn;
+
+    /// <exception cref="RpcException">Its security cannot work like that here.</exception>
+    public ServedInterface(ExecInterface service, RpcEndpoint endpoint)
+    {
+        Service = service;
+        Policy = new SecurityPolicy(
+            service.Security, needsMechanism: !endpoint.Has(EndpointFeatures.KnowsCaller));
+    }
+
+    /// <summary>Id and handler.</summary>
+    public ExecInterface Service { get; }
+
+    /// <summary>Whom it lets in.</summary>
+    public SecurityPolicy Policy { get; }
+
+    /// <summary>Whether new calls are refused.</summary>
+    public bool IsWithdrawn => _isWithdrawn;
+
+    /// <summary>Refuses new calls from now on.</summary>
+    public void Withdraw() => _isWithdrawn = true;
+}

@@ -1,0 +1,323 @@
+using System.Collections.Concurrent;
+using System.Runtime.Versioning;
+using System.Security.AccessControl;
+using System.Security.Principal;
+using IOPath = System.IO.Path;
+
+namespace ProtoRpc.Transports.Files;
+
+/// <summary>A file that lines are appended to, found anew by its path when it was moved away. For one
+/// thread.</summary>
+internal sealed class AppendedFile(string path) : IDisposable
+{
+    // Two files have the same length for a moment at times; the path is asked again after this.
+    private static readonly TimeSpan LongestOpen = TimeSpan.FromSeconds(1);
+
+    // .NET opens files on Unix without O_APPEND: who appends asks for the end first.
+    private static readonly ConcurrentDictionary<string, Lock> Gates = new();
+
+    private readonly Lock _gate = Gates.GetOrAdd(IOPath.GetFullPath(path), static _ => new Lock());
+    private FileStream? _stream;
+    private long _opened;
+
+    /// <summary>The full path.</summary>
+    public string Path { get; } = IOPath.GetFullPath(path);
+
+    /// <summary>Whether an exception says that a file cannot be opened or written.</summary>
+    public static bool IsRefusal(Exception error) =>
+        error is IOException or UnauthorizedAccessException or NotSupportedException or ArgumentException
+            or System.Security.SecurityException;
+
+    /// <summary>Appends whole lines: all of them, or none.</summary>
+    /// <exception cref="IOException">And others; see <see cref="IsRefusal"/>.</exception>
+    public void Append(ReadOnlyMemory<byte> lines)
+    {
+        lock (_gate)
+        {
+            FileStream stream = Open();
+            long end = stream.CanSeek ? stream.Seek(0, SeekOrigin.End) : 0;
+            try
+            {
+                stream.Write(lines.Span);
+            }
+            catch (Exception)
+            {
+                CutOff(stream, end);
+                throw;
+            }
+        }
+    }
+
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            Close();
+        }
+    }
+
+    private FileStream Open()
+    {
+        if (_stream is not null && IsStillThere(_stream))
+        {
+            return _stream;
+        }
+
+        Close();
+        _stream = OwnFile.OpenToAppend(Path);
+        _opened = Environment.TickCount64;
+        if (_stream.CanSeek && !EndsWithLine(_stream.Length))
+        {
+            // A process that was killed, or a full disk, left half a line.
+            _stream.Seek(0, SeekOrigin.End);
+            _stream.WriteByte((byte)'\n');
+        }
+
+        return _stream;
+    }
+
+    // After a rename the path is free or has a new file, which is shorter.
+    private bool IsStillThere(FileStream stream) => !stream.CanSeek
+        || (Environment.TickCount64 - _opened < LongestOpen.TotalMilliseconds
+            && new FileInfo(Path) is { Exists: true } found && found.Length == stream.Length);
+
+    private bool EndsWithLine(long length)
+    {
+        if (length == 0)
+        {
+            return true;
+        }
+
+        try
+        {
+            using FileStream read = new(
+                Path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite | FileShare.Delete, bufferSize: 0);
+            read.Seek(length - 1, SeekOrigin.Begin);
+            return read.ReadByte() == '\n';
+        }
+        catch (Exception e) when (IsRefusal(e))
+        {
+            // A file that may be written and not read is taken as it is.
+            return true;
+        }
+    }
+
+    private void CutOff(FileStream stream, long end)
+    {
+        try
+        {
+            if (stream.CanSeek)
+            {
+                stream.SetLength(end);
+            }
+        }
+        catch (Exception e) when (IsRefusal(e))
+        {
+        }
+
+        Close();
+    }
+
+    private void Close()
+    {
+        try
+        {
+            _stream?.Dispose();
+        }
+        catch (Exception e) when (IsRefusal(e))
+        {
+            // Nothing is buffered here; what the system could not keep is lost anyhow.
+        }
+
+        _stream = null;
+    }
+}
+
+/// <summary>Opens a file to append to that only its owner can read: what is written there may contain the
+/// messages of others. A file that somebody else put at the path is rejected.</summary>
+internal static class OwnFile
+{
+    // What others must not have. The group may read, as log rotation with "create 0640" lets it.
+    private const UnixFileMode OfOthers = UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
+
+    private static readonly string[] Streams = ["/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/"];
+
+    /// <summary>Opens the file, or makes it, readable and writable for its owner alone.</summary>
+    /// <exception cref="IOException">The file belongs to others, is a link, or cannot be opened.</exception>
+    /// <exception cref="UnauthorizedAccessException">This account may not write it.</exception>
+    public static FileStream OpenToAppend(string path) =>
+        OperatingSystem.IsWindows() ? OpenOnWindows(path) : OpenOnUnix(path);
+
+    // A new file is made only if nothing has the name, not even a link whose target does not exist. Between
+    // the two attempts, the name may come and go, as in log rotation.
+    [UnsupportedOSPlatform("windows")]
+    private static FileStream OpenOnUnix(string path)
+    {
+        const int Attempts = 3;
+        for (int attempt = 1; ; attempt++)
+        {
+            bool isThere = UnixFileStatus.Read(path) is not null;
+            try
+            {
+                // Also of a new file: some file systems give all files to one account, or to everybody.
+                return RequireOwn(
+                    new(path, OptionsOf(isThere ? FileMode.Open : FileMode.CreateNew)), path);
+            }
+            catch (IOException e) when (attempt < Attempts
+                && (isThere ? e is FileNotFoundException : UnixFileStatus.Read(path) is not null))
+            {
+                // A link without a target is there and is not found.
+                if (isThere && UnixFileStatus.Read(path) is { IsLink: true })
+                {
+                    throw Rejected("it is a symbolic link");
+                }
+            }
+        }
+    }
+
+    [UnsupportedOSPlatform("windows")]
+    private static FileStreamOptions OptionsOf(FileMode mode)
+    {
+        FileStreamOptions options = new()
+        {
+            Mode = mode,
+            Access = FileAccess.Write,
+            Share = FileShare.ReadWrite | FileShare.Delete,
+            BufferSize = 0,
+        };
+        if (mode == FileMode.CreateNew)
+        {
+            options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
+        }
+
+        return options;
+    }
+
+    [UnsupportedOSPlatform("windows")]
+    private static FileStream RequireOwn(FileStream stream, string path)
+    {
+        try
+        {
+            return FindFault(stream, path) is { } fault ? throw Rejected(fault) : stream;
+        }
+        catch
+        {
+            stream.Dispose();
+            throw;
+        }
+    }
+
+    [UnsupportedOSPlatform("windows")]
+    private static string? FindFault(FileStream stream, string path)
+    {
+        // Whoever starts the process chooses these, and its pipes may belong to another account.
+        if (IsStandardStream(path))
+        {
+            return null;
+        }
+
+        if (UnixFileStatus.Read(stream.SafeFileHandle) is not { } file)
+        {
+            return "the system does not report who owns it";
+        }
+
+        UnixFileStatus? named = UnixFileStatus.Read(path);
+        if (named is { IsLink: true } link)
+        {
+            // Images of containers log to links to /dev/stdout, which belong to root.
+            return FindForeignOwner(link) is not null ? "it is a symbolic link of another account"
+                : !file.IsRegular || IsStandardStream(new FileInfo(path).LinkTarget ?? "") ? null
+                : "it is a symbolic link";
+        }
+
+        if (!file.IsRegular)
+        {
+            // A terminal or /dev/null, or a pipe, from which its owner can read.
+            return file.IsFifo ? FindForeignOwner(file) : null;
+        }
+
+        return named is not { } now || (now.Inode, now.Device) != (file.Inode, file.Device)
+                ? "it was replaced while it was opened"
+            : FindForeignOwner(file) is { } foreign ? foreign
+            : file.Links > 1 ? "it has another name (a hard link), under which others may read it"
+            : (file.Permissions & OfOthers) != 0
+                || (file.Owner == UnixAccounts.EffectiveUserId
+                    && file.Permissions.HasFlag(UnixFileMode.GroupWrite))
+                ? "other accounts may read or write it; set its mode to 0600"
+            : null;
+    }
+
+    [UnsupportedOSPlatform("windows")]
+    private static string? FindForeignOwner(UnixFileStatus file) =>
+        file.Owner == UnixAccounts.EffectiveUserId || file.Owner == 0
+            ? null
+            : $"it belongs to the account {TerminalText.Neutralize(UnixAccounts.NameOf(file.Owner))}";
+
+    private static bool IsStandardStream(string path) => Array.Exists(
+        Streams, stream => path.StartsWith(stream, StringComparison.Ordinal)
+            && (!stream.EndsWith('/')
+                ? path.Length == stream.Length
+                : int.TryParse(path.AsSpan(stream.Length), out _)));
+
+    private static IOException Rejected(string fault) => new(fault);
+
+    [SupportedOSPlatform("windows")]
+    private static FileStream OpenOnWindows(string path)
+    {
+        FileInfo file = new(path);
+        if (file.LinkTarget is not null)
+        {
+            throw Rejected("it is a symbolic link");
+        }
+
+        FileStream stream = file.Create(
+            FileMode.OpenOrCreate,
+            FileSystemRights.Write | FileSystemRights.ReadAttributes | FileSystemRights.ReadPermissions
+            | FileSystemRights.Synchronize,
+            FileShare.ReadWrite | FileShare.Delete,
+            bufferSize: 1,
+            FileOptions.None,
+            OwnerOnly());
+        try
+        {
+            return FindFault(stream) is { } fault ? throw Rejected(fault) : stream;
+        }
+        catch
+        {
+            stream.Dispose();
+            throw;
+        }
+    }
+
+    [SupportedOSPlatform("windows")]
+    private static string? FindFault(FileStream stream)
+    {
+        // NUL and the console are devices, whose owner is the system.
+        if (!stream.CanSeek
+            || stream.GetAccessControl().GetOwner(typeof(SecurityIdentifier)) is not SecurityIdentifier owner)
+        {
+            return null;
+        }
+
+        using WindowsIdentity self = WindowsIdentity.GetCurrent();
+        return owner == self.User || owner == self.Owner
+            || owner.IsWellKnown(WellKnownSidType.LocalSystemSid)
+            || owner.IsWellKnown(WellKnownSidType.BuiltinAdministratorsSid)
+                ? null
+                : $"it belongs to the account {owner.Value}";
+    }
+
+    [SupportedOSPlatform("windows")]
+    private static FileSecurity OwnerOnly()
+    {
+        using WindowsIdentity owner = WindowsIdentity.GetCurrent();
+        FileSecurity security = new();
+        security.SetAccessRuleProtection(isProtected: true, preserveInheritance: false);
+        security.AddAccessRule(new FileSystemAccessRule(
+            owner.User!, FileSystemRights.FullControl, AccessControlType.Allow));
+        security.AddAccessRule(new FileSystemAccessRule(
+            new SecurityIdentifier(WellKnownSidType.BuiltinAdministratorsSid, null),
+            FileSystemRights.FullControl, AccessControlType.Allow));
+        return security;
+    }
+}

@@ -1,0 +1,251 @@
+using System.Net;
+using System.Net.Sockets;
+using ProtoRpc.Security;
+using ProtoRpc.Transports.Tls;
+
+namespace ProtoRpc.Transports.Http;
+
+/// <summary>Connections to an HTTP endpoint, kept and used again.</summary>
+internal static class HttpTransport
+{
+    // A page that a server adds to a challenge is small, and the deadline of a call does not end its reading.
+    private const int MaxChallengeBytes = 64 * 1024;
+    private static readonly TimeSpan ChallengeTimeout = TimeSpan.FromSeconds(2);
+
+    /// <summary>Whether only this machine answers to a host name.</summary>
+    public static bool IsLoopback(string host) => host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
+        || (IPAddress.TryParse(host, out IPAddress? address) && IPAddress.IsLoopback(address));
+
+    /// <summary>The address that an endpoint stands for, with a slash at its end and without its
+    /// query.</summary>
+    public static Uri AddressOf(RpcEndpoint endpoint)
+    {
+        string address = endpoint.Uri[..^QueryOf(endpoint).Length];
+        return new Uri(address.EndsWith('/') ? address : address + "/");
+    }
+
+    /// <summary>The query of an endpoint's address with its question mark; empty if it has none.</summary>
+    public static string QueryOf(RpcEndpoint endpoint)
+    {
+        int start = endpoint.Name.IndexOf('?');
+        return start < 0 ? "" : endpoint.Name[start..];
+    }
+
+    /// <summary>Makes what sends requests to an endpoint.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="limits">The bounds.</param>
+    /// <param name="security">As whom it is called.</param>
+    /// <param name="tls">Whom to trust.</param>
+    /// <param name="asksCompressed">Whether the server is asked for compressed replies.</param>
+    /// <param name="foreign">Makes the handler that sends them instead of sockets; null for sockets.</param>
+    /// <param name="trace">Receives the requests and the replies; null for none.</param>
+    /// <param name="proxies">The proxies; null for those of the environment.</param>
+    public static HttpMessageInvoker Create(
+        RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls,
+        bool asksCompressed = false, Func<HttpMessageHandler>? foreign = null, RpcTrace? trace = null,
+        IWebProxy? proxies = null)
+    {
+        if (foreign is not null)
+        {
+            return new HttpMessageInvoker(
+                new DecompressingHandler(
+                    TracingHandler.Around(new ForeignHandler(foreign()), trace, endpoint), asksCompressed),
+                disposeHandler: true);
+        }
+
+        IWebProxy proxy = proxies ?? EnvironmentProxy.Create(isGrpc: false);
+        ICredentials? credentials = CredentialsOf(endpoint, security);
+        SocketsHttpHandler handler = new()
+        {
+            AllowAutoRedirect = false,
+            UseCookies = false,
+            ConnectTimeout = CallClock.ForTimer(limits.ConnectTimeout),
+            MaxConnectionsPerServer = limits.MaxClientConnections,
+            Proxy = proxy,
+            PreAuthenticate = true,
+
+            // The rest of an abandoned reply is not read, because the server may send it slowly. With
+            // credentials it is, within bounds: NTLM and Negotiate continue on the connection of a challenge,
+            // whose body may come late. An abandoned stream is then closed up to ChallengeTimeout later.
+            MaxResponseDrainSize = credentials is null ? 0 : MaxChallengeBytes,
+            ResponseDrainTimeout = ChallengeTimeout,
+            Credentials = credentials,
+        };
+        if (!endpoint.IsTls)
+        {
+            handler.ConnectCallback = (context, cancellation) =>
+                HttpDialer.ConnectAsync(context.DnsEndPoint, limits.ConnectTimeout, cancellation);
+        }
+
+        TlsTrust trust = new(endpoint, tls);
+        handler.SslOptions = trust.Options;
+        return new HttpMessageInvoker(
+            new DecompressingHandler(new DiagnosingHandler(
+                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls.ServerName,
+                isDirect: () => IsDirect(proxy, AddressOf(endpoint))),
+                asksCompressed),
+            disposeHandler: true);
+    }
+
+    /// <summary>What went wrong before a reply came.</summary>
+    /// <param name="endpoint">Who was called.</param>
+    /// <param name="error">What the HTTP client says.</param>
+    /// <param name="sent">Whether the server may have the request.</param>
+    public static RpcException Failure(RpcEndpoint endpoint, HttpRequestException error, bool sent)
+    {
+        if (error.InnerException is RpcException known)
+        {
+            return known;
+        }
+
+        if (error.HttpRequestError is HttpRequestError.ConnectionError or HttpRequestError.NameResolutionError
+            or HttpRequestError.ProxyTunnelError)
+        {
+            return EndpointErrors.CannotConnect(endpoint, SocketErrorOf(error) ?? (Exception)error);
+        }
+
+        bool isOther = error.HttpRequestError is HttpRequestError.InvalidResponse;
+        string how = error.HttpRequestError == HttpRequestError.ResponseEnded
+            ? "the server closed it before it had answered."
+            : Innermost(error).Message;
+        return new RpcException(
+            RpcStatusCode.Unavailable,
+            isOther
+                ? $"'{endpoint}' answers, but not in HTTP. Check the port; a TLS port wants https://."
+                : $"The connection to '{endpoint}' broke: {how}",
+            error)
+        {
+            Endpoint = endpoint,
+            MayHaveExecuted = sent && !isOther,
+        };
+    }
+
+    // An unencrypted password is sent only on this machine; NTLM and Kerberos do not send it.
+    private static ICredentials? CredentialsOf(RpcEndpoint endpoint, RpcClientSecurity security)
+    {
+        NetworkCredential? user = security.Authentication switch
+        {
+            RpcClientAuthentication.Self => CredentialCache.DefaultNetworkCredentials,
+            RpcClientAuthentication.User => security.Credential,
+            _ => null,
+        };
+        if (user is null)
+        {
+            return null;
+        }
+
+        bool isSelf = security.Authentication == RpcClientAuthentication.Self;
+        string[] ofMechanisms = [.. SecurityMechanisms.All.Select(row => row.HttpScheme).OfType<string>()];
+        string[] schemes = security.Mechanism switch
+        {
+            not RpcMechanism.Default =>
+            [
+                SecurityMechanisms.Get(security.Mechanism, default).HttpScheme
+                    ?? throw ClientSecurityErrors.NotOverHttp(endpoint),
+            ],
+            _ when isSelf => ofMechanisms,
+            _ when endpoint.IsTls || IsLoopback(endpoint.Host) => [.. ofMechanisms, "Digest", "Basic"],
+            _ => [.. ofMechanisms, "Digest"],
+        };
+        CredentialCache cache = [];
+        Uri address = AddressOf(endpoint);
+        Array.ForEach(schemes, scheme => cache.Add(address, scheme, user));
+        return cache;
+    }
+
+    // The proxy of Windows does not say so before it is asked for an address.
+    private static bool IsDirect(IWebProxy proxy, Uri address) =>
+        proxy.IsBypassed(address) || proxy.GetProxy(address) is null;
+
+    private static SocketException? SocketErrorOf(Exception error) =>
+        error as SocketException ?? (error.InnerException is { } inner ? SocketErrorOf(inner) : null);
+
+    private static Exception Innermost(Exception error) =>
+        error.InnerException is { } inner ? Innermost(inner) : error;
+}
+
+/// <summary>Makes the TCP connections of HTTP without TLS.</summary>
+internal static class HttpDialer
+{
+    /// <summary>Connects to a server, or to the proxy before it, on a thread of its own.</summary>
+    /// <remarks>A blocking connect, because the ConnectAsync that the HTTP client uses makes the socket
+    /// non-blocking for good. A blocking call would then wait for the runtime's event loop, which receives
+    /// the reply and wakes the caller, and takes up to half as much processor time again.</remarks>
+    /// <param name="address">The server, or the proxy.</param>
+    /// <param name="timeout">The time to connect; InfiniteTimeSpan for no limit.</param>
+    /// <param name="cancellation">Ends the try.</param>
+    /// <exception cref="SocketException">There is no such host, or no address accepts.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled, or the time is over.</exception>
+    public static async ValueTask<Stream> ConnectAsync(
+        DnsEndPoint address, TimeSpan timeout, CancellationToken cancellation)
+    {
+        CallClock clock = CallClock.Start(timeout, cancellation);
+        try
+        {
+            IPAddress[] addresses = await HostLookup.FindAsync(address.Host, HostLookup.Find, cancellation)
+                .ConfigureAwait(false);
+            Socket socket = await Task.Factory.StartNew(
+                () => TcpTransport.Dial(addresses, address.Port, clock), CancellationToken.None,
+                TaskCreationOptions.LongRunning, TaskScheduler.Default)
+                .ConfigureAwait(false);
+            socket.NoDelay = true;
+            return new BlockingSocketStream(socket);
+        }
+        catch (Exception e) when (cancellation.IsCancellationRequested)
+        {
+            // The HTTP client recognizes its own connect timeout by the token.
+            throw new OperationCanceledException(e.Message, e, cancellation);
+        }
+    }
+}
+
+/// <summary>A connection of HTTP/1.1 whose socket stays blocking as long as only blocking calls use
+/// it.</summary>
+/// <remarks>The HTTP client begins an asynchronous read on a connection that rests, also between blocking
+/// calls, to notice that the server closes it. A thread does this read, because an asynchronous one would
+/// make the socket non-blocking for good. The client closes a connection that rests for a minute, so that the
+/// thread then ends.</remarks>
+internal sealed class BlockingSocketStream(Socket socket) : NetworkStream(socket, ownsSocket: true)
+{
+    private volatile bool _isBlocking;
+
+    public override void Write(ReadOnlySpan<byte> buffer)
+    {
+        // On Windows, asynchronous reads leave the socket as it is, and closing it does not end a Poll.
+        _isBlocking = !OperatingSystem.IsWindows();
+        base.Write(buffer);
+    }
+
+    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken)
+    {
+        _isBlocking = false;
+        return base.WriteAsync(buffer, cancellationToken);
+    }
+
+    public override ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken) =>
+        _isBlocking
+            ? new(Task.Factory.StartNew(
+                () => Receive(buffer), cancellationToken, TaskCreationOptions.LongRunning,
+                TaskScheduler.Default))
+            : base.ReadAsync(buffer, cancellationToken);
+
+    // A read of no bytes waits for the first ones, and leaves them there.
+    private int Receive(Memory<byte> buffer)
+    {
+        if (buffer.IsEmpty)
+        {
+            Socket.Poll(Timeout.InfiniteTimeSpan, SelectMode.SelectRead);
+            return 0;
+        }
+
+        return Read(buffer.Span);
+    }
+}
+
+/// <summary>A handler of somebody else, of which most cannot send without a task.</summary>
+internal sealed class ForeignHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
+{
+    protected override HttpResponseMessage Send(
+        HttpRequestMessage request, CancellationToken cancellationToken) =>
+        SendAsync(request, cancellationToken).GetAwaiter().GetResult();
+}

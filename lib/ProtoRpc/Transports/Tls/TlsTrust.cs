@@ -1,0 +1,171 @@
+using System.Net.Security;
+using System.Security.Authentication;
+using System.Security.Cryptography.X509Certificates;
+
+namespace ProtoRpc.Transports.Tls;
+
+/// <summary>How a client makes the handshake of one TLS connection,
+/// and why it trusts no server that it does not.</summary>
+internal sealed class TlsTrust
+{
+    private readonly RpcEndpoint _endpoint;
+    private volatile string? _distrust;
+
+    /// <param name="endpoint">The server.</param>
+    /// <param name="tls">Whom to trust.</param>
+    /// <param name="protocols">What is spoken over the connection, where that is negotiated.</param>
+    public TlsTrust(RpcEndpoint endpoint, RpcTlsOptions tls, params SslApplicationProtocol[] protocols)
+    {
+        _endpoint = endpoint;
+        Options = new SslClientAuthenticationOptions
+        {
+            TargetHost = tls.ServerName ?? endpoint.Host,
+            EnabledSslProtocols = TlsVersions.Spoken,
+            ApplicationProtocols = protocols.Length == 0 ? null : [.. protocols],
+            CertificateChainPolicy = ChainPolicy(tls),
+            ClientCertificates = tls.ClientCertificate is null ? null : [tls.ClientCertificate],
+            LocalCertificateSelectionCallback = tls.ClientCertificate is null
+                ? null
+                : (_, _, _, _, _) => tls.ClientCertificate,
+            RemoteCertificateValidationCallback = (_, certificate, chain, errors) =>
+            {
+                _distrust = errors == SslPolicyErrors.None ? null : Describe(certificate, chain, errors);
+                return _distrust is null || tls.SkipCertificateCheck;
+            },
+        };
+    }
+
+    /// <summary>What the handshake is made with.</summary>
+    public SslClientAuthenticationOptions Options { get; }
+
+    /// <summary>Makes the handshake.</summary>
+    /// <exception cref="RpcException">Unavailable, with the reason.</exception>
+    public void Judge(Action handshake)
+    {
+        try
+        {
+            handshake();
+        }
+        catch (Exception e) when (e is AuthenticationException or IOException)
+        {
+            throw Failure(e);
+        }
+    }
+
+    /// <summary>The same without holding a thread.</summary>
+    public async Task JudgeAsync(Func<Task> handshake)
+    {
+        try
+        {
+            await handshake().ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is AuthenticationException or IOException)
+        {
+            throw Failure(e);
+        }
+    }
+
+    /// <summary>Whether the last handshake failed because the server is not trusted.</summary>
+    public bool IsDistrust(Exception failure) => failure is AuthenticationException && _distrust is not null;
+
+    /// <summary>Why a handshake failed.</summary>
+    public RpcException Failure(Exception failure) =>
+        failure is AuthenticationException && _distrust is { } why
+        ? TlsErrors.Untrusted(_endpoint, why, failure)
+        : TlsErrors.HandshakeFailed(_endpoint, failure);
+
+    // Without revocation lists: they would be fetched from any address in the certificate.
+    private static X509ChainPolicy ChainPolicy(RpcTlsOptions tls)
+    {
+        X509ChainPolicy policy = new() { RevocationMode = X509RevocationMode.NoCheck };
+        if (tls.CaCertificates is { } authorities)
+        {
+            policy.TrustMode = X509ChainTrustMode.CustomRootTrust;
+            policy.CustomTrustStore.AddRange(authorities);
+        }
+
+        return policy;
+    }
+
+    private static string Describe(X509Certificate? certificate, X509Chain? chain, SslPolicyErrors errors)
+    {
+        List<string> reasons = [];
+        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNotAvailable))
+        {
+            reasons.Add("it sent no certificate");
+        }
+
+        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNameMismatch))
+        {
+            reasons.Add($"its certificate is for another name ({certificate?.Subject})");
+        }
+
+        if (errors.HasFlag(SslPolicyErrors.RemoteCertificateChainErrors))
+        {
+            IEnumerable<string> states = (chain?.ChainStatus ?? [])
+                .Select(status => status.StatusInformation.Trim().TrimEnd('.'))
+                .Distinct();
+            reasons.Add(
+                $"its certificate ({certificate?.Subject}) is not valid: {string.Join(", ", states)}");
+        }
+
+        return string.Join("; ", reasons);
+    }
+}
+
+/// <summary>Makes exceptions of TLS handshakes that failed, with one id and one text for a cause on every
+/// transport.</summary>
+internal static class TlsErrors
+{
+    private const string Tls = nameof(RpcTlsOptions);
+
+    /// <summary>The client does not trust the server's certificate.</summary>
+    public static RpcException Untrusted(RpcEndpoint endpoint, string why, Exception inner) => new(
+        RpcStatusCode.Unavailable,
+        $"Cannot trust '{endpoint}': {why}. Set {Tls}.{nameof(RpcTlsOptions.CaCertificates)} to its "
+        + $"authority or {Tls}.{nameof(RpcTlsOptions.ServerName)} to the name in its certificate, or accept "
+        + $"any certificate with {Tls}.{nameof(RpcTlsOptions.SkipCertificateCheck)}.",
+        inner)
+    {
+        ErrorId = RpcErrorIds.CertificateNotTrusted,
+        Endpoint = endpoint,
+    };
+
+    /// <summary>The handshake failed for another reason.</summary>
+    public static RpcException HandshakeFailed(RpcEndpoint endpoint, Exception exception)
+    {
+        Exception cause = exception is AuthenticationException { InnerException: { } inner }
+            ? inner
+            : exception;
+        return new RpcException(
+            RpcStatusCode.Unavailable,
+            $"The TLS handshake with '{endpoint}' failed: {cause.Message.TrimEnd('.')}. "
+            + "The server may require a client certificate "
++ $"({Tls}.{nameof(RpcTlsOptions.ClientCertificate)}) or another version of TLS.",
+            exception)
+        {
+            ErrorId = RpcErrorIds.TlsHandshakeFailed,
+            Endpoint = endpoint,
+        };
+    }
+}
+
+/// <summary>The versions of TLS that clients and servers speak, also where the system would still speak older
+/// ones (RFC 8996 ends TLS 1.0 and 1.1).</summary>
+internal static class TlsVersions
+{
+    public const SslProtocols Spoken = SslProtocols.Tls12 | SslProtocols.Tls13;
+}
+
+/// <summary>How servers build the chains of their callers' certificates.</summary>
+internal static class CallerChain
+{
+    /// <summary>A policy that asks no other machine.</summary>
+    /// <remarks>Issuers and lists of revoked certificates would be fetched from any address in the
+    /// certificate of an unknown caller.</remarks>
+    public static X509ChainPolicy NewPolicy() => new()
+    {
+        RevocationMode = X509RevocationMode.NoCheck,
+        DisableCertificateDownloads = true,
+    };
+}
