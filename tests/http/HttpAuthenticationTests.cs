@@ -3,7 +3,7 @@ using System.Net.Http.Headers;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
-using ProtoRpc.Hosting.Http;
+using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Security.Ntlm;
 
 namespace ProtoRpc.Http.Tests;

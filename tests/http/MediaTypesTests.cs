@@ -1,4 +1,4 @@
-using ProtoRpc.Hosting.Http;
+using ProtoRpc.AspNetCore.Http;
 
 namespace ProtoRpc.Http.Tests;
 

@@ -9,7 +9,7 @@ public sealed class TelemetryTests : IDisposable
 {
     private readonly TelemetryLog _log = new();
 
-    public static TheoryData<string, string, bool> Faces => new()
+    public static TheoryData<string, string, bool> Protocols => new()
     {
         { "tcp://127.0.0.1:0", "protorpc", false },
         { "local://NAME", "protorpc", false },
@@ -21,7 +21,7 @@ public sealed class TelemetryTests : IDisposable
     public void Dispose() => _log.Dispose();
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public async Task The_call_of_a_server_is_part_of_the_call_of_its_client(
         string endpoint, string system, bool streams)
     {

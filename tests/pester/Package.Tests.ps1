@@ -44,7 +44,7 @@ BeforeAll {
     }
 }
 
-Describe 'The package of <_>' -ForEach 'ProtoRpc', 'ProtoRpc.Shared', 'ProtoRpc.Hosting', 'ProtoRpc.Compiler', 'ProtoRpc.Tool' {
+Describe 'The package of <_>' -ForEach 'ProtoRpc', 'ProtoRpc.Shared', 'ProtoRpc.AspNetCore', 'ProtoRpc.Compiler', 'ProtoRpc.Tool' {
     BeforeAll {
         $name = $_
         $texts = Get-PackageText "packages/$name.$version.nupkg"
@@ -72,7 +72,7 @@ Describe 'The package of <_>' -ForEach 'ProtoRpc', 'ProtoRpc.Shared', 'ProtoRpc.
     }
 }
 
-Describe 'The library <_>' -ForEach 'ProtoRpc', 'ProtoRpc.Shared', 'ProtoRpc.Hosting' {
+Describe 'The library <_>' -ForEach 'ProtoRpc', 'ProtoRpc.Shared', 'ProtoRpc.AspNetCore' {
     BeforeAll {
         $name = $_
         $texts = Get-PackageText "packages/$name.$version.nupkg"
@@ -418,7 +418,7 @@ Import-Module '$folder/ProtoRpc.psd1'
 
     It 'has no files of the shell or of ASP.NET Core' {
         (Get-ChildItem (Join-Path $folder bin) -Filter *.dll).BaseName | Sort-Object | Should -Be @(
-            'Google.Protobuf', 'Microsoft.Extensions.Logging.Abstractions', 'ProtoRpc', 'ProtoRpc.Hosting',
+            'Google.Protobuf', 'Microsoft.Extensions.Logging.Abstractions', 'ProtoRpc', 'ProtoRpc.AspNetCore',
             'ProtoRpc.Loader', 'ProtoRpc.PowerShell', 'ProtoRpc.Shared')
         Join-Path $folder bin runtimes | Should -Not -Exist
     }

@@ -168,7 +168,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
                 ? [.. listener.Authorization, .. CreateFilters(Filter ?? [], environment!, pool!)]
                 : null,
             Endpoints = endpoints.Length > 0 ? endpoints : null,
-            Faces = endpoints.Length > 0 ? listener.AddHttp?.Invoke(endpoints).Faces : null,
+            Protocols = endpoints.Length > 0 ? listener.AddHttp?.Invoke(endpoints).Protocols : null,
             Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
             CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
             DrainTimeout = DrainTimeout,

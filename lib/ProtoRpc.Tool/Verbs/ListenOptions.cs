@@ -162,7 +162,7 @@ internal sealed class ListenOptions
     private void CheckAccess(
         ListenAccess access, RpcServerOptions options, IReadOnlyList<RpcEndpoint> endpoints)
     {
-        if (UncheckedEndpoints.FindFirst(endpoints, options.Faces, options.Security, access.IsGiven)
+        if (UncheckedEndpoints.FindFirst(endpoints, options.Protocols, options.Security, access.IsGiven)
             is { } endpoint)
         {
             throw new UsageException(

@@ -199,9 +199,14 @@ internal static class RpcChannels
     /// <param name="options">The client's options.</param>
     public static IRpcChannel Create(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
-        new RetryingChannel(
-            CreateSingle(endpoint, service, options), endpoint, options.RetryCount,
-            ClientLog.From<RpcClient>(options));
+        All.FirstOrDefault(channel => channel.Reaches(endpoint.Kind))
+            ?.Create(endpoint, service, options)
+        ?? throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"This client does not support {endpoint.Transport} endpoints.")
+        {
+            Endpoint = endpoint,
+        };
 
     /// <summary>Creates a channel to several servers of the same kind.</summary>
     /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
@@ -214,25 +219,12 @@ internal static class RpcChannels
         RpcServiceInfo? service,
         RpcClientOptions options)
     {
-        BalancedChannel channel = new(
+        return new BalancedChannel(
             policy,
             new AddressResolver(endpoints, HostLookup.Find),
             options.Limits.ConnectTimeout,
-            resolved => CreateSingle(resolved.Endpoint, service, ForHost(options, resolved)));
-        return new RetryingChannel(
-            channel, endpoints[0], options.RetryCount, ClientLog.From<RpcClient>(options));
+            resolved => Create(resolved.Endpoint, service, ForHost(options, resolved)));
     }
-
-    private static IRpcChannel CreateSingle(
-        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
-        All.FirstOrDefault(channel => channel.Reaches(endpoint.Kind))
-            ?.Create(endpoint, service, options)
-        ?? throw new RpcException(
-            RpcStatusCode.Unimplemented,
-            $"This client does not support {endpoint.Transport} endpoints.")
-        {
-            Endpoint = endpoint,
-        };
 
     // Certificates, Kerberos tickets and the exceptions of proxies are for host names, not for the resolved
     // address.

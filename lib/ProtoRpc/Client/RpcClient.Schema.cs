@@ -145,11 +145,7 @@ public sealed partial class RpcClient
         bool isBound = options is { Timeout: not null } or { Deadline: not null };
         CallClock clock = CallDeadline.Start(options, _limits.CallTimeout, Endpoint).For(cancellation);
         return new(
-            new CallRetries(Endpoint, _options.RetryCount, options is { WaitForReady: true }, clock)
-            {
-                Log = _log,
-                Method = "Reading the schema",
-            },
+            _retry.Start(clock, options is { WaitForReady: true }, method: "Reading the schema"),
             isBound ? clock.Timeout : null);
     }
 

@@ -30,6 +30,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     private readonly MessageMapper _mapper;
     private readonly ClientInterceptors? _interceptors;
     private readonly ClientLog? _log;
+    private readonly RetryPolicy _retry;
     private KnownReader<DynamicMessage>? _lastReader;
     private long _calls;
     private int _closed;
@@ -45,6 +46,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         _channel = channel;
         _limits = options.Limits;
         _log = ClientLog.From<RpcClient>(options);
+        _retry = new RetryPolicy(endpoint, options.RetryCount, _log);
         _interceptors = ClientInterceptors.Create(endpoint, options, Locate);
 
         // A host's objects may contain texts from users and peers, so texts are never parsed as JSON.
@@ -255,7 +257,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
             client.Cancellable(
                 () =>
                 {
-                    client._channel.Connect(cancellation);
+                    client._retry.Connect(client._channel, cancellation);
                     return client;
                 },
                 cancellation);
@@ -284,7 +286,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
             await client.CancellableAsync(
                 async () =>
                 {
-                    await client._channel.ConnectAsync(cancellation).ConfigureAwait(false);
+                    await client._retry.ConnectAsync(client._channel, cancellation).ConfigureAwait(false);
                     return client;
                 },
                 cancellation).ConfigureAwait(false);
@@ -406,7 +408,8 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
                 : Send(call),
             cancellationToken);
 
-        DynamicMessage Send(CallSpec spec) => _channel.Upload(Traced(spec), request, read, cancellationToken);
+        DynamicMessage Send(CallSpec spec) =>
+            _retry.Upload(_channel, Traced(spec), request, read, cancellationToken);
     }
 
     /// <summary>Calls a method with a serialized request from a stream, without blocking a thread. Use it for
@@ -435,7 +438,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
             cancellationToken).ConfigureAwait(false);
 
         Task<TReply> SendAsync(CallSpec spec) =>
-            _channel.UploadAsync(Traced(spec), request, read, cancellationToken);
+            _retry.UploadAsync(_channel, Traced(spec), request, read, cancellationToken);
     }
 
     private CallSpec BeginUpload(

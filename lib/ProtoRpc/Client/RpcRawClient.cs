@@ -15,19 +15,21 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 {
     private readonly NativeConnectionPool _client;
     private readonly RpcLimits _limits;
-    private readonly int _retries;
     private readonly string _name;
-    private ClientLog? _log;
+    private readonly ClientLog? _log;
+    private readonly RetryPolicy _retry;
     private long _calls;
     private int _closed;
 
-    private RpcRawClient(Guid interfaceId, NativeConnectionPool client, RpcLimits limits, int retries)
+    private RpcRawClient(
+        Guid interfaceId, NativeConnectionPool client, RpcLimits limits, int retries, ClientLog? log)
     {
         InterfaceId = interfaceId;
         _name = interfaceId.ToString();
         _client = client;
         _limits = limits;
-        _retries = retries;
+        _log = log;
+        _retry = new RetryPolicy(client.Endpoint, retries, log);
     }
 
     /// <summary>The endpoint.</summary>
@@ -96,17 +98,11 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 
         try
         {
-            new CallRetries(
-                endpoint, options.RetryCount, waits: false,
-                CallClock.Start(Timeout.InfiniteTimeSpan, cancellationToken))
+            client._retry.StartConnecting(cancellationToken).Run(() =>
             {
-                Log = client._log,
-            }
-                .Run(() =>
-                {
-                    client._client.Reach(options.Limits.ConnectTimeout, cancellationToken);
-                    return true;
-                });
+                client._client.Reach(options.Limits.ConnectTimeout, cancellationToken);
+                return true;
+            });
             return client;
         }
         catch (OperationCanceledException e) when (cancellationToken.IsCancellationRequested)
@@ -291,7 +287,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
             log,
             options.Trace);
-        return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount) { _log = log };
+        return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount, log);
     }
 
     private void RequireSize(int length)
@@ -334,11 +330,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         options.Response ?? (_log is { LogsCalls: true } ? new RpcResponseInfo() : null);
 
     private CallRetries RetriesOf(RpcCallOptions options, CallClock clock, RpcResponseInfo? info) =>
-        new(Endpoint, _retries, options.WaitForReady, clock, info)
-        {
-            Log = _log,
-            Method = _name,
-        };
+        _retry.Start(clock, options.WaitForReady, info, _name);
 
     private ClientTelemetry? Observe(RpcResponseInfo? info) =>
         ClientTelemetry.Begin("dcerpc", _name, Endpoint, _log, info);

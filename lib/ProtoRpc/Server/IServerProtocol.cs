@@ -9,10 +9,10 @@ namespace ProtoRpc.Server;
 /// <summary>Serves methods over a protocol: the native protocol, HTTP or gRPC.</summary>
 internal interface IServerProtocol
 {
-    /// <summary>Whether this face serves endpoints of a kind.</summary>
+    /// <summary>Whether this protocol serves endpoints of a kind.</summary>
     bool Serves(EndpointKindAttribute kind);
 
-    /// <summary>Whether the face requires a check of callers that other faces do not run.</summary>
+    /// <summary>Whether the protocol requires a check of callers that other protocols do not run.</summary>
     bool ChecksCallers => false;
 
     /// <summary>Whether an endpoint serves anonymous callers because no option says whether it
@@ -47,13 +47,13 @@ internal interface IServedEndpoint
     }
 }
 
-/// <summary>Adds a face to every server, so that a new way to serve needs only its own file. Faces with
+/// <summary>Adds a protocol to every server, so that a new way to serve needs only its own file. Protocols with
 /// options, such as those of ASP.NET Core, are added together with their
 /// options.</summary>
 [AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
 internal abstract class ServerProtocolAttribute : Attribute
 {
-    /// <summary>The faces of this assembly.</summary>
+    /// <summary>The protocols of this assembly.</summary>
     public static IReadOnlyList<IServerProtocol> All { get; } =
     [
         .. typeof(ServerProtocolAttribute).Assembly.GetCustomAttributes<ServerProtocolAttribute>()
@@ -64,12 +64,12 @@ internal abstract class ServerProtocolAttribute : Attribute
 }
 
 /// <inheritdoc/>
-/// <typeparam name="TFace">The face.</typeparam>
+/// <typeparam name="TProtocol">The protocol.</typeparam>
 [AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
-internal sealed class ServerProtocolAttribute<TFace> : ServerProtocolAttribute
-    where TFace : IServerProtocol, new()
+internal sealed class ServerProtocolAttribute<TProtocol> : ServerProtocolAttribute
+    where TProtocol : IServerProtocol, new()
 {
-    protected override IServerProtocol Create() => new TFace();
+    protected override IServerProtocol Create() => new TProtocol();
 }
 
 /// <summary>The endpoints of a server of either layer, from the first to the last moment: all are bound or
@@ -315,13 +315,13 @@ internal static class UncheckedEndpoints
 {
     /// <summary>The first of such endpoints; null if there is none.</summary>
     /// <param name="endpoints">The endpoints.</param>
-    /// <param name="faces">The protocols, with the checks that only some of them run.</param>
+    /// <param name="protocols">The protocols, with the checks that only some of them run.</param>
     /// <param name="security">The authentication of all endpoints.</param>
-    /// <param name="isChecked">Whether callers are also checked by other code than the faces.</param>
+    /// <param name="isChecked">Whether callers are also checked by other code than the protocols.</param>
     public static RpcEndpoint? FindFirst(
-        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerProtocol> faces, RpcServerSecurity security,
-        bool isChecked) => isChecked || faces.Any(face => face.ChecksCallers)
-            ? endpoints.FirstOrDefault(endpoint => faces.FirstOrDefault(face => face.Serves(endpoint.Kind))
+        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerProtocol> protocols, RpcServerSecurity security,
+        bool isChecked) => isChecked || protocols.Any(protocol => protocol.ChecksCallers)
+            ? endpoints.FirstOrDefault(endpoint => protocols.FirstOrDefault(protocol => protocol.Serves(endpoint.Kind))
                 ?.IsOpenByDefault(endpoint, security) == true)
             : null;
 

@@ -27,7 +27,7 @@ public sealed class RpcServer : IRpcServer
     private ServerHost? _host;
 
     // Replaced if the listener gets endpoints of another kind.
-    private IReadOnlyList<IServerProtocol> _faces;
+    private IReadOnlyList<IServerProtocol> _protocols;
 
     // Whether an application checks the callers of its own endpoints.
     private bool _isChecked;
@@ -35,7 +35,7 @@ public sealed class RpcServer : IRpcServer
     internal RpcServer(RpcServerOptions options)
     {
         _options = options;
-        _faces = options.Faces;
+        _protocols = options.Protocols;
         _calls = new CallMonitor(options.LoggerFactory?.CreateLogger<RpcServer>(), options.AccessLog)
         {
             Warned = options.Warned,
@@ -232,9 +232,9 @@ public sealed class RpcServer : IRpcServer
         {
             _endpoints.Start(_options.UseTls, _options.Certificate, () =>
             {
-                RequireChecks(Endpoints, _faces, _host?.Interceptors ?? _options.Interceptors);
+                RequireChecks(Endpoints, _protocols, _host?.Interceptors ?? _options.Interceptors);
                 ServerHost host = Open();
-                return endpoint => FaceOf(endpoint, _faces).Bind(endpoint, host);
+                return endpoint => ProtocolOf(endpoint, _protocols).Bind(endpoint, host);
             });
             return this;
         }
@@ -310,16 +310,16 @@ public sealed class RpcServer : IRpcServer
             _isChecked = true;
             if (IsListening)
             {
-                RequireChecks(Endpoints, _faces, _host!.Interceptors);
+                RequireChecks(Endpoints, _protocols, _host!.Interceptors);
             }
         }
     }
 
     private void RequireChecks(
-        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerProtocol> faces,
+        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerProtocol> protocols,
         IReadOnlyList<IRpcInterceptor> interceptors)
     {
-        if (UncheckedEndpoints.FindFirst(endpoints, faces, _options.Security, _isChecked) is { } found
+        if (UncheckedEndpoints.FindFirst(endpoints, protocols, _options.Security, _isChecked) is { } found
             && !UncheckedEndpoints.AreClosedBy(interceptors, _services.SelectMany(s => s.Info.Methods)))
         {
             throw UncheckedEndpoints.ErrorOf(found);
@@ -356,13 +356,13 @@ public sealed class RpcServer : IRpcServer
             + $"name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
     };
 
-    private static IServerProtocol FaceOf(RpcEndpoint endpoint, IReadOnlyList<IServerProtocol> faces) =>
-        faces.FirstOrDefault(face => face.Serves(endpoint.Kind))
+    private static IServerProtocol ProtocolOf(RpcEndpoint endpoint, IReadOnlyList<IServerProtocol> protocols) =>
+        protocols.FirstOrDefault(protocol => protocol.Serves(endpoint.Kind))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
             $"This server does not support {endpoint.Transport} endpoints such as '{endpoint}'. "
-            + "HTTP and gRPC endpoints are in the package ProtoRpc.Hosting: reference it, and create the "
-            + "server with the options 'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.Hosting).")
+            + "HTTP and gRPC endpoints are in the package ProtoRpc.AspNetCore: reference it, and create the "
+            + "server with the options 'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.AspNetCore).")
         {
             Endpoint = endpoint,
         };
@@ -429,8 +429,8 @@ public sealed class RpcServer : IRpcServer
                 change.Handlers is null ? null : ByService(change.Handlers);
             Dictionary<ServerService, Dictionary<string, ServerMethod>> methods = _services.ToDictionary(
                 service => service, service => service.Prepare(handlers?[service], interceptors));
-            IReadOnlyList<IServerProtocol> faces = change.Faces ?? _faces;
-            RequireChecks(change.Endpoints ?? Endpoints, faces, interceptors);
+            IReadOnlyList<IServerProtocol> protocols = change.Protocols ?? _protocols;
+            RequireChecks(change.Endpoints ?? Endpoints, protocols, interceptors);
             try
             {
                 if (shown is not null)
@@ -442,10 +442,10 @@ public sealed class RpcServer : IRpcServer
 
                 return _endpoints.ChangeAsync(
                     change.Endpoints, _options.UseTls, _options.Certificate,
-                    endpoint => FaceOf(endpoint, faces).Bind(endpoint, host),
+                    endpoint => ProtocolOf(endpoint, protocols).Bind(endpoint, host),
                     () =>
                     {
-                        _faces = faces;
+                        _protocols = protocols;
                         if (change.Handlers is not null || change.Interceptors is not null)
                         {
                             host.Publish(methods, interceptors);

@@ -42,7 +42,7 @@ public sealed record RpcServerOptions
     public RpcServerSecurity Security { get; set; } = new();
 
     // The protocols to serve: those of this assembly, and those that a host adds.
-    internal IReadOnlyList<IServerProtocol> Faces { get; init; } = ServerProtocolAttribute.All;
+    internal IReadOnlyList<IServerProtocol> Protocols { get; init; } = ServerProtocolAttribute.All;
 
     /// <summary>How much of an unexpected exception is sent to callers. Null for everything if the kernel
     /// guarantees that the caller is on this machine,
@@ -110,7 +110,7 @@ public sealed record RpcServerChange
     public TimeSpan? DrainTimeout { get; set; }
 
     // The protocols to serve, if the new endpoints need more of them.
-    internal IReadOnlyList<IServerProtocol>? Faces { get; init; }
+    internal IReadOnlyList<IServerProtocol>? Protocols { get; init; }
 }
 
 /// <summary>The counters of a server since it started, at one moment.</summary>

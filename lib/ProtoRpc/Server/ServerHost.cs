@@ -7,7 +7,7 @@ using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Server;
 
-/// <summary>A listening server as its faces see it: services, options, sessions,
+/// <summary>A listening server as its protocols see it: services, options, sessions,
 /// and the one place where handlers are run and failures are judged.</summary>
 internal sealed class ServerHost
 {

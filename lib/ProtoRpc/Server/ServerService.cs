@@ -124,7 +124,7 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
             RpcStatusCode.Unimplemented, $"{context.Method.FullName} has no handler on this server.");
 }
 
-/// <summary>A method with what handles it: every face of a server
+/// <summary>A method with what handles it: every protocol of a server
 /// (native, HTTP, gRPC) calls through here.</summary>
 internal sealed class ServerMethod : IIntercepted
 {

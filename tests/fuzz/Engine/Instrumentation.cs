@@ -6,7 +6,7 @@ namespace ProtoRpc.Fuzz.Engine;
 internal static class Instrumentation
 {
     private static readonly string[] Libraries = [
-        "ProtoRpc.Shared.dll", "ProtoRpc.dll", "ProtoRpc.Hosting.dll"];
+        "ProtoRpc.Shared.dll", "ProtoRpc.dll", "ProtoRpc.AspNetCore.dll"];
 
     /// <summary>Rewrites them, once for each build.</summary>
     public static void Apply()

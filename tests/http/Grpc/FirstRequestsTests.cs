@@ -1,7 +1,7 @@
 using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
-using ProtoRpc.Hosting.Http;
+using ProtoRpc.AspNetCore.Http;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 

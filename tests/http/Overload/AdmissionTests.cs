@@ -9,10 +9,10 @@ public static class AdmissionTests
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
 
-    public static TheoryData<string> Faces => [.. BusyServer.AllFaces];
+    public static TheoryData<string> Protocols => [.. BusyServer.AllFaces];
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public static async Task Calls_over_the_bounds_wait_or_are_refused_at_once(string face)
     {
         using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 2, MaxQueuedCalls = 3 });
@@ -89,7 +89,7 @@ public static class AdmissionTests
     }
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public static async Task A_call_that_is_given_up_no_longer_waits(string face)
     {
         using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 2 });
@@ -112,7 +112,7 @@ public static class AdmissionTests
     }
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public static async Task A_call_waits_no_longer_than_it_may_for_handlers_that_never_end(string face)
     {
         using BusyServer server = new(face, new RpcLimits
@@ -137,7 +137,7 @@ public static class AdmissionTests
     }
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public static async Task Handlers_that_never_end_make_room_after_their_time(string face)
     {
         using BusyServer server = new(face, new RpcLimits

@@ -9,10 +9,10 @@ public static class BusyMarkTests
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
     private static readonly RpcLimits One = new() { MaxConcurrentCalls = 1, MaxQueuedCalls = 0 };
 
-    public static TheoryData<string> Faces => [.. BusyServer.AllFaces];
+    public static TheoryData<string> Protocols => [.. BusyServer.AllFaces];
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public static async Task A_call_to_a_busy_server_did_not_run(string face)
     {
         using BusyServer server = new(face, One);
@@ -28,7 +28,7 @@ public static class BusyMarkTests
     }
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public static async Task A_client_with_retries_calls_again_until_the_server_has_room(string face)
     {
         using BusyServer server = new(face, One);

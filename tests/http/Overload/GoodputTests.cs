@@ -16,10 +16,10 @@ public static class GoodputTests
     private static readonly double Rate = 1.5 * Running / Work.TotalSeconds;
     private static readonly SortedDictionary<int, string> Rows = [];
 
-    public static TheoryData<string> Faces => [.. BusyServer.AllFaces];
+    public static TheoryData<string> Protocols => [.. BusyServer.AllFaces];
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public static async Task Half_as_much_again_as_a_server_can_do_leaves_it_what_it_can_do(string face)
     {
         RpcLimits limits = new() { MaxConcurrentCalls = Running, MaxQueuedCalls = Waiting };

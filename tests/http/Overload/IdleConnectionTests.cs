@@ -22,11 +22,11 @@ public static class IdleConnectionTests
     private static readonly string[] Measured = ["tcp", "local", "http", "grpc", "inproc"];
 
     // Pipes of Windows are no sockets.
-    public static TheoryData<string> Faces =>
+    public static TheoryData<string> Protocols =>
         [.. Measured.Where(face => face != "local" || !OperatingSystem.IsWindows())];
 
     [Theory]
-    [MemberData(nameof(Faces))]
+    [MemberData(nameof(Protocols))]
     public static async Task Idle_connections_cost_little_and_calls_go_on_beside_them(string face)
     {
         int count = face == "inproc" ? Wanted : Math.Min(Wanted, (MaxHandles() - OtherHandles) / 2);

@@ -7,7 +7,7 @@ internal static class NativeBinaries
     // What is loaded by an import, by clients and by listeners. The rest is for all platforms.
     private static readonly string[] Names =
     [
-        "Google.Protobuf.dll", "ProtoRpc.Hosting.dll", "ProtoRpc.Loader.dll", "ProtoRpc.PowerShell.dll",
+        "Google.Protobuf.dll", "ProtoRpc.AspNetCore.dll", "ProtoRpc.Loader.dll", "ProtoRpc.PowerShell.dll",
         "ProtoRpc.Shared.dll", "ProtoRpc.dll",
     ];
 

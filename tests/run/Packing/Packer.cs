@@ -8,7 +8,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
 {
     private const string Tool = "ProtoRpc.Tool";
 
-    private static readonly string[] Libraries = ["ProtoRpc.Shared", "ProtoRpc", "ProtoRpc.Hosting"];
+    private static readonly string[] Libraries = ["ProtoRpc.Shared", "ProtoRpc", "ProtoRpc.AspNetCore"];
 
     // No library: only files.
     private const string Compiler = "ProtoRpc.Compiler";

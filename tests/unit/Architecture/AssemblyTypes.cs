@@ -39,24 +39,25 @@ internal sealed class AssemblyTypes
 
     private IReadOnlyList<CodeType> Read()
     {
-        Dictionary<TypeDefinitionHandle, (HashSet<string> Folders, HashSet<TypeName> Uses)> read = [];
+        Dictionary<TypeDefinitionHandle, (HashSet<string> Files, HashSet<TypeName> Uses)> read = [];
         foreach (TypeDefinitionHandle handle in _types.TypeDefinitions)
         {
             TypeDefinitionHandle outer = _names.OutermostOf(handle);
-            if (!read.TryGetValue(outer, out (HashSet<string> Folders, HashSet<TypeName> Uses) into))
+            if (!read.TryGetValue(outer, out (HashSet<string> Files, HashSet<TypeName> Uses) into))
             {
                 read[outer] = into = ([], []);
             }
 
             _names.Found = into.Uses;
             AddUses(_types.GetTypeDefinition(handle));
-            into.Folders.UnionWith(DocumentsOf(handle).Select(FolderOf).OfType<string>());
+            into.Files.UnionWith(DocumentsOf(handle).Select(FileOf).OfType<string>());
         }
 
         return [.. read.Select(type => new CodeType(
             _names.NameOf(type.Key).Assembly,
             _names.NameOf(type.Key).FullName,
-            [.. type.Value.Folders],
+            [.. type.Value.Files.Select(FolderOf).Distinct()],
+            [.. type.Value.Files.Where(file => file != CodeType.Generated)],
             (_types.GetTypeDefinition(type.Key).Attributes & TypeAttributes.VisibilityMask)
                 == TypeAttributes.Public,
             type.Value.Uses))];
@@ -163,17 +164,19 @@ internal sealed class AssemblyTypes
             .Distinct();
     }
 
+    private static string FolderOf(string file) =>
+        file == CodeType.Generated ? file : file[..Math.Max(file.LastIndexOf('/'), 0)];
+
     // The path is that of the machine which compiled, or one that a build server put in its place.
-    private string? FolderOf(string document)
+    private string? FileOf(string document)
     {
         string path = document.Replace('\\', '/');
-        string folder = path[..path.LastIndexOf('/')] + "/";
-        if (folder.LastIndexOf($"/{_project}/", StringComparison.Ordinal) is >= 0 and int start)
+        if (path.LastIndexOf($"/{_project}/", StringComparison.Ordinal) is >= 0 and int start)
         {
-            return folder[(start + _project.Length + 2)..].TrimEnd('/');
+            return path[(start + _project.Length + 2)..];
         }
 
-        return folder.Contains("/obj/", StringComparison.Ordinal)
+        return path.Contains("/obj/", StringComparison.Ordinal)
             && !path.EndsWith(".g.cs", StringComparison.Ordinal)
                 ? CodeType.Generated
                 : null;

@@ -7,12 +7,14 @@ namespace ProtoRpc.Tests.Architecture;
 /// <param name="Folders">The folders of its files, from the folder of the project on, with '/'; "" for the
 /// project's own folder, and <see cref="Generated"/> for what protoc wrote. None for what only a generator
 /// of the compiler wrote.</param>
+/// <param name="Files">Its files, from the folder of the project on, without what was generated.</param>
 /// <param name="IsPublic">Whether other assemblies see it.</param>
 /// <param name="Uses">The types that it names in its code and its signatures.</param>
 internal sealed record CodeType(
     string Assembly,
     string FullName,
     IReadOnlyList<string> Folders,
+    IReadOnlyList<string> Files,
     bool IsPublic,
     IReadOnlySet<TypeName> Uses)
 {

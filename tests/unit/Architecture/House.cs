@@ -7,7 +7,7 @@ internal static class House
     [
         ("ProtoRpc.Shared", "lib/ProtoRpc.Shared"),
         ("ProtoRpc", "lib/ProtoRpc"),
-        ("ProtoRpc.Hosting", "lib/ProtoRpc.Hosting"),
+        ("ProtoRpc.AspNetCore", "lib/ProtoRpc.AspNetCore"),
         ("ProtoRpc.Tool", "lib/ProtoRpc.Tool"),
         ("ProtoRpc.Loader", "cmdlets/ProtoRpc.Loader"),
         ("ProtoRpc.PowerShell", "cmdlets/ProtoRpc.PowerShell"),

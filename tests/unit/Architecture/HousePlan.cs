@@ -11,18 +11,18 @@ internal static class HousePlan
     private static readonly string[] Protocols = [.. Formats, "Security", "Protocols"];
     private static readonly string[] Transports = [.. Protocols, "Transports"];
     private static readonly string[] Server = [.. Transports, "Server"];
-    private static readonly string[] Hosting = [.. Server, "Hosting"];
+    private static readonly string[] AspNetCore = [.. Server, "AspNetCore"];
     private static readonly string[] Library =
-        [.. Hosting, "Client", "Gateway", "Load", "Mocks", "Endpoints", "Views"];
+        [.. AspNetCore, "Client", "Gateway", "LoadTesting", "Mocks", "Endpoints", "Rendering"];
 
     private static readonly string[] Objects = [.. Library, "Loader", "cmdlets/Objects"];
     private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
-    private static readonly string[] Runspaces = [.. Handlers, "cmdlets/Runspaces"];
-    private static readonly string[] Parameters = [.. Runspaces, "cmdlets/Parameters"];
+    private static readonly string[] Connections = [.. Handlers, "cmdlets/Connections"];
+    private static readonly string[] Parameters = [.. Connections, "cmdlets/Parameters"];
     private static readonly string[] Completion = [.. Parameters, "cmdlets/Completion"];
     private static readonly string[] Cmdlets = [.. Completion, "cmdlets/Cmdlets"];
-    private static readonly string[] Service =
-        [.. Cmdlets, "Commands", "cmdlets/Endpoint", "cmdlets/Method"];
+    private static readonly string[] ServiceCommands =
+        [.. Cmdlets, "ServiceCommands", "cmdlets/Endpoint", "cmdlets/Methods"];
 
     /// <summary>Each room with the rooms that it sees. Client and Server do not see each other; Gateway alone
     /// sees both.</summary>
@@ -31,40 +31,40 @@ internal static class HousePlan
         ["Shared"] = [],
         ["Schema"] = Shared,
         ["Messages"] = Schema,
-        ["Commands"] = Messages,
+        ["ServiceCommands"] = Messages,
         ["Formats"] = Messages,
         ["Endpoints"] = Formats,
-        ["Views"] = Messages,
+        ["Rendering"] = Messages,
         ["Security"] = Shared,
         ["Protocols"] = [.. Formats, "Security"],
         ["Transports"] = Protocols,
         ["Client"] = Transports,
         ["Server"] = Transports,
         ["Gateway"] = [.. Server, "Client"],
-        ["Load"] = [.. Transports, "Client"],
+        ["LoadTesting"] = [.. Transports, "Client"],
         ["Mocks"] = Server,
-        ["Hosting"] = Server,
+        ["AspNetCore"] = Server,
         ["Tool"] = Library,
         ["Loader"] = Shared,
         ["cmdlets/Objects"] = Library,
         ["cmdlets/Handlers"] = Objects,
-        ["cmdlets/Views"] = Objects,
-        ["cmdlets/Runspaces"] = Handlers,
-        ["cmdlets/Parameters"] = Runspaces,
+        ["cmdlets/Rendering"] = Objects,
+        ["cmdlets/Connections"] = Handlers,
+        ["cmdlets/Parameters"] = Connections,
         ["cmdlets/Completion"] = Parameters,
         ["cmdlets/Cmdlets"] = Completion,
-        ["cmdlets/Completing"] = [.. Cmdlets, "cmdlets/Method"],
-        ["cmdlets/Import"] = [.. Cmdlets, "cmdlets/Completing", "cmdlets/Service", "cmdlets/Views"],
+        ["cmdlets/Prediction"] = [.. Cmdlets, "cmdlets/Methods"],
+        ["cmdlets/Import"] =
+            [.. Cmdlets, "cmdlets/Prediction", "cmdlets/ServiceCommands", "cmdlets/Rendering"],
         ["cmdlets/Schema"] = Cmdlets,
-        ["cmdlets/Endpoint"] = [.. Cmdlets, "cmdlets/Method"],
+        ["cmdlets/Endpoint"] = [.. Cmdlets, "cmdlets/Methods"],
         ["cmdlets/Listener"] = Cmdlets,
-        ["cmdlets/Calls"] = Cmdlets,
-        ["cmdlets/Method"] = [.. Cmdlets, "cmdlets/Calls"],
+        ["cmdlets/Methods"] = Cmdlets,
         ["cmdlets/Message"] = Cmdlets,
         // A mock is a listener.
         ["cmdlets/Mock"] = [.. Cmdlets, "cmdlets/Listener"],
         ["cmdlets/Session"] = Cmdlets,
-        ["cmdlets/Service"] = Service,
+        ["cmdlets/ServiceCommands"] = ServiceCommands,
     };
 
     /// <summary>Types that open something outside of the process: a socket, a pipe, a file, a program, a
@@ -90,7 +90,7 @@ internal static class HousePlan
         ["Transports"] = "opens all byte streams",
         ["Endpoints"] = "reads and writes the file of named endpoints",
         ["Schema/Sources"] = "reads .proto files, and starts protoc",
-        ["Hosting"] = "hands sockets to Kestrel",
+        ["AspNetCore"] = "hands sockets to Kestrel",
         ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",
         ["ProtoRpc.Mocks.ReplayFile"] = "reads a file of recorded calls",
         ["ProtoRpc.UnixPeer"] = "asks a connected socket who is at its other end",

@@ -14,13 +14,24 @@ public static class NamespaceTests
     }
 
     [Fact]
-    public static void The_namespace_of_every_internal_type_is_its_folder()
+    public static void An_internal_type_is_in_the_namespace_of_its_folder_or_of_public_types_beside_it()
     {
+        HashSet<string> filesOfPublicTypes =
+        [
+            .. from type in House.Types
+               where type.IsPublic
+               from file in type.Files
+               select $"{type.Assembly}/{file}",
+        ];
+
         IEnumerable<string> others =
             from type in House.Types
             where !type.IsPublic && !type.Folders.Contains(CodeType.Generated) && type.Namespace.Length > 0
-            where type.Namespace != NamespaceOf(type)
-            select $"{type.FullName} is in the folder of {NamespaceOf(type)}";
+            let expected = type.Files.Any(file => filesOfPublicTypes.Contains($"{type.Assembly}/{file}"))
+                ? "ProtoRpc"
+                : NamespaceOf(type)
+            where type.Namespace != expected
+            select $"{type.FullName} is in a file of the namespace {expected}";
 
         Findings.None(others);
     }

@@ -18,7 +18,7 @@ public static class StaticStateTests
     [Theory]
     [InlineData("ProtoRpc.Shared")]
     [InlineData("ProtoRpc")]
-    [InlineData("ProtoRpc.Hosting")]
+    [InlineData("ProtoRpc.AspNetCore")]
     [InlineData("ProtoRpc.Tool")]
     [InlineData("ProtoRpc.Loader")]
     [InlineData("ProtoRpc.PowerShell")]

@@ -10,7 +10,7 @@ public static partial class ErrorIdsTests
     // Names of other things that are also ids.
     private static readonly (string File, string Text)[] OtherNames =
     [
-        ("RpcStatusTable.cs", "ProtocolError"),
+        ("RpcStatusCode.cs", "ProtocolError"),
         ("EndpointParameters.cs", "NoReflection"),
     ];
 

@@ -210,7 +210,7 @@ public static class RpcServerTests
         RpcException error = Assert.Throws<RpcException>(() => server.StartListening());
 
         Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
-        Assert.Contains("package ProtoRpc.Hosting", error.Message);
+        Assert.Contains("package ProtoRpc.AspNetCore", error.Message);
         Assert.Contains("new RpcServerOptions().WithHttp()", error.Message);
         Assert.Contains(endpoint, error.Message);
     }

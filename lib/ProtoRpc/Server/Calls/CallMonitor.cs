@@ -53,9 +53,6 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     /// <summary>Whether the duration of each call is needed.</summary>
     public bool IsTimed => _sink is not null || CallTelemetry.IsMeasured || CallTelemetry.IsTraced;
 
-    /// <summary>The open access log; null for none.</summary>
-    public IAccessLogSink? Sink => _sink;
-
     /// <summary>Opens the access log, if there is one.</summary>
     /// <exception cref="RpcException">InvalidArgument: its file cannot be written.</exception>
     public void OpenLog() => _sink ??= accessLog?.Open();
@@ -149,21 +146,43 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
             CallTelemetry.Stop(activity, status);
         }
 
+        Record(target, called, peer, status, TimeSpan.Zero, bytesIn, bytesOut: 0, activity);
+    }
+
+    /// <summary>Measures a call that has ended, and adds its entry to the access log. No other code makes
+    /// entries.</summary>
+    /// <param name="target">The called method, as far as it is known.</param>
+    /// <param name="called">The name that the caller sent, if it differs from the called method; null if it
+    /// sent none.</param>
+    /// <param name="peer">The caller.</param>
+    /// <param name="status">The status that the caller receives.</param>
+    /// <param name="time">How long the call took.</param>
+    /// <param name="bytesIn">The size of the request, if it is known.</param>
+    /// <param name="bytesOut">The size of the reply.</param>
+    /// <param name="activity">The call's activity; null for none.</param>
+    public void Record(
+        CallTarget target, string? called, PeerIdentity peer, RpcStatusCode status, TimeSpan time,
+        long bytesIn, long bytesOut, Activity? activity)
+    {
         if (CallTelemetry.IsMeasured)
         {
-            CallTelemetry.Measure(target, status, TimeSpan.Zero);
+            CallTelemetry.Measure(target, status, time);
         }
 
         _sink?.Add(new RpcAccessLogEntry
         {
-            Time = DateTimeOffset.UtcNow,
+            Time = DateTimeOffset.UtcNow - time,
             Peer = AccessLogText.Format(peer),
             User = AccessLogText.NameOf(peer),
-            Transport = endpoint.Transport,
-            Endpoint = endpoint,
-            Method = AccessLogText.Format(called ?? CallTarget.UnknownMethod),
+            Transport = target.Endpoint.Transport,
+            Endpoint = target.Endpoint,
+            Method = target.Method == CallTarget.UnknownMethod
+                ? AccessLogText.Format(called ?? target.Method)
+                : target.Method,
             Status = status,
+            Milliseconds = time.TotalMilliseconds,
             BytesIn = bytesIn,
+            BytesOut = bytesOut,
             TraceId = activity?.TraceId.ToHexString(),
         });
     }

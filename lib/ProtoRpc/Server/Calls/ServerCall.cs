@@ -130,34 +130,10 @@ internal abstract class ServerCall(CallMonitor monitor)
 
         if (began != 0)
         {
-            Note(status, Stopwatch.GetElapsedTime(began));
+            monitor.Record(
+                Target, CalledName, Caller, status, Stopwatch.GetElapsedTime(began), BytesIn, BytesOut,
+                _activity);
         }
-    }
-
-    private void Note(RpcStatusCode status, TimeSpan time)
-    {
-        CallTarget target = Target;
-        if (CallTelemetry.IsMeasured)
-        {
-            CallTelemetry.Measure(target, status, time);
-        }
-
-        monitor.Sink?.Add(new RpcAccessLogEntry
-        {
-            Time = DateTimeOffset.UtcNow - time,
-            Peer = AccessLogText.Format(Caller),
-            User = AccessLogText.NameOf(Caller),
-            Transport = target.Endpoint.Transport,
-            Endpoint = target.Endpoint,
-            Method = target.Method == CallTarget.UnknownMethod
-                ? AccessLogText.Format(CalledName ?? target.Method)
-                : target.Method,
-            Status = status,
-            Milliseconds = time.TotalMilliseconds,
-            BytesIn = BytesIn,
-            BytesOut = BytesOut,
-            TraceId = _activity?.TraceId.ToHexString(),
-        });
     }
 }
 
@@ -188,7 +164,7 @@ internal abstract class MethodServerCall(ServerHost host, RpcEndpoint endpoint, 
     /// <summary>Writes the only reply, which was checked.</summary>
     protected abstract ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply);
 
-    /// <summary>The streams of a call whose face carries them; null for a call with one request and one
+    /// <summary>The streams of a call whose protocol carries them; null for a call with one request and one
     /// reply.</summary>
     protected virtual ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context) => default;
@@ -199,11 +175,11 @@ internal abstract class MethodServerCall(ServerHost host, RpcEndpoint endpoint, 
     /// <summary>Writes a failure.</summary>
     protected abstract ValueTask FailAsync(CallFailure failure);
 
-    /// <summary>What the face's own rules say of a request that they refuse; null for any other
+    /// <summary>What the protocol's own rules say of a request that they refuse; null for any other
     /// exception.</summary>
     protected virtual CallFailure? RefusalOf(Exception error) => null;
 
-    /// <summary>An exception that the face can answer with: the given one, or what is wrong with
+    /// <summary>An exception that the protocol can answer with: the given one, or what is wrong with
     /// it.</summary>
     protected virtual Exception Sendable(Exception error) => error;
 
@@ -261,7 +237,7 @@ internal abstract class MethodServerCall(ServerHost host, RpcEndpoint endpoint, 
     /// <inheritdoc/>
     protected sealed override PeerIdentity Caller => peer;
 
-    /// <summary>The method, where the face knows it before the head is read; null where it is in the
+    /// <summary>The method, where the protocol knows it before the head is read; null where it is in the
     /// head.</summary>
     protected virtual ServerMethod? Routed => null;
 

@@ -342,7 +342,8 @@ public static class MessageCallTests
         CallAsync(client, blocking, request.ToArray(), timeout, cancellation);
 
     private static async Task<byte[]> CallAsync(
-        NativeConnectionPool client, bool blocking, byte[] request, TimeSpan timeout, CancellationToken cancellation)
+        NativeConnectionPool client, bool blocking, byte[] request, TimeSpan timeout,
+        CancellationToken cancellation)
     {
         using NativeClientCall exchange = client.Begin(cancellation);
         exchange.Request.Write(request);

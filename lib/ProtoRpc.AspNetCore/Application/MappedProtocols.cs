@@ -1,0 +1,371 @@
+using System.Collections.Concurrent;
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Cors.Infrastructure;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Routing;
+using Microsoft.AspNetCore.Routing.Patterns;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.FileProviders;
+using Microsoft.Extensions.Primitives;
+using ProtoRpc.AspNetCore.Grpc;
+using ProtoRpc.AspNetCore.Http;
+using ProtoRpc.Server;
+
+namespace ProtoRpc.AspNetCore.Application;
+
+/// <summary>HTTP and gRPC on the endpoints of an application, behind its middleware and routing.</summary>
+internal sealed class MappedProtocols : IDisposable
+{
+    private readonly ServerHost _host;
+    private readonly HttpServerOptions _options;
+    private readonly HealthService? _health;
+    private readonly HttpRoutes _http;
+    private readonly GrpcRoutes _grpc;
+
+    // As many as the application has addresses and ports.
+    private readonly ConcurrentDictionary<MappedPlace, (HttpService Http, GrpcService Grpc)> _services =
+        new();
+    private readonly MappedCalls _calls = new();
+
+    /// <param name="server">The server, whose stop is also that of the requests.</param>
+    /// <param name="options">How HTTP and gRPC behave.</param>
+    /// <exception cref="RpcException">FailedPrecondition: the options have a check of callers, and the server
+    /// already listens on an endpoint that serves anonymous callers.</exception>
+    public MappedProtocols(RpcServer server, HttpServerOptions options)
+    {
+        if (options.Security.IsRequired)
+        {
+            server.AddCheck();
+        }
+
+        Server = server;
+        _host = server.Open(StopAsync);
+        _options = options;
+        _health = GrpcServerProtocol.HealthOf(_host, options);
+        _http = new HttpRoutes(_host.Services, ServerPing.MethodOf(_host), basePath: "");
+        _grpc = GrpcServerProtocol.Routes(_host, options, _health);
+    }
+
+    /// <summary>The server.</summary>
+    public RpcServer Server { get; }
+
+    /// <summary>Whether routes of the application lead here.</summary>
+    public bool IsMapped { get; set; }
+
+    /// <summary>What the paths begin with: the names of services and of files.</summary>
+    public IEnumerable<string> Names => _grpc.Services.Concat(_http.Files);
+
+    public void Dispose() => _calls.Dispose();
+
+    /// <summary>Answers a request.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="path">What it asks for, within what is mapped.</param>
+    /// <param name="basePath">What paths begin with for the client.</param>
+    public Task HandleAsync(HttpContext http, string path, string basePath) =>
+        _calls.RunAsync(http, aborted => AnswerAsync(http, path, basePath, aborted));
+
+    private Task StopAsync(TimeSpan drain)
+    {
+        _health?.Stop();
+        return _calls.StopAsync(drain);
+    }
+
+    private async Task AnswerAsync(
+        HttpContext http, string path, string basePath, CancellationToken aborted)
+    {
+        (HttpService Http, GrpcService Grpc) services;
+        try
+        {
+            services = _services.GetOrAdd(MappedPlace.From(http), Make);
+        }
+        catch (RpcException e)
+        {
+            // What the server demands of an endpoint, and what only the application can give it.
+            http.Response.StatusCode = StatusCodes.Status403Forbidden;
+            await http.Response.WriteAsync(e.Message, http.RequestAborted).ConfigureAwait(false);
+            return;
+        }
+
+        PeerIdentity peer = PeerOf(http);
+        if (GrpcService.IsGrpc(http.Request))
+        {
+            await services.Grpc.HandleAsync(http, path, peer, aborted).ConfigureAwait(false);
+            return;
+        }
+
+        if (http.Features.Get<IHttpMaxRequestBodySizeFeature>() is { IsReadOnly: false } size)
+        {
+            size.MaxRequestBodySize = _host.Options.Limits.MaxMessageBytes;
+        }
+
+        if (await ApplicationCors.AllowsAsync(http).ConfigureAwait(false))
+        {
+            BrowserPolicy.Allow(http);
+        }
+
+        await services.Http.HandleAsync(http, path, basePath, peer, aborted).ConfigureAwait(false);
+    }
+
+    private (HttpService Http, GrpcService Grpc) Make(MappedPlace place)
+    {
+        (RpcEndpoint http, RpcEndpoint grpc) = (place.Http, place.Grpc);
+        HttpAuthentication authentication = new(
+            _options.Security,
+            _host.Options.Security.Authentication.HasFlag(RpcAuthentication.None),
+            http);
+        HostPolicy hosts = new(_options, http, place.IsLocalOnly)
+        {
+            Setting = "AllowedHosts in the settings of the application",
+        };
+        return (
+            new HttpService(_host, _options, _http, authentication, hosts, http),
+            new GrpcService(_host, hosts, _grpc, authentication, grpc));
+    }
+
+    // Connections of a proxy bring the requests of many, so nothing is kept from request to request, and the
+    // name that the kernel has of the proxy is not that of the caller.
+    private static PeerIdentity PeerOf(HttpContext http)
+    {
+        PeerIdentity peer = PeerIdentity.Anonymous(
+            http.Connection.RemoteIpAddress is { } ip
+                ? new IPEndPoint(ip, http.Connection.RemotePort).ToString()
+                : "");
+        return peer with
+        {
+            User = http.User.Identity is { IsAuthenticated: true } user ? user : peer.User,
+            ProtectionLevel = http.Request.IsHttps ? RpcProtectionLevel.Privacy : RpcProtectionLevel.None,
+        };
+    }
+}
+
+/// <summary>Where an application received a request.</summary>
+/// <param name="Address">The address; null for none.</param>
+/// <param name="Port">The port at the address.</param>
+/// <param name="Path">The path of the Unix socket; null for none.</param>
+/// <param name="IsTls">Whether the client, or its proxy, uses TLS.</param>
+internal readonly record struct MappedPlace(IPAddress? Address, int Port, string? Path, bool IsTls)
+{
+    /// <summary>Whether no network reaches it: a Unix socket, a named pipe, or a server without
+    /// connections, as that of a test.</summary>
+    public bool IsLocalOnly => Address is null;
+
+    /// <summary>The place as an endpoint of HTTP.</summary>
+    public RpcEndpoint Http => RpcEndpoint.Parse($"{(IsTls ? "https" : "http")}://{Authority}/");
+
+    /// <summary>The place as an endpoint of gRPC.</summary>
+    public RpcEndpoint Grpc => Path is not null
+        && RpcEndpoint.TryParse($"grpc+unix://{Path}", out RpcEndpoint? unix)
+            ? unix
+            : RpcEndpoint.Parse($"{(IsTls ? "grpcs" : "grpc")}://{Authority}");
+
+    private string Authority => Address is null
+        ? $"localhost:{(IsTls ? 443 : 80)}"
+        : new IPEndPoint(Address, Port).ToString();
+
+    /// <summary>The place of a request.</summary>
+    public static MappedPlace From(HttpContext http)
+    {
+        if (http.Connection.LocalIpAddress is not { } local)
+        {
+            return new(null, 0, PathOf(http), http.Request.IsHttps);
+        }
+
+        // Without the number of the network interface, which differs from request to request.
+        IPAddress address = local.IsIPv4MappedToIPv6 ? local.MapToIPv4()
+            : local is { AddressFamily: AddressFamily.InterNetworkV6, ScopeId: not 0 }
+                ? new(local.GetAddressBytes())
+                : local;
+        return new(address, http.Connection.LocalPort, null, http.Request.IsHttps);
+    }
+
+    private static string? PathOf(HttpContext http)
+    {
+        try
+        {
+            return (http.Features.Get<IConnectionSocketFeature>()?.Socket.LocalEndPoint
+                as UnixDomainSocketEndPoint)?.ToString();
+        }
+        catch (Exception e) when (e is SocketException or ObjectDisposedException)
+        {
+            // The client has gone.
+            return null;
+        }
+    }
+}
+
+/// <summary>The requests to a mapped server that run now, and their end when it stops.</summary>
+internal sealed class MappedCalls : IDisposable
+{
+    // Handlers that heed the cancellation can still answer.
+    private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
+
+    private readonly CancellationTokenSource _ends = new();
+    private readonly TaskCompletionSource _idle = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly Lock _gate = new();
+    private int _running;
+    private bool _isStopping;
+
+    /// <summary>Runs a request, unless the server stops.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="answer">Answers it, until its token is cancelled.</param>
+    public async Task RunAsync(HttpContext http, Func<CancellationToken, Task> answer)
+    {
+        if (!TryBegin())
+        {
+            await ShutdownRefusal.SendAsync(http).ConfigureAwait(false);
+            return;
+        }
+
+        try
+        {
+            using CancellationTokenSource aborted =
+                CancellationTokenSource.CreateLinkedTokenSource(http.RequestAborted, _ends.Token);
+            await answer(aborted.Token).ConfigureAwait(false);
+        }
+        finally
+        {
+            End();
+        }
+    }
+
+    /// <summary>Refuses new requests, waits for running ones, and cancels them when the time is
+    /// over.</summary>
+    public async Task StopAsync(TimeSpan drain)
+    {
+        lock (_gate)
+        {
+            _isStopping = true;
+            if (_running == 0)
+            {
+                return;
+            }
+        }
+
+        await WaitAsync(drain).ConfigureAwait(false);
+        if (!_idle.Task.IsCompleted)
+        {
+            await _ends.CancelAsync().ConfigureAwait(false);
+            await WaitAsync(Grace).ConfigureAwait(false);
+        }
+    }
+
+    public void Dispose() => _ends.Dispose();
+
+    private async Task WaitAsync(TimeSpan time)
+    {
+        try
+        {
+            await _idle.Task.WaitAsync(time).ConfigureAwait(false);
+        }
+        catch (TimeoutException)
+        {
+        }
+    }
+
+    private bool TryBegin()
+    {
+        lock (_gate)
+        {
+            _running += _isStopping ? 0 : 1;
+            return !_isStopping;
+        }
+    }
+
+    private void End()
+    {
+        lock (_gate)
+        {
+            if (--_running == 0 && _isStopping)
+            {
+                _idle.TrySetResult();
+            }
+        }
+    }
+}
+
+/// <summary>The routes of an application that lead to a server.</summary>
+internal static class MappedRoutes
+{
+    // A name that route groups do not use for their own parameters.
+    private const string Rest = "protorpc-method";
+
+    public static IEndpointConventionBuilder Add(IEndpointRouteBuilder endpoints, MappedProtocols protocols)
+    {
+        if (endpoints.DataSources.OfType<MapMark>().Any())
+        {
+            throw new InvalidOperationException(
+                "These routes already have a server. Map other servers "
+                + "under a prefix or a host: app.MapGroup(\"/v2\").MapProtoRpc() or "
+                + "app.MapGroup(\"\").RequireHost(\"v2.example.com\").MapProtoRpc().");
+        }
+
+        endpoints.DataSources.Add(new MapMark());
+        protocols.IsMapped = true;
+        RouteGroupBuilder group = endpoints.MapGroup("").WithMetadata(protocols);
+        foreach (string name in protocols.Names.Where(IsPath).Distinct(StringComparer.OrdinalIgnoreCase))
+        {
+            group.Map(PatternOf(name), http => protocols.HandleAsync(
+                http, $"/{name}/{http.Request.RouteValues[Rest]}".TrimEnd('/'), basePath: ""))
+                .WithDisplayName($"ProtoRpc {name}");
+        }
+
+        // Behind what the application itself has there.
+        group.Map("/", http => protocols.HandleAsync(
+            http, "/", http.Request.PathBase.Add(http.Request.Path).Value ?? ""))
+            .WithDisplayName("ProtoRpc services")
+            .Add(route => ((RouteEndpointBuilder)route).Order = 1);
+        return group;
+    }
+
+    private static bool IsPath(string name) =>
+        name.Split('/').All(part => part.Length > 0 && !part.Contains('?'));
+
+    private static RoutePattern PatternOf(string name) => RoutePatternFactory.Pattern(
+    [
+        .. name.Split('/').Select(
+            part => RoutePatternFactory.Segment(RoutePatternFactory.LiteralPart(part))),
+        RoutePatternFactory.Segment(RoutePatternFactory.ParameterPart(
+            Rest, @default: null, RoutePatternParameterKind.CatchAll)),
+    ]);
+}
+
+/// <summary>Marks routes that have a server: a source of no endpoints.</summary>
+internal sealed class MapMark : EndpointDataSource
+{
+    public override IReadOnlyList<Endpoint> Endpoints => [];
+
+    public override IChangeToken GetChangeToken() => NullChangeToken.Singleton;
+}
+
+/// <summary>What the CORS policies of an application say of a request.</summary>
+internal static class ApplicationCors
+{
+    // The CORS middleware marks requests that it has seen by this.
+    private const string Seen = "__CorsMiddlewareWithEndpointInvoked";
+
+    /// <summary>Whether the application lets pages of the request's origin call: by the policy of the
+    /// endpoint, or else by its default policy.</summary>
+    public static async ValueTask<bool> AllowsAsync(HttpContext http)
+    {
+        string origin = http.Request.Headers.Origin.ToString();
+        if (origin.Length == 0 || !http.Items.ContainsKey(Seen)
+            || http.RequestServices.GetService<ICorsPolicyProvider>() is not { } policies)
+        {
+            return false;
+        }
+
+        CorsPolicy? policy = http.GetEndpoint()?.Metadata.GetMetadata<ICorsMetadata>() switch
+        {
+            IDisableCorsAttribute => null,
+            ICorsPolicyMetadata own => own.Policy,
+            IEnableCorsAttribute named =>
+                await policies.GetPolicyAsync(http, named.PolicyName).ConfigureAwait(false),
+            _ => await policies.GetPolicyAsync(http, policyName: null).ConfigureAwait(false),
+        };
+        return policy is not null && (policy.AllowAnyOrigin || policy.IsOriginAllowed(origin));
+    }
+}

@@ -1,0 +1,60 @@
+using Microsoft.AspNetCore.Authorization;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Routing;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace ProtoRpc.AspNetCore.Application;
+
+/// <summary>Finds the servers whose mapped routes require authorization, which endpoints that the server
+/// opens itself do not run.</summary>
+internal static class RequiredAuthorization
+{
+    // Not by the attribute: its generator writes the classes of an assembly in random order, and builds would
+    // differ.
+    private static readonly Action<ILogger, string, Exception?> LogViolation = LoggerMessage.Define<string>(
+        LogLevel.Critical, new EventId(13, nameof(LogViolation)), "The application stops: {Reason}");
+
+    /// <summary>Tells these servers. The routes of an application are complete once its web server has
+    /// started.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: such a server already listens on an endpoint that
+    /// serves anonymous callers.</exception>
+    public static async Task ApplyAsync(IServiceProvider services)
+    {
+        bool isRequiredByDefault = services.GetService<IAuthorizationPolicyProvider>() is { } policies
+            && await policies.GetFallbackPolicyAsync().ConfigureAwait(false) is not null;
+        foreach (Endpoint route in services.GetService<EndpointDataSource>()?.Endpoints ?? [])
+        {
+            if (route.Metadata.GetMetadata<MappedProtocols>() is { } protocols
+                && IsRequired(route.Metadata, isRequiredByDefault))
+            {
+                protocols.Server.AddCheck();
+            }
+        }
+    }
+
+    /// <summary>Stops an application without the lifetime that AddProtoRpc adds if one of its servers serves
+    /// anonymous callers beside routes that require authorization.</summary>
+    public static async Task StopIfViolatedAsync(
+        IServiceProvider services, IHostApplicationLifetime application)
+    {
+        try
+        {
+            await ApplyAsync(services).ConfigureAwait(false);
+        }
+        catch (RpcException e)
+        {
+            LogViolation(services.GetRequiredService<ILogger<RpcServer>>(), e.Message, null);
+            application.StopApplication();
+        }
+    }
+
+    // As the middleware for authorization reads the metadata.
+    private static bool IsRequired(EndpointMetadataCollection metadata, bool isRequiredByDefault) =>
+        metadata.GetMetadata<IAllowAnonymous>() is null
+        && (isRequiredByDefault
+            || metadata.GetMetadata<IAuthorizeData>() is not null
+            || metadata.GetMetadata<AuthorizationPolicy>() is not null
+            || metadata.GetMetadata<IAuthorizationRequirementData>() is not null);
+}

@@ -1,0 +1,408 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.IO.Pipelines;
+using Google.Protobuf;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
+
+namespace ProtoRpc.AspNetCore.Grpc;
+
+/// <summary>A call over gRPC, or gRPC-Web.</summary>
+/// <param name="host">The server.</param>
+/// <param name="endpoint">Where the call came in.</param>
+/// <param name="http">The request.</param>
+/// <param name="method">What it calls.</param>
+/// <param name="peer">Who calls.</param>
+/// <param name="input">The frames of the request.</param>
+/// <param name="output">Where those of the reply go.</param>
+/// <param name="response">What goes around them.</param>
+/// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
+internal sealed class GrpcServerCall(
+    ServerHost host,
+    RpcEndpoint endpoint,
+    HttpContext http,
+    ServerMethod method,
+    PeerIdentity peer,
+    PipeReader input,
+    PipeWriter output,
+    GrpcResponse response,
+    CancellationToken aborted)
+    : MethodServerCall(host, endpoint, peer)
+{
+    private GrpcServerStream? _stream;
+
+    /// <inheritdoc/>
+    protected override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+
+    /// <inheritdoc/>
+    protected override string RpcSystem => "grpc";
+
+    /// <inheritdoc/>
+    protected override ServerMethod? Routed => method;
+
+    /// <inheritdoc/>
+    internal override object? SharedConnection =>
+        HttpProtocol.IsHttp2(http.Request.Protocol) ? http.Connection.Id : null;
+
+    /// <inheritdoc/>
+    protected override long BytesIn => _stream?.BytesReceived ?? 0;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => _stream?.BytesSent ?? 0;
+
+    /// <inheritdoc/>
+    protected override ActivityContext ReadParent() => HttpActivity.ParentOf(http);
+
+    /// <inheritdoc/>
+    protected override CallHead ReadHead()
+    {
+        HttpRequest request = http.Request;
+        return new CallHead(
+            method, GrpcRequest.ContextOf(request), GrpcRequest.DeadlineOf(request), aborted)
+        {
+            Headers = () => GrpcRequest.MetadataOf(request),
+            Services = http.RequestServices,
+        };
+    }
+
+    /// <inheritdoc/>
+    protected override ValueTask<RpcServerStream?> OpenStreamAsync(
+        ServerMethod method, RpcServerCallContext context)
+    {
+        _stream = new GrpcServerStream(method, context, input, output, response)
+        {
+            MaxBytes = Host.Options.Limits.MaxMessageBytes,
+            Memory = Memory,
+            Encoding = GrpcRequest.EncodingOf(http.Request),
+            Request = http.Request,
+        };
+
+        // A method with one request and one reply goes without the machinery of streams.
+        return new(method.Info.IsUnary ? null : _stream);
+    }
+
+    /// <inheritdoc/>
+    protected override async ValueTask<IMessage> ReadAsync(
+        ServerMethod method, RpcServerCallContext context) =>
+        (await _stream!.ReadAsync().ConfigureAwait(false))!;
+
+    /// <inheritdoc/>
+    protected override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    {
+        await _stream!.SendAsync(reply, compress: true).ConfigureAwait(false);
+        await CompleteAsync(context).ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    protected override async ValueTask CompleteAsync(RpcServerCallContext context)
+    {
+        await response.SucceedAsync(context).ConfigureAwait(false);
+        await response.EndAsync(output).ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    protected override async ValueTask FailAsync(CallFailure failure)
+    {
+        await response.FailAsync(failure, Context).ConfigureAwait(false);
+        await response.EndAsync(output).ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    protected override ValueTask CloseAsync() => _stream?.CloseAsync() ?? default;
+
+    /// <inheritdoc/>
+    protected override void Release()
+    {
+        _stream?.Dispose();
+        base.Release();
+    }
+}
+
+/// <summary>The headers of a call.</summary>
+internal static class GrpcRequest
+{
+    /// <summary>When the caller stops waiting; null where it did not say so.</summary>
+    /// <exception cref="RpcException">Internal: not a time.</exception>
+    public static DateTimeOffset? DeadlineOf(HttpRequest request)
+    {
+        string text = request.Headers[GrpcTimeout.HeaderName].ToString();
+        if (text.Length == 0)
+        {
+            return null;
+        }
+
+        TimeSpan timeout = GrpcTimeout.Parse(text)
+            ?? throw GrpcDefects.BadHeader(
+                GrpcTimeout.HeaderName, text, "a time of at most eight digits and a unit");
+        DateTimeOffset now = DateTimeOffset.UtcNow;
+        return timeout < DateTimeOffset.MaxValue - now ? now + timeout : DateTimeOffset.MaxValue;
+    }
+
+    /// <summary>How messages are compressed.</summary>
+    /// <exception cref="RpcException">Unimplemented: in a way that is not known here.</exception>
+    public static string? EncodingOf(HttpRequest request)
+    {
+        string encoding = request.Headers[GrpcHeaders.Encoding].ToString();
+        return GrpcEncoding.IsNone(encoding) ? null
+            : GrpcEncoding.IsGzip(encoding) ? GrpcEncoding.Gzip
+            : throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                $"The message encoding '{encoding}' is not supported; "
+                + $"use one of {GrpcEncoding.Accepted}.")
+            {
+                ErrorId = RpcErrorIds.UnknownGrpcEncoding,
+            };
+    }
+
+    /// <summary>Whether the caller takes messages compressed with gzip.</summary>
+    public static bool TakesGzip(HttpRequest request)
+    {
+        foreach (string? line in request.Headers[GrpcHeaders.AcceptEncoding])
+        {
+            if (line!.Split(',', StringSplitOptions.TrimEntries).Any(GrpcEncoding.IsGzip))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    /// <summary>The call context of the request; null for none.</summary>
+    /// <exception cref="RpcException">Internal: not a call context.</exception>
+    public static RpcCallContext? ContextOf(HttpRequest request)
+    {
+        string text = request.Headers[GrpcCallContext.HeaderName].ToString();
+        return text.Length == 0
+            ? null
+            : GrpcCallContext.Read(text) ?? throw GrpcDefects.BadHeader(
+                GrpcCallContext.HeaderName, text, "a call context");
+    }
+
+    /// <summary>What the caller sent along.</summary>
+    public static RpcMetadata MetadataOf(HttpRequest request)
+    {
+        RpcMetadata metadata = new();
+        foreach ((string name, StringValues values) in request.Headers)
+        {
+            if (name.StartsWith(':') || GrpcHeaders.IsReserved(name))
+            {
+                continue;
+            }
+
+            foreach (string? value in values)
+            {
+                metadata.AddReceived(name, value ?? "");
+            }
+        }
+
+        return metadata;
+    }
+}
+
+/// <summary>What is sent before the first message of a reply, and after the last.</summary>
+internal class GrpcResponse(HttpContext http)
+{
+    // Clients bound what they take as headers, many at 8 KiB for all of them. The text goes twice where there
+    // are details.
+    private const int MaxTextLength = 3072;
+
+    private bool _hasBody;
+
+    protected HttpResponse Response => http.Response;
+
+    /// <summary>Prepares the first message.</summary>
+    /// <exception cref="RpcException">Internal:
+    /// the handler set a header that belongs to the protocol.</exception>
+    public void Begin(RpcServerCallContext context, bool compresses)
+    {
+        if (_hasBody)
+        {
+            return;
+        }
+
+        _hasBody = true;
+        if (compresses)
+        {
+            Response.Headers[GrpcHeaders.Encoding] = GrpcEncoding.Gzip;
+        }
+
+        if (context.SetHeaders is { } headers)
+        {
+            Add(headers, "header", (name, value) => Response.Headers.Append(name, value));
+        }
+    }
+
+    /// <summary>Ends the reply of a call that succeeded.</summary>
+    public ValueTask SucceedAsync(RpcServerCallContext context)
+    {
+        ValueTask begun = BeginEmptyAsync(context);
+        if (!begun.IsCompletedSuccessfully)
+        {
+            return SucceedAfterAsync(begun, context);
+        }
+
+        Succeed(context);
+        return ValueTask.CompletedTask;
+    }
+
+    /// <summary>Ends the reply of a call that failed.</summary>
+    /// <param name="failure">How it failed.</param>
+    /// <param name="context">The call; null where there was none yet.</param>
+    public async Task FailAsync(CallFailure failure, RpcServerCallContext? context)
+    {
+        if (context is not null)
+        {
+            try
+            {
+                await BeginEmptyAsync(context).ConfigureAwait(false);
+            }
+            catch (RpcException)
+            {
+                // What goes beside the status cannot be written; the status is.
+            }
+        }
+
+        if (failure.Error is RpcException { ErrorId: RpcErrorIds.UnknownGrpcEncoding })
+        {
+            Response.Headers[GrpcHeaders.AcceptEncoding] = GrpcEncoding.Accepted;
+        }
+
+        string text = GrpcMessageText.Encode(failure.Text, MaxTextLength);
+        Append(GrpcHeaders.Status, ((int)failure.Code).ToString(CultureInfo.InvariantCulture));
+        Append(GrpcMessageText.HeaderName, text);
+        Try(() =>
+        {
+            if (GrpcStatusDetails.Write(
+                failure.Code, GrpcMessageText.Decode(text), failure.Details) is { } written)
+            {
+                Append(GrpcHeaders.StatusDetails, written);
+            }
+        });
+
+        if (failure.CorrelationId is { } id)
+        {
+            Append(GrpcHeaders.CorrelationId, id);
+        }
+
+        AddBusy(failure.RetryAfter, context);
+        if (context is not null)
+        {
+            Try(() => AddContext(context));
+            Try(() => Add(context.SetTrailers ?? [], "trailer", Append));
+        }
+    }
+
+    /// <summary>Sends what stands behind the messages, where HTTP does not do it.</summary>
+    public virtual Task EndAsync(PipeWriter output) => Task.CompletedTask;
+
+    /// <summary>Whether a reply without messages has its trailers as headers.</summary>
+    protected virtual bool HasTrailersOnly => !_hasBody && !Response.HasStarted;
+
+    /// <summary>Adds a trailer behind the messages.</summary>
+    protected virtual void AppendTrailer(string name, string value) =>
+        Response.AppendTrailer(name, new StringValues(value));
+
+    // Headers that the handler set are headers, also where nothing but trailers would follow.
+    private ValueTask BeginEmptyAsync(RpcServerCallContext context)
+    {
+        if (_hasBody || context.SetHeaders is not { Count: > 0 })
+        {
+            return ValueTask.CompletedTask;
+        }
+
+        Begin(context, compresses: false);
+        return new ValueTask(Response.StartAsync());
+    }
+
+    private async ValueTask SucceedAfterAsync(ValueTask begun, RpcServerCallContext context)
+    {
+        await begun.ConfigureAwait(false);
+        Succeed(context);
+    }
+
+    private void Succeed(RpcServerCallContext context)
+    {
+        AddContext(context);
+        if (context.SetTrailers is { } trailers)
+        {
+            Add(trailers, "trailer", Append);
+        }
+
+        Append(GrpcHeaders.Status, "0");
+    }
+
+    // Without messages the trailers are the headers.
+    // nginx loses trailers that follow immediately after headers.
+    private void Append(string name, string value)
+    {
+        if (HasTrailersOnly)
+        {
+            Response.Headers.Append(name, value);
+        }
+        else
+        {
+            AppendTrailer(name, value);
+        }
+    }
+
+    private void AddBusy(TimeSpan? retryAfter, RpcServerCallContext? context)
+    {
+        if (retryAfter is not { } pause)
+        {
+            return;
+        }
+
+        Append(HttpNames.Busy, "1");
+        if (context?.SetTrailers?.GetText(GrpcHeaders.RetryPushback) is null)
+        {
+            Append(
+                GrpcHeaders.RetryPushback,
+                ((long)pause.TotalMilliseconds).ToString(CultureInfo.InvariantCulture));
+        }
+    }
+
+    private void AddContext(RpcServerCallContext context)
+    {
+        if (context.ChangedContext() is { } changed)
+        {
+            Append(GrpcCallContext.HeaderName, GrpcCallContext.Write(changed));
+        }
+    }
+
+    private static void Add(RpcMetadata metadata, string what, Action<string, string> append)
+    {
+        foreach ((string name, object value) in metadata)
+        {
+            if (GrpcHeaders.IsReserved(name))
+            {
+                throw new RpcException(
+                    RpcStatusCode.Internal,
+                    $"The handler set the {what} '{name}', which the protocol reserves. "
+                    + "Use another name.")
+                {
+                    ErrorId = RpcErrorIds.InvalidHeader,
+                };
+            }
+
+            append(name, value as string ?? GrpcBinaryHeader.Encode((byte[])value));
+        }
+    }
+
+    // The status of a failed call is sent even if its details or trailers cannot be written.
+    private static void Try(Action add)
+    {
+        try
+        {
+            add();
+        }
+        catch (RpcException)
+        {
+        }
+    }
+}

@@ -1,0 +1,284 @@
+using System.Collections.Frozen;
+using System.Net.Security;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
+using ProtoRpc.AspNetCore.Http;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Native;
+using ProtoRpc.Server;
+
+namespace ProtoRpc.AspNetCore.Grpc;
+
+/// <summary>Serves methods over gRPC: HTTP/2 without TLS, with it, and on Unix sockets.</summary>
+internal sealed class GrpcServerProtocol(HttpServerOptions options, TlsPorts ports) : IServerProtocol
+{
+    private const string HealthName = "grpc.health.v1.Health";
+    private const string ReflectionName = "grpc.reflection.v1.ServerReflection";
+
+    public bool ChecksCallers => options.Security.IsRequired;
+
+    public bool Serves(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Grpc;
+
+    public bool IsOpenByDefault(RpcEndpoint endpoint, RpcServerSecurity security) =>
+        options.Security is { IsOpen: true, AllowAnonymous: false }
+        && !endpoint.Has(EndpointFeatures.KnowsCaller) && !security.IsAuthenticationSet;
+
+    public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
+    {
+        ServerTls.Check(endpoint, host.Options, options);
+        RequireProof(endpoint, host.Options.Security);
+        HealthService? health = HealthOf(host, options);
+        GrpcRoutes routes = Routes(host, options, health);
+        Func<RpcEndpoint, RequestDelegate> service = bound => new GrpcService(
+            host, new HostPolicy(options, bound), routes,
+            HttpAuthentication.OfGrpc(options.Security, host.Options.Security, bound), bound).HandleAsync;
+        return new GrpcEndpoint(
+            endpoint.IsTls
+                ? ports.Serve(endpoint, host, options, HttpProtocols.Http1AndHttp2, service)
+                : KestrelEndpoint.Start(endpoint, host, HttpProtocols.Http2, tls: null, service),
+            health);
+    }
+
+    /// <summary>The health service of a server; null if it is off, or the server has its own.</summary>
+    public static HealthService? HealthOf(ServerHost host, HttpServerOptions options) =>
+        options.EnableHealth && !IsServed(host, HealthName)
+            ? new HealthService(host.Services, options.Health)
+            : null;
+
+    private static bool IsServed(ServerHost host, string service) =>
+        host.Services.Any(s => s.Info.FullName == service);
+
+    /// <summary>The methods of a server, with those of gRPC itself unless its schema brings services of
+    /// these names.</summary>
+    public static GrpcRoutes Routes(ServerHost host, HttpServerOptions options, HealthService? health)
+    {
+        List<ServerService> services = [.. host.Services];
+        if (health is not null)
+        {
+            host.Intercept(health.Service);
+            services.Add(health.Service);
+        }
+
+        List<(string Path, ServerMethod Method)> further = [];
+        if (!IsServed(host, PingProtocol.Info.Service.FullName))
+        {
+            further.Add(($"/{PingProtocol.Info.FullName}", ServerPing.MethodOf(host)));
+        }
+
+        if (options.EnableReflection && !IsServed(host, ReflectionName))
+        {
+            ServerService reflection = new ReflectionService(services).Service;
+            host.Intercept(reflection);
+            services.Add(reflection);
+            further.Add((ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
+        }
+
+        return new GrpcRoutes(services, [.. further]);
+    }
+
+    // NTLM and Kerberos prove who a connection is, and HTTP/2 lets many callers share one. The kernel's word
+    // is enough on Unix sockets, but Windows does not say who is on the other side of one.
+    private void RequireProof(RpcEndpoint endpoint, RpcServerSecurity security)
+    {
+        if (!security.Authentication.HasFlag(RpcAuthentication.None) && options.Security.IsOpen
+            && !(endpoint.IsLocalOnly && UnixPeer.IsIdentified))
+        {
+            throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"Cannot listen on '{endpoint}': the listener requires authentication, "
+                + "and gRPC supports neither NTLM nor Kerberos. "
+                + "Check passwords, tokens or certificates instead, or allow anonymous callers.")
+            {
+                ErrorId = RpcErrorIds.NoProofOnGrpc,
+                Endpoint = endpoint,
+            };
+        }
+    }
+}
+
+/// <summary>A bound gRPC endpoint, which reports NOT_SERVING to watching clients before it stops.</summary>
+internal sealed class GrpcEndpoint(IServedEndpoint kestrel, HealthService? health) : IServedEndpoint
+{
+    public RpcEndpoint Endpoint => kestrel.Endpoint;
+
+    public int Connections => kestrel.Connections;
+
+    public long Accepted => kestrel.Accepted;
+
+    public Task StopAsync(TimeSpan drain)
+    {
+        health?.Stop();
+        return kestrel.StopAsync(drain);
+    }
+
+    public void Show(SslStreamCertificateContext certificate) => kestrel.Show(certificate);
+}
+
+/// <summary>The methods by their paths.</summary>
+internal sealed class GrpcRoutes
+{
+    // Methods of services are looked up for each call: they are replaced while the server listens.
+    private readonly FrozenDictionary<string, (ServerService Service, string Method)> _methods;
+    private readonly FrozenDictionary<string, ServerMethod> _further;
+    private readonly FrozenDictionary<string, ServerService> _services;
+
+    /// <param name="services">The services.</param>
+    /// <param name="further">Methods that have another path as well.</param>
+    public GrpcRoutes(
+        IEnumerable<ServerService> services, params (string Path, ServerMethod Method)[] further)
+    {
+        _services = services.ToFrozenDictionary(s => s.Info.FullName, StringComparer.Ordinal);
+        _methods = _services.Values
+            .SelectMany(s => s.Info.Methods.Select(m => (Path: $"/{m.FullName}", Found: (s, m.Name))))
+            .ToFrozenDictionary(m => m.Path, m => m.Found, StringComparer.Ordinal);
+        _further = further.ToFrozenDictionary(m => m.Path, m => m.Method, StringComparer.Ordinal);
+    }
+
+    /// <summary>The names of the services.</summary>
+    public IEnumerable<string> Services =>
+        _methods.Keys.Concat(_further.Keys).Select(path => path[1..path.LastIndexOf('/')])
+            .Concat(_services.Keys).Distinct();
+
+    /// <summary>The method of a path.</summary>
+    /// <exception cref="RpcException">Unimplemented: there is none.</exception>
+    public ServerMethod Find(string path)
+    {
+        if (_methods.TryGetValue(path, out (ServerService Service, string Method) found))
+        {
+            return found.Service.Get(found.Method);
+        }
+
+        if (_further.TryGetValue(path, out ServerMethod? method))
+        {
+            return method;
+        }
+
+        int slash = path.LastIndexOf('/');
+        return slash > 0 && _services.TryGetValue(path[1..slash], out ServerService? service)
+            ? service.Get(path[(slash + 1)..])
+            : throw new RpcException(
+                RpcStatusCode.Unimplemented,
+                $"There is no service at '{path}'. The services are: "
+                + $"{string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}.");
+    }
+}
+
+/// <summary>Answers the requests of one gRPC endpoint.</summary>
+internal sealed class GrpcService(
+    ServerHost host, HostPolicy hosts, GrpcRoutes routes, HttpAuthentication authentication,
+    RpcEndpoint endpoint)
+{
+    /// <summary>Whether a request is one of gRPC.</summary>
+    public static bool IsGrpc(HttpRequest request)
+    {
+        ReadOnlySpan<char> type = request.ContentType;
+        int end = type.IndexOf(';');
+        type = (end < 0 ? type : type[..end]).TrimEnd();
+        return type.Equals(GrpcHeaders.ContentType, StringComparison.OrdinalIgnoreCase)
+            || type.Equals($"{GrpcHeaders.ContentType}+proto", StringComparison.OrdinalIgnoreCase);
+    }
+
+    /// <summary>Answers a request to an endpoint that the server opened.</summary>
+    public Task HandleAsync(HttpContext http) =>
+        HandleAsync(
+            http, http.Request.Path.Value ?? "", ConnectionPeer.IdentityOf(http), http.RequestAborted);
+
+    /// <summary>Answers a request.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="path">What it calls.</param>
+    /// <param name="peer">The sender, as identified by the connection or the application.</param>
+    /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
+    public async Task HandleAsync(
+        HttpContext http, string path, PeerIdentity peer, CancellationToken aborted)
+    {
+        HttpTrace.Begin(host.Options.Trace, endpoint, http);
+        HttpResponse reply = http.Response;
+        bool isAllowed = hosts.Allows(http.Request);
+        if (!isAllowed && !(IsGrpc(http.Request) && HttpProtocol.IsHttp2(http.Request.Protocol)))
+        {
+            reply.StatusCode = StatusCodes.Status403Forbidden;
+            return;
+        }
+
+        if (!HttpMethods.IsPost(http.Request.Method))
+        {
+            reply.StatusCode = StatusCodes.Status405MethodNotAllowed;
+            reply.Headers.Allow = HttpMethods.Post;
+            return;
+        }
+
+        if (!IsGrpc(http.Request))
+        {
+            reply.StatusCode = StatusCodes.Status415UnsupportedMediaType;
+            return;
+        }
+
+        if (!HttpProtocol.IsHttp2(http.Request.Protocol))
+        {
+            // There are no trailers before it.
+            reply.StatusCode = StatusCodes.Status426UpgradeRequired;
+            reply.Headers.Upgrade = "HTTP/2";
+            return;
+        }
+
+        reply.ContentType = GrpcHeaders.ContentType;
+        GrpcResponse response = new(http);
+        ServerMethod? method = null;
+        try
+        {
+            if (!isAllowed)
+            {
+                throw hosts.Refusal(http.Request);
+            }
+
+            peer = await authentication.CheckAsync(http, peer).ConfigureAwait(false);
+            method = routes.Find(path);
+        }
+        catch (HttpRefusal refusal)
+        {
+            Note(http, path, peer, refusal.Code);
+            // gRPC says it in its own status, in an answer that is a success to HTTP.
+            await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null)
+                .ConfigureAwait(false);
+        }
+        catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
+        {
+            // Anything else comes from a check of the application.
+            CallFailure failure = e is RpcException or MissingMethodException
+                ? CallFailure.OfRequest(e)
+                : host.Fail(context: null, peer, e);
+            Note(http, path, peer, failure.Code);
+            await response.FailAsync(failure, null).ConfigureAwait(false);
+        }
+
+        if (method is not null)
+        {
+            Bound(http, method);
+            GrpcServerCall call = new(
+                host, endpoint, http, method, peer, http.Request.BodyReader, reply.BodyWriter, response,
+                aborted);
+            await call.RunAsync().ConfigureAwait(false);
+        }
+    }
+
+    private void Note(HttpContext http, string path, PeerIdentity peer, RpcStatusCode status) =>
+        host.Monitor.Refuse(
+            "grpc", endpoint, path.TrimStart('/'), peer, status, parent: HttpActivity.ParentOf(http));
+
+    // Each message has its bound. A stream of them has none, and may rest for as long as it likes.
+    public static void Bound(HttpContext http, ServerMethod method)
+    {
+        if (http.Features.Get<IHttpMaxRequestBodySizeFeature>() is { IsReadOnly: false } size)
+        {
+            size.MaxRequestBodySize = null;
+        }
+
+        if (method.Info.IsClientStreaming
+            && http.Features.Get<IHttpMinRequestBodyDataRateFeature>() is { } rate)
+        {
+            rate.MinDataRate = null;
+        }
+    }
+}

@@ -1,0 +1,251 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using Google.Protobuf;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Server;
+
+namespace ProtoRpc.AspNetCore.Grpc;
+
+/// <summary>The messages of a call in the body of its request and of its reply.</summary>
+/// <remarks>A handler that was given up may still read or write when the call ends:
+/// <see cref="CloseAsync"/> ends that first, for the connection uses its buffers again.</remarks>
+internal sealed class GrpcServerStream : RpcServerStream, IDisposable
+{
+    private readonly RpcServerCallContext _context;
+    private readonly PipeReader _input;
+    private readonly PipeWriter _output;
+    private readonly GrpcResponse _response;
+    private readonly CancellationTokenSource? _end;
+    private readonly CancellationToken _cancellation;
+    private readonly SemaphoreSlim? _reading;
+    private readonly SemaphoreSlim? _writing;
+    private bool _ended;
+    private volatile bool _closed;
+
+    /// <param name="method">The method.</param>
+    /// <param name="context">The call.</param>
+    /// <param name="input">The body of the request.</param>
+    /// <param name="output">The body of the reply.</param>
+    /// <param name="response">What goes around the reply's messages.</param>
+    public GrpcServerStream(
+        ServerMethod method, RpcServerCallContext context,
+        PipeReader input, PipeWriter output, GrpcResponse response)
+        : base(method)
+    {
+        _context = context;
+        _input = input;
+        _output = output;
+        _response = response;
+        _cancellation = context.Clock.Aborted;
+        if (!method.Info.IsUnary)
+        {
+            _end = CancellationTokenSource.CreateLinkedTokenSource(context.CancellationToken);
+            _cancellation = _end.Token;
+            _reading = new SemaphoreSlim(1, 1);
+            _writing = new SemaphoreSlim(1, 1);
+        }
+    }
+
+    /// <summary>The largest request.</summary>
+    public required int MaxBytes { get; init; }
+
+    /// <summary>Where the request that was read last counts.</summary>
+    public required RequestMemory.Share Memory { get; init; }
+
+    /// <summary>How requests are compressed.</summary>
+    public required string? Encoding { get; init; }
+
+    /// <summary>The request, for how the caller takes replies.</summary>
+    public required HttpRequest Request { get; init; }
+
+    /// <summary>The bytes of the requests, as they came.</summary>
+    public long BytesReceived { get; private set; }
+
+    /// <summary>The bytes of the replies, as they went.</summary>
+    public long BytesSent { get; private set; }
+
+    /// <summary>Ends what still reads or writes.</summary>
+    public async ValueTask CloseAsync()
+    {
+        if (_end is not null)
+        {
+            await _end.CancelAsync().ConfigureAwait(false);
+            await _reading!.WaitAsync().ConfigureAwait(false);
+            await _writing!.WaitAsync().ConfigureAwait(false);
+            _closed = true;
+            _reading.Release();
+            _writing.Release();
+        }
+    }
+
+    public void Dispose()
+    {
+        Memory.Release();
+        _end?.Dispose();
+    }
+
+    internal override async ValueTask<IMessage?> ReceiveAsync()
+    {
+        if (_reading is null)
+        {
+            return await ReceiveOnlyAsync().ConfigureAwait(false);
+        }
+
+        await _reading.WaitAsync(_cancellation).ConfigureAwait(false);
+        try
+        {
+            RequireOpen();
+            return Method.Info.IsClientStreaming
+                ? await ReadFrameAsync().ConfigureAwait(false)
+                : await ReceiveOnlyAsync().ConfigureAwait(false);
+        }
+        catch (RpcException e)
+        {
+            // Of the request, and so for its sender, though it passes through the handler.
+            _context.Refusal = e;
+            throw;
+        }
+        finally
+        {
+            _reading.Release();
+        }
+    }
+
+    internal override async ValueTask BeginAsync()
+    {
+        if (_writing is null)
+        {
+            return;
+        }
+
+        await _writing.WaitAsync(_cancellation).ConfigureAwait(false);
+        try
+        {
+            RequireOpen();
+            _response.Begin(_context, Compresses);
+            await FlushAsync().ConfigureAwait(false);
+        }
+        finally
+        {
+            _writing.Release();
+        }
+    }
+
+    internal override async ValueTask SendAsync(IMessage reply, bool compress)
+    {
+        if (_writing is null)
+        {
+            Write(reply, compress);
+            return;
+        }
+
+        await _writing.WaitAsync(_cancellation).ConfigureAwait(false);
+        try
+        {
+            RequireOpen();
+            Write(reply, compress);
+            await FlushAsync().ConfigureAwait(false);
+        }
+        finally
+        {
+            _writing.Release();
+        }
+    }
+
+    private bool Compresses =>
+        _context.ResponseCompression == RpcCompression.Gzip && GrpcRequest.TakesGzip(Request);
+
+    // The one request of a method that takes one.
+    private async ValueTask<IMessage?> ReceiveOnlyAsync()
+    {
+        if (_ended)
+        {
+            return null;
+        }
+
+        IMessage only = await ReadFrameAsync().ConfigureAwait(false)
+            ?? throw GrpcDefects.BadFrame("the request ends before its message");
+        return await ReadFrameAsync().ConfigureAwait(false) is null
+            ? only
+            : throw GrpcDefects.BadFrame("the method takes one message, and the caller sent more");
+    }
+
+    private async ValueTask<IMessage?> ReadFrameAsync()
+    {
+        // The one before was handled.
+        if (Method.Info.IsClientStreaming)
+        {
+            Memory.Release();
+        }
+
+        while (!_ended)
+        {
+            ReadResult result = await _input.ReadAsync(_cancellation).ConfigureAwait(false);
+            ReadOnlySequence<byte> buffer = result.Buffer;
+            Memory.Hold(buffer.Length);
+            if (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame))
+            {
+                IMessage request = Parse(frame);
+                _input.AdvanceTo(buffer.Start);
+                return request;
+            }
+
+            _ended = result.IsCompleted;
+            if (!_ended)
+            {
+                _input.AdvanceTo(buffer.Start, buffer.End);
+                continue;
+            }
+
+            long left = buffer.Length;
+            _input.AdvanceTo(buffer.End);
+            if (left > 0)
+            {
+                throw GrpcDefects.BadFrame(
+                    $"the stream ends in the middle of a message, {left:N0} bytes after its start");
+            }
+        }
+
+        return null;
+    }
+
+    private IMessage Parse(GrpcFrame frame)
+    {
+        BytesReceived += frame.Body.Length;
+        _context.IsRequestCompressed = frame.IsCompressed;
+        if (!frame.IsCompressed)
+        {
+            return Method.ReadRequest(frame.Body, _context);
+        }
+
+        ReadOnlyMemory<byte> body = GrpcEncoding.Decompress(frame.Body, Encoding, MaxBytes);
+        Memory.Hold(body.Length);
+        return Method.ReadRequest(body.Span, _context);
+    }
+
+    private async ValueTask FlushAsync()
+    {
+        FlushResult flushed = await _output.FlushAsync(_cancellation).ConfigureAwait(false);
+        if (flushed.IsCompleted || flushed.IsCanceled)
+        {
+            throw new OperationCanceledException("The caller disconnected.");
+        }
+    }
+
+    private void Write(IMessage reply, bool compress)
+    {
+        bool compresses = Compresses;
+        _response.Begin(_context, compresses);
+        BytesSent += GrpcFrameWriter.Write(_output, reply, compresses && compress);
+    }
+
+    private void RequireOpen()
+    {
+        if (_closed)
+        {
+            throw new OperationCanceledException("The call has ended.");
+        }
+    }
+}

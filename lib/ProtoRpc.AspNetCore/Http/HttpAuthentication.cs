@@ -1,0 +1,422 @@
+using System.Net;
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+using System.Security.Principal;
+using System.Text;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
+using ProtoRpc.Security;
+using ProtoRpc.Transports.Http;
+
+namespace ProtoRpc.AspNetCore.Http;
+
+/// <summary>Finds out who sends a request, before anything looks at what it asks for.</summary>
+internal sealed class HttpAuthentication
+{
+    private const int MaxHeaderLength = 16 * 1024;
+    private const string Realm = "ProtoRpc";
+
+    private readonly HttpServerSecurity _security;
+    private readonly NegotiateHandshake _negotiate;
+    private readonly RpcEndpoint _endpoint;
+    private readonly bool _isOfApplication;
+    private readonly bool _isOpen;
+    private readonly bool _allowsAnonymous;
+
+    /// <summary>The authentication on endpoints of an application, whose own one comes first.</summary>
+    /// <param name="security">What else may be presented.</param>
+    /// <param name="allowsAnonymous">Whether the server serves callers without a proof.</param>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <exception cref="RpcException">FailedPrecondition:
+    /// passwords would go in clear over a network.</exception>
+    public HttpAuthentication(HttpServerSecurity security, bool allowsAnonymous, RpcEndpoint endpoint)
+        : this(security, SecurityPolicy.Open, allowsAnonymous, endpoint)
+    {
+        _isOfApplication = true;
+    }
+
+    /// <exception cref="RpcException">FailedPrecondition:
+    /// passwords would go in clear over a network.</exception>
+    public HttpAuthentication(HttpServerSecurity security, SecurityPolicy policy, RpcEndpoint endpoint)
+        : this(security, policy, policy.AllowsAnonymous, endpoint)
+    {
+    }
+
+    private HttpAuthentication(
+        HttpServerSecurity security, SecurityPolicy policy, bool allowsAnonymous, RpcEndpoint endpoint)
+    {
+        _security = security;
+        _negotiate = new NegotiateHandshake(policy);
+        _endpoint = endpoint;
+        _isOpen = security.IsOpen && !policy.OffersMechanisms;
+        _allowsAnonymous = allowsAnonymous && (security.IsOpen || security.AllowAnonymous);
+        bool isPlain = !endpoint.IsTls && !endpoint.IsLocalOnly && !HttpTransport.IsLoopback(endpoint.Host);
+        if (isPlain && (security.Basic is not null || security.Bearer is not null))
+        {
+            throw new RpcException(
+                RpcStatusCode.FailedPrecondition,
+                $"'{endpoint}' would receive passwords and tokens unencrypted over the network. "
+                + "Use TLS with a certificate.")
+            {
+                ErrorId = RpcErrorIds.UnencryptedEndpoint,
+                Endpoint = endpoint,
+            };
+        }
+    }
+
+    /// <summary>The authentication on gRPC endpoints, which have no handshakes: those prove who a connection
+    /// is, and HTTP/2 lets many callers share one.</summary>
+    /// <param name="security">What may be presented.</param>
+    /// <param name="server">Whether the server serves callers without a proof.</param>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <exception cref="RpcException">FailedPrecondition:
+    /// passwords would go in clear over a network.</exception>
+    public static HttpAuthentication OfGrpc(
+        HttpServerSecurity security, RpcServerSecurity server, RpcEndpoint endpoint) => new(
+        security, SecurityPolicy.Open, server.Authentication.HasFlag(RpcAuthentication.None), endpoint);
+
+    /// <summary>Who sends a request: the peer as it is, or with the identity that was proved.</summary>
+    /// <exception cref="HttpRefusal">401, with what may be presented.</exception>
+    public async ValueTask<PeerIdentity> CheckAsync(HttpContext http, PeerIdentity peer)
+    {
+        if (_isOfApplication)
+        {
+            if (peer.User.IsAuthenticated)
+            {
+                return peer;
+            }
+
+            if (_isOpen && !_allowsAnonymous)
+            {
+                throw Refused(presented: false);
+            }
+        }
+
+        if (IsOfAnother(http, peer))
+        {
+            Challenge(http.Response);
+            throw new HttpRefusal(
+                StatusCodes.Status401Unauthorized,
+                RpcStatusCode.Unauthenticated,
+                "The request came through a proxy on a connection that another request authenticated. "
+                + "Requests through a proxy must authenticate themselves.");
+        }
+
+        if ((_isOpen && _allowsAnonymous) || IsKnown(http, peer))
+        {
+            return peer;
+        }
+
+        if (_negotiate.TryStep(http, out PeerIdentity? proved))
+        {
+            HttpConnection.SetKnown(http, proved is not null);
+            return proved ?? throw Refused(presented: true);
+        }
+
+        (bool presented, IIdentity? user) = await IdentifyAsync(http).ConfigureAwait(false);
+        if (user is not null)
+        {
+            HttpConnection.SetKnown(http, true);
+            return peer with { User = user };
+        }
+
+        if (!presented && _allowsAnonymous)
+        {
+            return peer;
+        }
+
+        Challenge(http.Response);
+        throw Refused(presented);
+    }
+
+    // A connection that proved it keeps its name; others prove each request. The process on the other side
+    // of a Unix socket can be a proxy, so its account does not stand in for a check of each caller.
+    private bool IsKnown(HttpContext http, PeerIdentity peer) =>
+        peer.User.IsAuthenticated && http.Request.Headers.Authorization.Count == 0
+        && (_security.IsOpen || ConnectionPeer.From(http).IsProved);
+
+    // A proxy sends the requests of several clients on one connection. With None as well: the caller whose
+    // handshake it was would otherwise become anonymous without a word.
+    private static bool IsOfAnother(HttpContext http, PeerIdentity peer)
+    {
+        IHeaderDictionary headers = http.Request.Headers;
+        bool isForwarded = headers.ContainsKey("Via") || headers.ContainsKey("Forwarded")
+            || headers.ContainsKey("X-Forwarded-For");
+        return isForwarded && peer.User.IsAuthenticated && headers.Authorization.ToString().Length == 0
+            && ConnectionPeer.From(http).IsProved;
+    }
+
+    private HttpRefusal Refused(bool presented) => new(
+        StatusCodes.Status401Unauthorized,
+        RpcStatusCode.Unauthenticated,
+        presented
+            ? "The user, password, token or certificate that came with the call is not accepted."
+            : $"'{_endpoint}' requires authentication.");
+
+    private async ValueTask<(bool Presented, IIdentity? User)> IdentifyAsync(HttpContext http)
+    {
+        string header = http.Request.Headers.Authorization.ToString();
+        if (header.Length > 0)
+        {
+            bool isTooLong = header.Length > MaxHeaderLength;
+            return (true, isTooLong ? null : await OfHeaderAsync(http, header).ConfigureAwait(false));
+        }
+
+        if (_security.ClientCertificate is not { } check
+            || http.Connection.ClientCertificate is not { } certificate)
+        {
+            return default;
+        }
+
+        if (CallerCertificate.IsAuthority(certificate))
+        {
+            Challenge(http.Response);
+            throw new HttpRefusal(
+                StatusCodes.Status401Unauthorized,
+                RpcStatusCode.Unauthenticated,
+                "The client certificate is that of a certificate authority, which does not identify a "
+                + "caller. Use a certificate without the right to issue others (basicConstraints CA:FALSE).");
+        }
+
+        return (true, await AskAsync(check, certificate, http).ConfigureAwait(false));
+    }
+
+    private ValueTask<IIdentity?> OfHeaderAsync(HttpContext http, string header)
+    {
+        int space = header.IndexOf(' ');
+        string scheme = space < 0 ? header : header[..space];
+        string value = space < 0 ? "" : header[(space + 1)..].Trim();
+        if (scheme.Equals("Basic", StringComparison.OrdinalIgnoreCase) && _security.Basic is { } basic)
+        {
+            return ReadBasic(value) is { } credential ? AskAsync(basic, credential, http) : default;
+        }
+
+        return scheme.Equals("Bearer", StringComparison.OrdinalIgnoreCase)
+            && _security.Bearer is { } bearer
+            && value.Length > 0
+                ? AskAsync(bearer, value, http)
+                : default;
+    }
+
+    // The errors of other calls that a check makes name servers that the caller must not see.
+    private static async ValueTask<IIdentity?> AskAsync<TProof>(
+        HttpCallerCheck<TProof> check, TProof proof, HttpContext http)
+    {
+        try
+        {
+            return await check(proof, http.RequestAborted).ConfigureAwait(false);
+        }
+        catch (Exception e) when (!http.RequestAborted.IsCancellationRequested
+            && e is not HttpRefusal && !CallerCheckFailure.IsForCaller(e))
+        {
+            throw new CallerCheckFailure(e);
+        }
+    }
+
+    // The user name ends at the first colon; the password may have more.
+    private static NetworkCredential? ReadBasic(string value)
+    {
+        byte[] bytes = new byte[value.Length];
+        if (!Convert.TryFromBase64String(value, bytes, out int length))
+        {
+            return null;
+        }
+
+        string pair = Encoding.UTF8.GetString(bytes, 0, length);
+        int colon = pair.IndexOf(':');
+        return colon < 0 ? null : new NetworkCredential(pair[..colon], pair[(colon + 1)..]);
+    }
+
+    private void Challenge(HttpResponse response)
+    {
+        if (_security.Basic is not null)
+        {
+            response.Headers.Append("WWW-Authenticate", $"Basic realm=\"{Realm}\", charset=\"UTF-8\"");
+        }
+
+        if (_security.Bearer is not null)
+        {
+            response.Headers.Append("WWW-Authenticate", $"Bearer realm=\"{Realm}\"");
+        }
+
+        _negotiate.Challenge(response);
+    }
+}
+
+/// <summary>Negotiate and NTLM over HTTP (RFC 4559): tokens in headers,
+/// and then the whole connection is proved.</summary>
+internal sealed class NegotiateHandshake(SecurityPolicy policy)
+{
+    // What agrees on the others comes last in their table, and first here.
+    private static readonly (string Scheme, byte Package)[] Schemes =
+    [
+        .. SecurityMechanisms.All.Where(mechanism => mechanism.HttpScheme is not null)
+            .Select(mechanism => (mechanism.HttpScheme!, mechanism.Package)).Reverse(),
+    ];
+
+    /// <summary>Sends the accepted authentication schemes to a client.</summary>
+    public void Challenge(HttpResponse response)
+    {
+        foreach ((string scheme, byte package) in Schemes)
+        {
+            if (policy.Offers(package))
+            {
+                response.Headers.Append("WWW-Authenticate", scheme);
+            }
+        }
+    }
+
+    /// <summary>Takes the token of a request, if it has one of ours.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="proved">Who it is, when that is proved now;
+    /// else null, and the answer carries the next token.</param>
+    /// <returns>Whether there was a token.</returns>
+    public bool TryStep(HttpContext http, out PeerIdentity? proved)
+    {
+        proved = null;
+        string header = http.Request.Headers.Authorization.ToString();
+        foreach ((string scheme, byte package) in Schemes)
+        {
+            if (header.StartsWith(scheme + " ", StringComparison.OrdinalIgnoreCase) && policy.Offers(package))
+            {
+                proved = Step(http, scheme, package, header[(scheme.Length + 1)..].Trim());
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private static void End(ConnectionPeer connection)
+    {
+        connection.Handshake?.Dispose();
+        connection.Handshake = null;
+    }
+
+    // The certificate that this connection was opened with, which can have been replaced since.
+    private static byte[]? BindingOf(HttpContext http) =>
+        http.Features.Get<ISslStreamFeature>()?.SslStream.LocalCertificate is X509Certificate2 certificate
+            ? TlsEndPoint.BindingOf(certificate)
+            : null;
+
+    private PeerIdentity? Step(HttpContext http, string scheme, byte package, string token)
+    {
+        ConnectionPeer connection = ConnectionPeer.From(http);
+        SecurityContext handshake = connection.Handshake ??= policy.TryBegin(package, BindingOf(http))!;
+        try
+        {
+            byte[] answer = handshake.Step(Convert.FromBase64String(token));
+            if (answer.Length > 0 || !handshake.IsComplete)
+            {
+                http.Response.Headers.WWWAuthenticate =
+                    $"{scheme} {Convert.ToBase64String(answer)}".TrimEnd();
+            }
+
+            if (!handshake.IsComplete)
+            {
+                return null;
+            }
+
+            connection.Identity = connection.Identity! with { User = handshake.Identity };
+            connection.IsProved = true;
+            End(connection);
+            return connection.Identity;
+        }
+        catch (Exception e) when (e is RpcException or FormatException or CryptographicException)
+        {
+            // The last one as where a system forbids MD5.
+            End(connection);
+            Challenge(http.Response);
+            return null;
+        }
+    }
+}
+
+/// <summary>Tells certificates of callers from those of certificate authorities.</summary>
+internal static class CallerCertificate
+{
+    /// <summary>Whether a certificate can issue others (RFC 5280, sections 4.2.1.3 and 4.2.1.9). A check that
+    /// only builds the chain would accept the authority itself, and every authority below it.</summary>
+    public static bool IsAuthority(X509Certificate2 certificate)
+    {
+        try
+        {
+            return certificate.Extensions.Any(static extension => extension switch
+            {
+                X509BasicConstraintsExtension basic => basic.CertificateAuthority,
+                X509KeyUsageExtension usage => usage.KeyUsages.HasFlag(X509KeyUsageFlags.KeyCertSign),
+                _ => false,
+            });
+        }
+        catch (CryptographicException)
+        {
+            // An extension that cannot be read may say so.
+            return true;
+        }
+    }
+}
+
+/// <summary>What a connection knows of its peer, from request to request.</summary>
+internal sealed class ConnectionPeer
+{
+    private static readonly object Key = new();
+
+    /// <summary>Who it is, as far as it is known.</summary>
+    public PeerIdentity? Identity { get; set; }
+
+    /// <summary>Whether an authentication on this connection has proved the identity.</summary>
+    public bool IsProved { get; set; }
+
+    /// <summary>The authentication that has begun on the connection.</summary>
+    public SecurityContext? Handshake { get; set; }
+
+    /// <summary>The sender of a request, as identified by its connection.</summary>
+    public static PeerIdentity IdentityOf(HttpContext http)
+    {
+        ConnectionPeer connection = From(http);
+        return connection.Identity ??= Read(http);
+    }
+
+    /// <summary>Gives a new connection its entry, before its first request.</summary>
+    public static void AddTo(IDictionary<object, object?> items) => items[Key] = new ConnectionPeer();
+
+    /// <summary>The entry of a request's connection.</summary>
+    public static ConnectionPeer From(HttpContext http)
+    {
+        IDictionary<object, object?> items =
+            http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items;
+
+        // The connections of an application have no entry before their first requests. Those of HTTP/2 run at
+        // the same time, and the table is a plain one, which two additions at once would break for good.
+        lock (items)
+        {
+            if (items.TryGetValue(Key, out object? known))
+            {
+                return (ConnectionPeer)known!;
+            }
+
+            ConnectionPeer peer = new();
+            items[Key] = peer;
+            return peer;
+        }
+    }
+
+    private static PeerIdentity Read(HttpContext http)
+    {
+        if (http.Connection.RemoteIpAddress is { } ip)
+        {
+            PeerIdentity caller =
+                PeerIdentity.Anonymous(new IPEndPoint(ip, http.Connection.RemotePort).ToString());
+            return http.Request.IsHttps
+                ? caller with { ProtectionLevel = RpcProtectionLevel.Privacy }
+                : caller;
+        }
+
+        // The operating system identifies the peer of a Unix socket.
+        return http.Features.Get<IConnectionSocketFeature>() is { Socket: { } socket }
+            ? UnixPeer.Read(socket)
+            : PeerIdentity.Anonymous("");
+    }
+}

@@ -1,0 +1,400 @@
+using System.Buffers;
+using System.Collections.Frozen;
+using System.Globalization;
+using System.Text.Json;
+using Google.Protobuf;
+using Google.Protobuf.WellKnownTypes;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Native;
+
+namespace ProtoRpc.AspNetCore.Http;
+
+/// <summary>Writes the replies and the failures of an HTTP endpoint.</summary>
+/// <param name="limits">The bounds.</param>
+/// <param name="options">What is compressed.</param>
+/// <param name="isMapped">Whether the endpoint is one of an application, whose middleware may stand
+/// between.</param>
+internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, bool isMapped)
+{
+    // For a server that is stopping, or whose handler is not available.
+    private static readonly TimeSpan UnavailableRetry = TimeSpan.FromSeconds(1);
+
+    private readonly int _maxBytes = limits.MaxMessageBytes;
+    private readonly ReplyCompression _compression =
+        new(options.ReplyCompression, options.CompressionThreshold, isMapped);
+
+    private FormatOptions _last = OptionsOf(limits);
+
+    /// <summary>How messages are read and written.</summary>
+    public FormatOptions Options { get; } = OptionsOf(limits);
+
+    /// <summary>How messages of a schema are read and written.</summary>
+    public FormatOptions OptionsOf(RpcSchema schema)
+    {
+        // Most endpoints have one.
+        FormatOptions options = Volatile.Read(ref _last);
+        if (!ReferenceEquals(options.Schema, schema))
+        {
+            options = options with { Schema = schema };
+            Volatile.Write(ref _last, options);
+        }
+
+        return options;
+    }
+
+    /// <summary>Whether the request is in the path's query.</summary>
+    public static bool IsQuery(HttpRequest request) => !HttpMethods.IsPost(request.Method);
+
+    /// <summary>The format that the client takes; null for none.</summary>
+    public static (MessageFormat Format, string MediaType)? WriterOf(
+        HttpRequest request, MessageFormat? reader) => IsQuery(request)
+            ? MediaTypes.WriterOf(request.Headers.Accept, request: null)
+            : MediaTypes.WriterOf(request.Headers.Accept, reader, request.ContentType);
+
+    /// <summary>Writes a message. All that can fail comes before its first byte.</summary>
+    /// <returns>The bytes of the message, before they were compressed.</returns>
+    public async ValueTask<int> WriteAsync(
+        HttpContext http,
+        int status,
+        (MessageFormat Format, string MediaType) writer,
+        IMessage message,
+        FormatOptions formats)
+    {
+        using PooledMessageBytes body = new(_maxBytes, "reply");
+        try
+        {
+            writer.Format.WriteChecked(message, body, formats);
+        }
+        catch (RpcException e) when (e.Code == RpcStatusCode.InvalidArgument)
+        {
+            throw Unwritable(writer.Format, e);
+        }
+
+        http.Response.StatusCode = status;
+        http.Response.ContentType = writer.MediaType;
+        http.Response.Headers.XContentTypeOptions = "nosniff";
+        http.Response.Headers.CacheControl = "no-store";
+        await _compression.WriteAsync(http, body.Message).ConfigureAwait(false);
+        return body.Length;
+    }
+
+    /// <summary>Answers with a failure, unless an answer has begun.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="failure">What failed.</param>
+    /// <param name="context">The call, for the headers that its handler set; null where there was none
+    /// yet.</param>
+    /// <returns>The bytes of the answer.</returns>
+    public async Task<int> FailAsync(
+        HttpContext http, HttpFailure failure, RpcServerCallContext? context = null)
+    {
+        if (http.Response.HasStarted)
+        {
+            // Half a reply must not look like a whole one.
+            http.Abort();
+            return 0;
+        }
+
+        if (context is not null)
+        {
+            HandlerHeaders.WriteOfFailure(http.Response, context);
+        }
+
+        TimeSpan? retryAfter = failure.Failure.RetryAfter;
+        if (retryAfter is not null)
+        {
+            http.Response.Headers[HttpNames.Busy] = "1";
+        }
+
+        if (failure.HttpStatus == StatusCodes.Status503ServiceUnavailable)
+        {
+            double seconds = Math.Ceiling((retryAfter ?? UnavailableRetry).TotalSeconds);
+            http.Response.Headers.RetryAfter = seconds.ToString(CultureInfo.InvariantCulture);
+        }
+
+        if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion) || ConnectQuery.IsIn(http.Request))
+        {
+            return await WriteConnectErrorAsync(http, failure).ConfigureAwait(false);
+        }
+
+        (MessageFormat, string) writer =
+            WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
+            ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
+        FormatOptions format = Options with { ReplaceForbidden = true };
+        return await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), format)
+            .ConfigureAwait(false);
+    }
+
+    /// <summary>The error for a reply that a format cannot hold. It is the fault of the handler, so its
+    /// status must not blame the request.</summary>
+    public static RpcException Unwritable(MessageFormat format, RpcException why) => new(
+        RpcStatusCode.Internal,
+        $"The reply cannot be written as {format.Name}: {why.Message}"
+        + (format == MessageFormats.Binary
+            ? ""
+            : $" Request it with Accept: {MessageFormats.Binary.MediaType}."),
+        why)
+    {
+        ErrorId = why.ErrorId,
+    };
+
+    private static FormatOptions OptionsOf(RpcLimits limits) => new()
+    {
+        MaxDepth = limits.MaxDepth,
+        MaxElements = limits.MaxMessageElements,
+        MaxGeneratedMapEntries = limits.MaxGeneratedMapEntries,
+    };
+
+    private static async Task<int> WriteConnectErrorAsync(HttpContext http, HttpFailure failure)
+    {
+        ArrayBufferWriter<byte> body = new();
+        using (Utf8JsonWriter json = new(body))
+        {
+            json.WriteStartObject();
+            json.WriteString("code", failure.ConnectCode);
+            json.WriteString("message", failure.Text);
+            failure.WriteConnectDetails(json);
+            json.WriteEndObject();
+        }
+
+        http.Response.StatusCode = failure.HttpStatus;
+        http.Response.ContentType = "application/json";
+        http.Response.ContentLength = body.WrittenCount;
+        await http.Response.Body.WriteAsync(body.WrittenMemory, http.RequestAborted).ConfigureAwait(false);
+        return body.WrittenCount;
+    }
+}
+
+/// <summary>A failure with the HTTP status that it is answered with.</summary>
+internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
+{
+    private const int MaxTextLength = 16 * 1024;
+
+    /// <summary>The status as Connect writes it: not_found.</summary>
+    public string ConnectCode => ConnectCodes.NameOf(Failure.Code);
+
+    /// <summary>The error text for the caller, cut to the size that a reply may have.</summary>
+    public string Text => Failure.Text.Length <= MaxTextLength
+        ? Failure.Text
+        : string.Concat(Failure.Text.AsSpan(0, EndOf(Failure.Text)), "...");
+
+    /// <summary>What a failure means in HTTP.</summary>
+    public static HttpFailure From(CallFailure failure) => new(
+        failure.Error switch
+        {
+            HttpRefusal refusal => refusal.HttpStatus,
+            BadHttpRequestException bad => bad.StatusCode,
+            _ when failure.RetryAfter is not null => StatusCodes.Status503ServiceUnavailable,
+            _ => RpcStatusTable.HttpStatusOf(failure.Code),
+        },
+        failure);
+
+    /// <summary>What HTTP's own rules say of a request that they refuse; null for another
+    /// exception.</summary>
+    public static CallFailure? RefusalOf(Exception error) => error switch
+    {
+        HttpRefusal refusal => CallFailure.OfRequest(refusal, refusal.Code),
+        BadHttpRequestException bad => CallFailure.OfRequest(bad, CodeOf(bad)),
+        _ => null,
+    };
+
+    /// <summary>The end of a stream of replies that succeeded and whose trailers have no other place, for a
+    /// client that asked for it; else null.</summary>
+    public static ErrorResult? TrailersInBody(HttpContext http, RpcServerCallContext context) =>
+        http.Response.HasStarted && !http.Response.SupportsTrailers()
+            && http.Request.Headers.ContainsKey(HttpNames.AcceptTrailers)
+            && NativeMetadata.TryWrite(context.SetTrailers ?? [], RpcLimits.Default) is { } trailers
+                ? new ErrorResult
+                {
+                    Code = ConnectCodes.NameOf(RpcStatusCode.OK),
+                    ErrorText = "",
+                    Trailers = trailers
+                }
+                : null;
+
+    /// <summary>The failure as a message.</summary>
+    /// <param name="trailers">The handler's trailers, where they have no other place.</param>
+    public ErrorResult ToMessage(RpcMetadata? trailers = null)
+    {
+        ErrorResult result = new() { Code = ConnectCode, ErrorText = Text };
+        if (Failure is { IsForCaller: true, Error: RpcException { FieldPath: { } path } })
+        {
+            result.FieldPath = path;
+        }
+
+        result.Details.AddRange(
+            GrpcStatusDetails.Pack(Failure.Details).Select(any => new ErrorResult.Types.Detail
+            {
+                Type = GrpcStatusDetails.NameOf(any),
+                Value = any.Value,
+            }));
+        if (NativeMetadata.TryWrite(trailers ?? [], RpcLimits.Default) is { } written)
+        {
+            result.Trailers = written;
+        }
+
+        if (Failure.CorrelationId is { } id)
+        {
+            result.CorrelationId = id;
+        }
+
+        if (Failure.IsFull)
+        {
+            result.Exception = ExceptionInfoCodec.ForReaders(Failure.ToExceptionInfo());
+        }
+
+        return result;
+    }
+
+    /// <summary>The details in an error of the Connect protocol.</summary>
+    public void WriteConnectDetails(Utf8JsonWriter json)
+    {
+        if (Failure.Details.Count == 0)
+        {
+            return;
+        }
+
+        json.WriteStartArray("details");
+        foreach (Any detail in GrpcStatusDetails.Pack(Failure.Details))
+        {
+            json.WriteStartObject();
+            json.WriteString("type", GrpcStatusDetails.NameOf(detail));
+            json.WriteString("value", detail.Value.ToBase64().TrimEnd('='));
+            json.WriteEndObject();
+        }
+
+        json.WriteEndArray();
+    }
+
+    // A character may be two of UTF-16's, of which one alone is none.
+    private static int EndOf(string text) =>
+        char.IsHighSurrogate(text[MaxTextLength - 1]) ? MaxTextLength - 1 : MaxTextLength;
+
+    // What Kestrel finds wrong while the body is read.
+    private static RpcStatusCode CodeOf(BadHttpRequestException bad) => bad.StatusCode switch
+    {
+        StatusCodes.Status413PayloadTooLarge => RpcStatusCode.ResourceExhausted,
+        StatusCodes.Status408RequestTimeout => RpcStatusCode.DeadlineExceeded,
+        _ => RpcStatusCode.InvalidArgument,
+    };
+}
+
+/// <summary>The headers that a handler sees, and those that it sets.</summary>
+internal static class HandlerHeaders
+{
+    // What says how the answer is framed and written is not for handlers.
+    private static readonly FrozenSet<string> Reserved = new[]
+    {
+        "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "trailer",
+        "transfer-encoding", "upgrade", HttpNames.Busy,
+    }.ToFrozenSet(StringComparer.OrdinalIgnoreCase);
+
+    /// <summary>The headers of a request.</summary>
+    public static RpcMetadata Read(HttpRequest request)
+    {
+        RpcMetadata metadata = new();
+        foreach ((string name, StringValues values) in request.Headers)
+        {
+            foreach (string? value in values)
+            {
+                if (!name.StartsWith(':'))
+                {
+                    metadata.AddReceived(name, value ?? "");
+                }
+            }
+        }
+
+        return metadata;
+    }
+
+    /// <summary>Writes the headers that a handler set.</summary>
+    /// <exception cref="RpcException">Internal: one of them belongs to the protocol.</exception>
+    public static void Write(HttpResponse response, RpcMetadata? headers)
+    {
+        if (headers is null)
+        {
+            return;
+        }
+
+        foreach ((string name, object value) in headers)
+        {
+            if (Reserved.Contains(name))
+            {
+                throw new RpcException(
+                    RpcStatusCode.Internal,
+                    $"The handler set the header '{name}', which the protocol reserves. Use "
+                    + "another name.")
+                {
+                    ErrorId = RpcErrorIds.InvalidHeader,
+                };
+            }
+
+            response.Headers.Append(name, value as string ?? Convert.ToBase64String((byte[])value));
+        }
+    }
+
+    /// <summary>Writes the trailers of a reply that is not streamed, as headers: the body of HTTP/1.1 has a
+    /// length, and nothing comes behind it. The Connect protocol has the same rule.</summary>
+    public static void WriteTrailers(HttpResponse response, RpcMetadata? trailers)
+    {
+        if (trailers is null)
+        {
+            return;
+        }
+
+        foreach ((string name, object value) in trailers)
+        {
+            response.Headers.Append(
+                $"{HttpNames.TrailerPrefix}{name}", value as string ?? Convert.ToBase64String((byte[])value));
+        }
+    }
+
+    /// <summary>Writes the trailers of a reply that streamed:
+    /// behind the body where HTTP has them there.</summary>
+    public static void EndStream(HttpResponse response, RpcServerCallContext context)
+    {
+        if (!response.HasStarted)
+        {
+            WriteTrailers(response, context.SetTrailers);
+            return;
+        }
+
+        foreach ((string name, object value) in context.SetTrailers ?? [])
+        {
+            if (response.SupportsTrailers() && !Reserved.Contains(name))
+            {
+                response.AppendTrailer(name, value as string ?? Convert.ToBase64String((byte[])value));
+            }
+        }
+    }
+
+    /// <summary>Writes what the handler of a failed call set, but for what cannot be written: the failure
+    /// itself is what counts.</summary>
+    public static void WriteOfFailure(HttpResponse response, RpcServerCallContext context)
+    {
+        // Written already by a reply that then could not be.
+        foreach ((string name, _) in context.SetHeaders ?? [])
+        {
+            response.Headers.Remove(name);
+        }
+
+        foreach ((string name, _) in context.SetTrailers ?? [])
+        {
+            response.Headers.Remove($"{HttpNames.TrailerPrefix}{name}");
+        }
+
+        try
+        {
+            Write(response, context.SetHeaders);
+        }
+        catch (RpcException)
+        {
+        }
+
+        WriteTrailers(response, context.SetTrailers);
+    }
+}

@@ -1,0 +1,488 @@
+using System.Buffers;
+using System.Diagnostics;
+using System.Globalization;
+using System.IO.Pipelines;
+using System.Net;
+using System.Text;
+using Google.Protobuf;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.WebUtilities;
+using ProtoRpc.Formats;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
+
+namespace ProtoRpc.AspNetCore.Http;
+
+/// <summary>A call over HTTP: a request in one format in, a reply or an error in another out.</summary>
+internal sealed class HttpServerCall(
+    HttpReplies replies, ServerHost host, RpcEndpoint endpoint, HttpContext http, ServerMethod method,
+    PeerIdentity peer, CancellationToken aborted)
+    : MethodServerCall(host, endpoint, peer)
+{
+    private readonly FormatOptions _formats = replies.OptionsOf(method.Info.Service.Schema);
+    private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
+    private ConnectQuery? _connect;
+    private MessageFormat? _reader;
+    private HttpStreamFormat? _streamFormat;
+    private (MessageFormat Format, string MediaType) _writer;
+    private HttpServerStream? _stream;
+    private long _bytesIn;
+    private long _bytesOut;
+
+    /// <inheritdoc/>
+    protected override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+
+    /// <inheritdoc/>
+    protected override ServerMethod? Routed => method;
+
+    /// <inheritdoc/>
+    internal override object? SharedConnection =>
+        HttpProtocol.IsHttp2(http.Request.Protocol) ? http.Connection.Id : null;
+
+    /// <inheritdoc/>
+    protected override long BytesIn => _bytesIn > 0 ? _bytesIn : http.Request.ContentLength ?? 0;
+
+    /// <inheritdoc/>
+    protected override long BytesOut => _bytesOut + (_stream?.BytesSent ?? 0);
+
+    /// <inheritdoc/>
+    protected override ActivityContext ReadParent() => HttpActivity.ParentOf(http);
+
+    /// <inheritdoc/>
+    protected override CallHead ReadHead()
+    {
+        HttpRequest request = http.Request;
+        _connect = ConnectQuery.From(request);
+        _reader = _connect is null ? ReaderOf(request) : _connect.Format;
+        _streamFormat = method.Info.IsServerStreaming && !method.Info.IsClientStreaming
+            ? MediaTypes.StreamOf(request.Headers.Accept, _reader)
+                ?? throw NotAcceptable(string.Join(
+                    ", ", HttpStreamFormat.All.Select(format => format.MediaTypes[0])))
+            : null;
+        _writer =
+            _streamFormat is not null ? (_streamFormat.Format, _streamFormat.MediaType)
+            : _connect is not null ? (_connect.Format, _connect.MediaType)
+            : HttpReplies.WriterOf(request, _reader) ?? throw NotAcceptable(MediaTypes.Known);
+        return new CallHead(method, IncomingContext(request), DeadlineOf(request), aborted)
+        {
+            Headers = () => HandlerHeaders.Read(request),
+            Services = http.RequestServices,
+        };
+    }
+
+    /// <inheritdoc/>
+    protected override async ValueTask<RpcServerStream?> OpenStreamAsync(
+        ServerMethod method, RpcServerCallContext context)
+    {
+        if (_streamFormat is null)
+        {
+            return null;
+        }
+
+        IMessage request = await ReadAsync(method, context).ConfigureAwait(false);
+        return _stream = new HttpServerStream(
+            http, method, context, request, _streamFormat, _formats, _maxBytes,
+            response => WriteHeaders(response, context));
+    }
+
+    /// <inheritdoc/>
+    protected override async ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
+    {
+        using RequestBody body = await ReadBodyAsync().ConfigureAwait(false);
+        _bytesIn = body.Bytes.Length;
+        ReadOnlySequence<byte> bytes = WithoutMark(_reader, body.Bytes);
+        RequireNoJson(http.Request, _reader, bytes);
+        return method.ReadRequest(_reader ?? EmptyReader(http.Request, bytes), bytes, _formats, context);
+    }
+
+    /// <inheritdoc/>
+    protected override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    {
+        WriteHeaders(http.Response, context);
+        HandlerHeaders.WriteTrailers(http.Response, context.SetTrailers);
+        _bytesOut = await replies.WriteAsync(http, StatusCodes.Status200OK, _writer, reply, _formats)
+            .ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    protected override async ValueTask CompleteAsync(RpcServerCallContext context)
+    {
+        if (HttpFailure.TrailersInBody(http, context) is { } end)
+        {
+            await _stream!.FailAsync(end).ConfigureAwait(false);
+        }
+        else
+        {
+            HandlerHeaders.EndStream(http.Response, context);
+            await _stream!.StartAsync().ConfigureAwait(false);
+        }
+    }
+
+    /// <inheritdoc/>
+    protected override CallFailure? RefusalOf(Exception error) => HttpFailure.RefusalOf(error);
+
+    // A failure before the first reply is answered as that of any call;
+    // one behind it is the last thing in the body.
+    /// <inheritdoc/>
+    protected override async ValueTask FailAsync(CallFailure failure)
+    {
+        HttpFailure answer = HttpFailure.From(failure);
+        if (_stream is not null && http.Response.HasStarted)
+        {
+            await _stream.FailAsync(answer.ToMessage(Context!.SetTrailers)).ConfigureAwait(false);
+        }
+        else
+        {
+            _bytesOut = await replies.FailAsync(http, answer, Context).ConfigureAwait(false);
+        }
+    }
+
+    /// <inheritdoc/>
+    protected override ValueTask CloseAsync() => _stream?.CloseAsync() ?? default;
+
+    /// <inheritdoc/>
+    protected override void Release()
+    {
+        _stream?.Dispose();
+        base.Release();
+    }
+
+    private static MessageFormat? ReaderOf(HttpRequest request)
+    {
+        if (HttpReplies.IsQuery(request))
+        {
+            return MessageFormats.Form;
+        }
+
+        string? mediaType = request.ContentType;
+        return string.IsNullOrEmpty(mediaType)
+            ? null
+            : MediaTypes.ReaderOf(mediaType)
+                ?? throw Unsupported($"The media type '{mediaType}' is not supported");
+    }
+
+    private ValueTask<RequestBody> ReadBodyAsync()
+    {
+        if (_connect is { } connect)
+        {
+            return connect.Compression is { Length: > 0 } and not "identity"
+                ? RequestBody.InflateAsync(
+                    new MemoryStream(connect.Message()), connect.Compression, _maxBytes, Memory,
+                    http.RequestAborted)
+                : new(RequestBody.From(connect.Message()));
+        }
+
+        return HttpReplies.IsQuery(http.Request)
+            ? new(RequestBody.From(Encoding.UTF8.GetBytes(http.Request.QueryString.Value ?? "")))
+            : RequestBody.ReadAsync(http.Request, _maxBytes, Memory, http.RequestAborted);
+    }
+
+    // curl -d @FILE sends the byte order mark that Windows PowerShell writes to files.
+    private static ReadOnlySequence<byte> WithoutMark(MessageFormat? reader, in ReadOnlySequence<byte> body)
+    {
+        SequenceReader<byte> bytes = new(body);
+        return reader is { IsText: true } && bytes.IsNext(Encoding.UTF8.Preamble, advancePast: true)
+            ? body.Slice(bytes.Position)
+            : body;
+    }
+
+    // 'curl -d' always sends the media type of a form. No name in a form begins with '{'.
+    private static void RequireNoJson(
+        HttpRequest request, MessageFormat? reader, in ReadOnlySequence<byte> body)
+    {
+        if ((reader is null || (reader == MessageFormats.Form && !HttpReplies.IsQuery(request)))
+            && FirstOf(body) == (byte)'{')
+        {
+            string type = request.ContentType ?? "";
+            throw new HttpRefusal(
+                StatusCodes.Status415UnsupportedMediaType,
+                RpcStatusCode.InvalidArgument,
+                $"The body is JSON, and its "
+                + $"Content-Type {(type.Length == 0 ? "is missing" : $"is '{type}'")}; "
+                + "send Content-Type: application/json.");
+        }
+    }
+
+    private static byte? FirstOf(in ReadOnlySequence<byte> body)
+    {
+        SequenceReader<byte> reader = new(body);
+        reader.AdvancePastAny((byte)' ', (byte)'\t', (byte)'\r', (byte)'\n');
+        return reader.TryPeek(out byte first) ? first : null;
+    }
+
+    // No body needs no media type: it is the empty message.
+    private static MessageFormat EmptyReader(HttpRequest request, ReadOnlySequence<byte> body) =>
+        body.IsEmpty ? MessageFormats.Binary : throw Unsupported("The body has no media type");
+
+    private static HttpRefusal Unsupported(string what) => new(
+        StatusCodes.Status415UnsupportedMediaType,
+        RpcStatusCode.InvalidArgument,
+        $"{what}; send Content-Type with one of {MediaTypes.Known}.");
+
+    private static HttpRefusal NotAcceptable(string known) => new(
+        StatusCodes.Status406NotAcceptable,
+        RpcStatusCode.InvalidArgument,
+        $"None of the media types in Accept is supported; use one of {known}.");
+
+    private static DateTimeOffset? DeadlineOf(HttpRequest request)
+    {
+        string text = request.Headers[HttpNames.Timeout].ToString();
+        if (text.Length == 0)
+        {
+            return null;
+        }
+
+        return text.Length <= 10
+            && long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long milliseconds)
+                ? DateTimeOffset.UtcNow.AddMilliseconds(milliseconds)
+                : throw new HttpRefusal(
+                    StatusCodes.Status400BadRequest,
+                    RpcStatusCode.InvalidArgument,
+                    $"{HttpNames.Timeout} is a number of milliseconds, of ten digits at most.");
+    }
+
+    private static RpcCallContext? IncomingContext(HttpRequest request)
+    {
+        string text = request.Headers[HttpNames.CallContext].ToString();
+        if (text.Length == 0)
+        {
+            return null;
+        }
+
+        try
+        {
+            return RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(text));
+        }
+        catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
+        {
+            throw new HttpRefusal(
+                StatusCodes.Status400BadRequest,
+                RpcStatusCode.InvalidArgument,
+                $"{HttpNames.CallContext} is not an RpcCallContext in base64.");
+        }
+    }
+
+    private static void WriteHeaders(HttpResponse response, RpcServerCallContext context)
+    {
+        HandlerHeaders.Write(response, context.SetHeaders);
+        if (context.ChangedContext() is { } changed)
+        {
+            response.Headers[HttpNames.CallContext] = Convert.ToBase64String(changed.ToByteArray());
+        }
+    }
+}
+
+/// <summary>The bytes of a request's body, all of them,
+/// within the limit also after they were decompressed.</summary>
+/// <remarks>Valid until it is disposed.</remarks>
+internal sealed class RequestBody : IDisposable
+{
+    private readonly PipeReader? _reader;
+    private readonly PooledMessageBytes? _inflated;
+
+    private RequestBody(ReadOnlySequence<byte> bytes, PipeReader? reader, PooledMessageBytes? inflated)
+    {
+        Bytes = bytes;
+        _reader = reader;
+        _inflated = inflated;
+    }
+
+    public ReadOnlySequence<byte> Bytes { get; }
+
+    /// <summary>Reads a body to its end.</summary>
+    /// <exception cref="HttpRefusal">Too large, or compressed in a way
+    /// that is not known or not right.</exception>
+    /// <exception cref="RpcException">ResourceExhausted where all requests together are too
+    /// large.</exception>
+    public static async ValueTask<RequestBody> ReadAsync(
+        HttpRequest request, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
+    {
+        string encoding = request.Headers.ContentEncoding.ToString();
+        if (encoding.Length == 0 || encoding.Equals("identity", StringComparison.OrdinalIgnoreCase))
+        {
+            return await ReadPlainAsync(request.BodyReader, maxBytes, memory, cancellation)
+                .ConfigureAwait(false);
+        }
+
+        return await InflateAsync(request.Body, encoding, maxBytes, memory, cancellation)
+            .ConfigureAwait(false);
+    }
+
+    /// <summary>Bytes in memory, as a body.</summary>
+    public static RequestBody From(byte[] bytes) =>
+        new(new ReadOnlySequence<byte>(bytes), reader: null, inflated: null);
+
+    /// <summary>Reads compressed bytes to their end.</summary>
+    /// <inheritdoc cref="ReadAsync"/>
+    public static async ValueTask<RequestBody> InflateAsync(
+        Stream compressed, string encoding, int maxBytes, RequestMemory.Share memory,
+        CancellationToken cancellation)
+    {
+        // Kestrel bounds what comes, this what becomes of it.
+        PooledMessageBytes inflated = new(maxBytes, "request");
+        try
+        {
+            await using Stream stream = Decompress(compressed, encoding);
+            int read;
+            while ((read = await stream.ReadAsync(inflated.GetMemory(), cancellation)
+                .ConfigureAwait(false)) > 0)
+            {
+                inflated.Advance(read);
+                memory.Hold(inflated.Length);
+            }
+
+            return new RequestBody(
+                new ReadOnlySequence<byte>(inflated.Message), reader: null, inflated);
+        }
+        catch (Exception e)
+        {
+            inflated.Dispose();
+            throw e switch
+            {
+                RpcException { ErrorId: RpcErrorIds.MessageTooLarge } => TooLarge(maxBytes),
+                InvalidDataException => new HttpRefusal(
+                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
+                    $"The body is not {encoding}: {e.Message}"),
+                _ => e,
+            };
+        }
+    }
+
+    public void Dispose()
+    {
+        _reader?.AdvanceTo(Bytes.End);
+        _inflated?.Dispose();
+    }
+
+    private static async ValueTask<RequestBody> ReadPlainAsync(
+        PipeReader reader, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
+    {
+        while (true)
+        {
+            ReadResult result;
+            try
+            {
+                result = await reader.ReadAsync(cancellation).ConfigureAwait(false);
+            }
+            catch (IOException e) when (e is not BadHttpRequestException)
+            {
+                // So Kestrel says that the size of a chunk is too large for any number.
+                throw new HttpRefusal(
+                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
+                    $"The body cannot be read: {e.Message}");
+            }
+
+            if (result.Buffer.Length > maxBytes || !memory.TryHold(result.Buffer.Length))
+            {
+                // Kestrel receives the rest, so that a client that still sends gets the answer.
+                long length = result.Buffer.Length;
+                reader.AdvanceTo(result.Buffer.End);
+                throw length > maxBytes ? TooLarge(maxBytes) : memory.Full();
+            }
+
+            if (result.IsCompleted)
+            {
+                return new RequestBody(result.Buffer, reader, inflated: null);
+            }
+
+            reader.AdvanceTo(result.Buffer.Start, result.Buffer.End);
+        }
+    }
+
+    private static Decompression Decompress(Stream body, string encoding) =>
+        Decompression.TryOpen(body, encoding)
+        ?? throw new HttpRefusal(
+            StatusCodes.Status415UnsupportedMediaType,
+            RpcStatusCode.Unimplemented,
+            $"The content encoding '{encoding}' is not supported; use gzip, br or none.");
+
+    private static HttpRefusal TooLarge(int maxBytes) => new(
+        StatusCodes.Status413PayloadTooLarge,
+        RpcStatusCode.ResourceExhausted,
+        $"The request has more than {maxBytes} bytes. Raise RpcLimits.MaxMessageBytes on the listener.");
+}
+
+/// <summary>A request that HTTP's own rules refuse, before there is a call.</summary>
+internal sealed class HttpRefusal(int httpStatus, RpcStatusCode code, string message) : Exception(message)
+{
+    public int HttpStatus => httpStatus;
+
+    public RpcStatusCode Code => code;
+}
+
+/// <summary>A request of the Connect protocol that is in the query of a GET:
+/// <c>?connect=v1&amp;encoding=json&amp;message=...&amp;base64=1&amp;compression=gzip</c>.</summary>
+internal sealed class ConnectQuery
+{
+    private const string Version = "v1";
+
+    private readonly Dictionary<string, byte[]> _parts = new(StringComparer.Ordinal);
+
+    private ConnectQuery(QueryString query)
+    {
+        foreach (QueryStringEnumerable.EncodedNameValuePair pair in new QueryStringEnumerable(query.Value))
+        {
+            // Bytes that are no text may stand there percent-encoded,
+            // so nothing is made text before its turn.
+            byte[] value = Encoding.UTF8.GetBytes(pair.EncodedValue.ToString());
+            if (!_parts.TryAdd(
+                pair.DecodeName().ToString(), WebUtility.UrlDecodeToBytes(value, 0, value.Length)!))
+            {
+                throw Wrong($"'{pair.DecodeName()}' occurs twice.");
+            }
+        }
+
+        if (TextOf("connect") is not Version)
+        {
+            throw Wrong($"connect is '{TextOf("connect")}'; this listener supports {Version}.");
+        }
+
+        string encoding = TextOf("encoding")
+            ?? throw Wrong("encoding is missing; write encoding=json or encoding=proto.");
+        Format = MessageFormats.All.FirstOrDefault(format => format.Row.ConnectName == encoding)
+            ?? throw new HttpRefusal(
+                StatusCodes.Status415UnsupportedMediaType, RpcStatusCode.InvalidArgument,
+                $"The encoding '{encoding}' is not supported; use json or proto.");
+    }
+
+    /// <summary>The format of the request and of the reply.</summary>
+    public MessageFormat Format { get; }
+
+    /// <summary>The media type of the reply.</summary>
+    public string MediaType => $"application/{Format.Row.ConnectName}";
+
+    /// <summary>The content encoding of the message; empty for none.</summary>
+    public string Compression => TextOf("compression") ?? "";
+
+    /// <summary>The query as a Connect request; null if it has no <c>connect</c> parameter.</summary>
+    /// <exception cref="HttpRefusal">The Connect request is malformed.</exception>
+    public static ConnectQuery? From(HttpRequest request) =>
+        IsIn(request) ? new ConnectQuery(request.QueryString) : null;
+
+    /// <summary>Whether a request says that it is one.</summary>
+    public static bool IsIn(HttpRequest request) =>
+        (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method))
+        && request.QueryString.Value is { } query
+        && (query.StartsWith("?connect=", StringComparison.Ordinal)
+            || query.Contains("&connect=", StringComparison.Ordinal));
+
+    /// <summary>The bytes of the message, still compressed if they were.</summary>
+    /// <exception cref="HttpRefusal">There are none, or they are not base64.</exception>
+    public byte[] Message()
+    {
+        byte[] message = _parts.GetValueOrDefault("message")
+            ?? throw Wrong("message is missing; an empty message is 'message='.");
+        return TextOf("base64") is not "1" ? message
+            : Base64Text.TryDecode(Encoding.Latin1.GetString(message), out byte[] bytes) ? bytes
+            : throw Wrong("message is not base64, although base64=1 is set.");
+    }
+
+    private static HttpRefusal Wrong(string what) => new(
+        StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument, $"In the query, {what}");
+
+    private string? TextOf(string name) =>
+        _parts.TryGetValue(name, out byte[]? value) ? Encoding.UTF8.GetString(value) : null;
+}

@@ -1,0 +1,92 @@
+using System.Buffers;
+using System.IO.Compression;
+using System.Net;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Net.Http.Headers;
+using ProtoRpc.Protocols.Http;
+
+namespace ProtoRpc.AspNetCore.Http;
+
+/// <summary>Writes replies, compressed where that pays.</summary>
+internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, bool isMapped)
+{
+    /// <summary>Writes a reply as the body of an answer that has not begun.</summary>
+    public Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body)
+    {
+        if (body.Length >= threshold && IsFor(http.Connection) && EncodingFor(http.Request) is { } encoding
+            && CompressionProbe.Shrinks(body.Span))
+        {
+            return WriteAsync(http, body, encoding);
+        }
+
+        http.Response.ContentLength = body.Length;
+        return isMapped
+            ? http.Response.Body.WriteAsync(body, http.RequestAborted).AsTask()
+            : WriteForKestrelAsync(http.Response, body);
+    }
+
+    // Kestrel sends what was not flushed when the request has ended, and is counted and logged. The head goes
+    // first, so that the body is written where it is sent from.
+    private static async Task WriteForKestrelAsync(HttpResponse response, ReadOnlyMemory<byte> body)
+    {
+        await response.StartAsync().ConfigureAwait(false);
+        response.BodyWriter.Write(body.Span);
+    }
+
+    private static async Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body, string encoding)
+    {
+        HttpResponse response = http.Response;
+        response.Headers.ContentEncoding = encoding;
+        response.Headers.Append("Vary", "Accept-Encoding");
+        await using Stream stream = encoding == "br"
+            ? new BrotliStream(response.Body, CompressionLevel.Fastest, leaveOpen: true)
+            : new GZipStream(response.Body, CompressionLevel.Fastest, leaveOpen: true);
+        await stream.WriteAsync(body, http.RequestAborted).ConfigureAwait(false);
+    }
+
+    // Within a machine bytes cost less than compressing them.
+    private bool IsFor(ConnectionInfo connection) => when switch
+    {
+        RpcReplyCompression.Always => true,
+        RpcReplyCompression.Never => false,
+        _ => !IsLocal(connection.RemoteIpAddress, connection.LocalIpAddress),
+    };
+
+    // Unix sockets and connections in memory have no address. A host may also call itself by the address that
+    // it has in a network.
+    private static bool IsLocal(IPAddress? remote, IPAddress? local)
+    {
+        if (remote is null)
+        {
+            return true;
+        }
+
+        IPAddress plain = remote.IsIPv4MappedToIPv6 ? remote.MapToIPv4() : remote;
+        return IPAddress.IsLoopback(plain) || remote.Equals(local);
+    }
+
+    private static string? EncodingFor(HttpRequest request)
+    {
+        if (request.Headers.AcceptEncoding.Count == 0
+            || !StringWithQualityHeaderValue.TryParseList(
+                request.Headers.AcceptEncoding, out IList<StringWithQualityHeaderValue>? accepted))
+        {
+            return null;
+        }
+
+        string? best = null;
+        double bestQuality = 0;
+        foreach (string encoding in new[] { "br", "gzip" })
+        {
+            StringWithQualityHeaderValue? named =
+                accepted.FirstOrDefault(a => a.Value.Equals(encoding, StringComparison.OrdinalIgnoreCase));
+            double quality = named is null ? 0 : named.Quality ?? 1;
+            if (quality > bestQuality)
+            {
+                (best, bestQuality) = (encoding, quality);
+            }
+        }
+
+        return best;
+    }
+}

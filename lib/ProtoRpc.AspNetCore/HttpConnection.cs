@@ -1,0 +1,308 @@
+using System.Collections.Concurrent;
+using System.Diagnostics;
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using ProtoRpc.AspNetCore.Http;
+using ProtoRpc.Protocols;
+using ProtoRpc.Server;
+
+namespace ProtoRpc.AspNetCore;
+
+/// <summary>An open connection of an endpoint on Kestrel, and what it is used for.</summary>
+internal sealed class HttpConnection
+{
+    private static readonly object Key = new();
+    private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan LookAfter = TimeSpan.FromMilliseconds(100);
+    private const int Questions = 3;
+    private const int Looks = 2;
+
+    private readonly Lock _gate = new();
+    private readonly ConnectionContext _connection;
+    private long _since = Environment.TickCount64;
+    private int _running;
+    private HttpContext? _watched;
+    private int _ends;
+    private bool _hadRequest;
+    private bool _isGivenUp;
+
+    public HttpConnection(ConnectionContext connection)
+    {
+        _connection = connection;
+        Address = AddressQuota.KeyOf(connection.RemoteEndPoint);
+
+        // Requests of HTTP/2 run at the same time, so that none of them may add to the table.
+        connection.Items[Key] = this;
+        ConnectionPeer.AddTo(connection.Items);
+    }
+
+    /// <summary>What it counts as in the quota of its address; null on Unix sockets.</summary>
+    public IPAddress? Address { get; }
+
+    /// <summary>Whether a client proved on it who it is.</summary>
+    public bool IsKnown { get; set; }
+
+    /// <summary>The connection of a request.</summary>
+    public static HttpConnection From(HttpContext http) =>
+        (HttpConnection)http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items[Key]!;
+
+    /// <summary>Marks the connection of a request, where it is one of a server's own endpoints.</summary>
+    public static void SetKnown(HttpContext http, bool isKnown)
+    {
+        if (http.Features.Get<IConnectionItemsFeature>()?.Items.TryGetValue(Key, out object? connection)
+            == true)
+        {
+            ((HttpConnection)connection!).IsKnown = isKnown;
+        }
+    }
+
+    /// <summary>Marks the begin of a request.</summary>
+    /// <param name="watched">The request, where its handler can keep Kestrel from seeing that the client has
+    /// disconnected, and no other runs on the connection; else null.</param>
+    /// <returns>False when the connection was given up in this moment,
+    /// so that nothing may be executed.</returns>
+    public bool TryBegin(HttpContext? watched)
+    {
+        lock (_gate)
+        {
+            _hadRequest = true;
+            _running++;
+            _watched = watched;
+            _ends = 0;
+            _since = Environment.TickCount64;
+            return !_isGivenUp;
+        }
+    }
+
+    /// <summary>Marks the end of a request.</summary>
+    public void End()
+    {
+        lock (_gate)
+        {
+            _running--;
+            _watched = null;
+            _since = Environment.TickCount64;
+        }
+    }
+
+    /// <summary>Cancels a watched request whose client has disconnected. Kestrel does that itself, unless the
+    /// handler blocks the thread that reads from the connection.</summary>
+    /// <param name="now">Milliseconds of the system's uptime.</param>
+    public void LookForEnd(long now)
+    {
+        lock (_gate)
+        {
+            if (_watched is not { } request || now - _since <= LookAfter.TotalMilliseconds)
+            {
+                return;
+            }
+
+            // Kestrel may take bytes just between the two questions, but hardly so often in a row.
+            _ends = Enumerable.Range(0, Questions).All(_ => HasEnded()) ? _ends + 1 : 0;
+            if (_ends == Looks)
+            {
+                // Under the gate, so that no other request has begun.
+                request.Abort();
+            }
+        }
+    }
+
+    /// <summary>How long the connection has been idle and anonymous, in milliseconds. 0 for a connection
+    /// with a running request or an authenticated client.</summary>
+    public long Spare(long now)
+    {
+        lock (_gate)
+        {
+            long waited = now - _since;
+            return _running == 0 && !IsKnown && !_isGivenUp && waited >= SpareAfter.TotalMilliseconds
+                ? waited
+                : 0;
+        }
+    }
+
+    /// <summary>Whether no request came since it was opened.</summary>
+    public bool IsSilent(long now, TimeSpan time)
+    {
+        lock (_gate)
+        {
+            return !_hadRequest && now - _since > time.TotalMilliseconds;
+        }
+    }
+
+    /// <summary>Ends the connection if it can still be spared.</summary>
+    public bool TryGiveUp(long now)
+    {
+        lock (_gate)
+        {
+            if (Spare(now) == 0)
+            {
+                return false;
+            }
+
+            _isGivenUp = true;
+        }
+
+        Abort("The listener needs room for other connections.");
+        return true;
+    }
+
+    // Bytes that wait before the end may be another request; they are read first.
+    private bool HasEnded()
+    {
+        try
+        {
+            return _connection.Features.Get<IConnectionSocketFeature>() is { Socket: { } socket }
+                && socket.Poll(TimeSpan.Zero, SelectMode.SelectRead) && socket.Available == 0;
+        }
+        catch (Exception e) when (e is SocketException or ObjectDisposedException)
+        {
+            return true;
+        }
+    }
+
+    public void Abort(string why) => _connection.Abort(new ConnectionAbortedException(why));
+}
+
+/// <summary>The open connections of an endpoint on Kestrel. Silent ones are closed after a time, and where
+/// there are as many as there may be, the one that waits for its client the longest makes room.</summary>
+/// <remarks>Kestrel itself lets a connection that never sends a request wait as long as one between two
+/// requests.</remarks>
+internal sealed class HttpConnections : IDisposable
+{
+    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(250);
+
+    // Kestrel answers half a request with 408 when the time for it is up. It looks once a second and adds a
+    // second, and a busy machine is later still.
+    private static readonly TimeSpan KestrelDelay = TimeSpan.FromSeconds(4);
+
+    private readonly RpcLimits _limits;
+    private readonly Lock _admission = new();
+    private readonly AddressQuota _quota;
+    private readonly ConcurrentDictionary<HttpConnection, bool> _open = new();
+    private readonly ConnectionWatch _watch;
+    private int _count;
+    private long _accepted;
+
+    public HttpConnections(RpcLimits limits)
+    {
+        _limits = limits;
+        _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
+        _watch = new ConnectionWatch(WatchPeriod, Look, () => _open.IsEmpty);
+    }
+
+    /// <summary>Connections now open.</summary>
+    public int Count => Volatile.Read(ref _count);
+
+    /// <summary>Connections accepted.</summary>
+    public long Accepted => Interlocked.Read(ref _accepted);
+
+    /// <summary>Admits connections, or closes them immediately.</summary>
+    public ConnectionDelegate Admit(ConnectionDelegate next) => async connection =>
+    {
+        Interlocked.Increment(ref _accepted);
+        HttpConnection entry = new(connection);
+        if (!TryAdmit(entry))
+        {
+            entry.Abort("The listener has reached its limit of connections.");
+            return;
+        }
+
+        _watch.Start();
+        try
+        {
+            await next(connection).ConfigureAwait(false);
+        }
+        finally
+        {
+            Remove(entry);
+        }
+    };
+
+    public void Dispose() => _watch.Dispose();
+
+    private bool TryAdmit(HttpConnection entry)
+    {
+        lock (_admission)
+        {
+            if (!_quota.TryEnter(entry.Address)
+                && !(MakeRoom(entry.Address) && _quota.TryEnter(entry.Address)))
+            {
+                return false;
+            }
+
+            if (Count >= _limits.MaxConnections && !MakeRoom(address: null))
+            {
+                _quota.Leave(entry.Address);
+                return false;
+            }
+
+            Interlocked.Increment(ref _count);
+            _open.TryAdd(entry, true);
+            return true;
+        }
+    }
+
+    // Closes the connection that waits for its client the longest: of this address, or of any.
+    private bool MakeRoom(IPAddress? address)
+    {
+        long now = Environment.TickCount64;
+        while (_open.Keys
+            .Where(entry => address is null || address.Equals(entry.Address))
+            .MaxBy(entry => entry.Spare(now)) is { } spare && spare.Spare(now) > 0)
+        {
+            if (spare.TryGiveUp(now))
+            {
+                Remove(spare);
+                return true;
+            }
+        }
+
+        return false;
+    }
+
+    private void Remove(HttpConnection entry)
+    {
+        if (_open.TryRemove(entry, out _))
+        {
+            Interlocked.Decrement(ref _count);
+            _quota.Leave(entry.Address);
+        }
+    }
+
+    private void Look(long now)
+    {
+        foreach ((HttpConnection entry, _) in _open)
+        {
+            if (_limits.BindTimeout != Timeout.InfiniteTimeSpan
+                && entry.IsSilent(now, _limits.BindTimeout + KestrelDelay))
+            {
+                entry.Abort("No request came.");
+            }
+            else
+            {
+                entry.LookForEnd(now);
+            }
+        }
+    }
+}
+
+/// <summary>The activity of an HTTP request.</summary>
+internal static class HttpActivity
+{
+    /// <summary>What a call is part of: what the application around the server began for the request, or on
+    /// an endpoint of the server's own what the headers name.</summary>
+    public static ActivityContext ParentOf(HttpContext http)
+    {
+        if (http.Features.Get<IHttpActivityFeature>()?.Activity is { } activity)
+        {
+            return activity.Context;
+        }
+
+        IHeaderDictionary headers = http.Request.Headers;
+        return TraceContext.Read(headers.TraceParent, headers.TraceState);
+    }
+}

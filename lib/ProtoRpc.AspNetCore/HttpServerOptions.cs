@@ -1,0 +1,92 @@
+using System.Net;
+using System.Security.Cryptography.X509Certificates;
+using System.Security.Principal;
+using ProtoRpc.AspNetCore.Grpc;
+
+namespace ProtoRpc;
+
+/// <summary>How a server's HTTP and gRPC endpoints behave. The certificate of those with TLS is
+/// <see cref="RpcServerOptions.Certificate"/>.</summary>
+public sealed record HttpServerOptions
+{
+    /// <summary>Whom the endpoints let in.</summary>
+    public HttpServerSecurity Security { get; set; } = new();
+
+    /// <summary>Whether <c>http://</c> endpoints may be reached from other machines, where everybody on the
+    /// way reads along. For listeners behind a proxy that does TLS, and for closed networks.</summary>
+    public bool AllowUnencrypted { get; set; }
+
+    /// <summary>The origins of web pages that may call, as <c>https://app.example.com</c>, or <c>*</c> for
+    /// all. Pages of the endpoint itself always may; programs that are not browsers are not asked.</summary>
+    public IReadOnlyList<string> AllowedOrigins { get; set; } = [];
+
+    /// <summary>The host names by which clients call the endpoints, beside those of loopback on loopback:
+    /// <c>rpc.example.com</c>, <c>*.example.com</c> for all names under it, <c>*</c> for every name. Requests
+    /// with other names get 403. Without any, loopback endpoints answer to <c>localhost</c>,
+    /// <c>*.localhost</c>, loopback addresses and, with TLS, the names of the certificate,
+    /// and other endpoints to every name. Unix sockets answer to every name.</summary>
+    public IReadOnlyList<string> AllowedHosts { get; set; } = [];
+
+    /// <summary>Whether GET calls every method. Without it, GET calls only methods with
+    /// <c>idempotency_level = NO_SIDE_EFFECTS</c> off loopback and from browsers, because any web page can
+    /// make a browser send a GET.</summary>
+    public bool AllowGet { get; set; }
+
+    /// <summary>Whether gRPC endpoints serve their schema by grpc.reflection.v1 and v1alpha, and HTTP
+    /// endpoints the page of their services and their .proto files. Rules of <see cref="RpcAuthorization"/>
+    /// for <c>grpc.reflection.v1.ServerReflection/ServerReflectionInfo</c> apply to all of them.</summary>
+    public bool EnableReflection { get; set; } = true;
+
+    /// <summary>Whether gRPC endpoints serve the health service grpc.health.v1.</summary>
+    public bool EnableHealth { get; set; } = true;
+
+    /// <summary>The health checks of an application; null for none.</summary>
+    internal HealthReports? Health { get; set; }
+
+    /// <summary>When replies are compressed, for HTTP clients that accept it.
+    /// <see cref="RpcReplyCompression.Automatic"/> compresses for clients on other machines. Replies over
+    /// gRPC are compressed where their handler asks for it.</summary>
+    public RpcReplyCompression ReplyCompression { get; set; }
+
+    /// <summary>Replies of fewer bytes are not compressed: 1 KiB.</summary>
+    public int CompressionThreshold { get; set; } = 1024;
+}
+
+/// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints.
+/// When nothing is set in either, everybody.</summary>
+/// <remarks>The checks do not run on native endpoints. A server with a check that opens a native endpoint on
+/// TCP also needs <see cref="RpcServerSecurity.Authentication"/>, or rules of
+/// <see cref="RpcAuthorization"/> that allow anonymous callers no method; otherwise it does not
+/// start.</remarks>
+public sealed record HttpServerSecurity
+{
+    /// <summary>Checks a user name and password (RFC 7617).
+    /// Plain HTTP accepts passwords only on loopback and Unix sockets.</summary>
+    public HttpCallerCheck<NetworkCredential>? Basic { get; set; }
+
+    /// <summary>Checks a bearer token (RFC 6750).</summary>
+    public HttpCallerCheck<string>? Bearer { get; set; }
+
+    /// <summary>Checks a client's certificate, of whose chain nothing is taken for granted. Certificates of
+    /// certificate authorities are rejected before the check.</summary>
+    public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; set; }
+
+    /// <summary>Whether callers who present nothing are served too.
+    /// What is presented and wrong is refused anyhow.</summary>
+    public bool AllowAnonymous { get; set; }
+
+    internal bool IsOpen => Basic is null && Bearer is null && ClientCertificate is null;
+
+    internal bool IsRequired => !IsOpen && !AllowAnonymous;
+}
+
+/// <summary>Finds out who calls, by what the caller presents.</summary>
+/// <remarks>The caller receives the text of an <see cref="RpcException"/> that the check creates. Other
+/// exceptions, such as those of calls that the check makes, are logged under a correlation id, which the
+/// caller receives.</remarks>
+/// <typeparam name="TProof">What is presented.</typeparam>
+/// <param name="proof">It.</param>
+/// <param name="cancellation">Cancelled when the caller disconnects.</param>
+/// <returns>The authenticated caller; null to reject it.</returns>
+public delegate ValueTask<IIdentity?> HttpCallerCheck<in TProof>(
+    TProof proof, CancellationToken cancellation);

@@ -1,0 +1,453 @@
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Abstractions;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Https;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+using ProtoRpc.AspNetCore.Http;
+using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Server;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.AspNetCore;
+
+/// <summary>A bound HTTP endpoint: Kestrel with our limits, and nothing around it that would read settings,
+/// write logs, or take signals from the shell.</summary>
+internal sealed class KestrelEndpoint : IServedEndpoint
+{
+    // A handler that observes the cancellation can still reply.
+    private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
+
+    // A client that sends a body more slowly only keeps the connection busy, so the connection is
+    // closed after some seconds.
+    private const int MinBytesPerSecond = 240;
+    private const double MinPatienceSeconds = 1.5;
+    private const double MaxPatienceSeconds = 5;
+
+    private readonly WebApplication _application;
+    private readonly IServer _server;
+    private readonly Func<RpcEndpoint, RequestDelegate> _service;
+    private RequestDelegate _handle = _ => Task.CompletedTask;
+    private readonly HttpConnections _connections;
+
+    // Whether a handler that blocks its thread keeps Kestrel from reading the connection. HTTP/2 runs
+    // requests on other threads. Under TLS, only reading detects that a client has disconnected.
+    private readonly bool _isInline;
+    private volatile bool _stopping;
+
+    private KestrelEndpoint(
+        RpcEndpoint endpoint,
+        ServerHost host,
+        HttpProtocols protocols,
+        HttpsConnectionAdapterOptions? tls,
+        Func<RpcEndpoint, RequestDelegate> service)
+    {
+        Endpoint = endpoint;
+        _service = service;
+        RpcLimits limits = host.Options.Limits;
+        _connections = new HttpConnections(limits);
+        _isInline = tls is null && protocols == HttpProtocols.Http1;
+        WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
+        builder.Services.AddSingleton<IConnectionListenerFactory>(services =>
+            ActivatorUtilities.CreateInstance<SpareHandleSockets>(
+                services, new Action(() => host.Monitor.ReportHandleShortage(Endpoint))));
+        builder.Services.Configure<SocketTransportOptions>(sockets =>
+        {
+            sockets.CreateBoundListenSocket = place => place is UnixDomainSocketEndPoint path
+                ? OwnerOnlySocket.Bind(endpoint, path)
+                : SocketTransportOptions.CreateDefaultBoundListenSocket(place);
+
+            // A request is read, handled and answered by the thread that received it. Kestrel would pass it
+            // on twice, which takes longer than handling it.
+            sockets.UnsafePreferInlineScheduling = _isInline;
+
+            // A buffer for each open connection, of 4 KiB, saves a system call for each request.
+            sockets.WaitForDataBeforeAllocatingBuffer = !_isInline;
+        });
+        builder.WebHost.ConfigureKestrel(options =>
+        {
+            Configure(options, limits);
+            Listen(options, endpoint, listen =>
+            {
+                listen.Protocols = protocols;
+
+                // Before TLS: a client that never ends its handshake counts as well.
+                listen.Use(_connections.Admit);
+                if (tls is not null)
+                {
+                    tls.HandshakeTimeout = limits.BindTimeout;
+                    listen.UseHttps(tls);
+                }
+
+                if (protocols.HasFlag(HttpProtocols.Http2) && limits.MinPingInterval > TimeSpan.Zero)
+                {
+                    listen.Use(next => PingGuard.Watch(next, limits.MinPingInterval));
+                }
+            });
+        });
+        _application = builder.Build();
+        _server = _application.Services.GetRequiredService<IServer>();
+    }
+
+    public RpcEndpoint Endpoint { get; private set; }
+
+    public int Connections => _connections.Count;
+
+    public long Accepted => _connections.Accepted;
+
+    /// <summary>Binds an endpoint.</summary>
+    /// <param name="endpoint">Where.</param>
+    /// <param name="host">The server.</param>
+    /// <param name="protocols">The versions of HTTP.</param>
+    /// <param name="tls">Null for none.</param>
+    /// <param name="service">Makes what handles the requests, when the endpoint as bound is known.</param>
+    /// <exception cref="RpcException">It cannot be bound, and why.</exception>
+    public static KestrelEndpoint Start(
+        RpcEndpoint endpoint,
+        ServerHost host,
+        HttpProtocols protocols,
+        HttpsConnectionAdapterOptions? tls,
+        Func<RpcEndpoint, RequestDelegate> service)
+    {
+        NativeLimits.Check(host.Options.Limits);
+        KestrelEndpoint? kestrel = null;
+        try
+        {
+            kestrel = new KestrelEndpoint(endpoint, host, protocols, tls, service);
+            kestrel.Start();
+            return kestrel;
+        }
+        catch (ArgumentOutOfRangeException e) when (!endpoint.Kind.HasPort)
+        {
+            kestrel?.Release();
+            throw OwnerOnlySocket.TooLong(endpoint, e);
+        }
+        catch (Exception e) when (SocketErrorOf(e) is { } error)
+        {
+            kestrel?.Release();
+            throw EndpointErrors.CannotListen(endpoint, error);
+        }
+        catch
+        {
+            kestrel?.Release();
+            throw;
+        }
+    }
+
+    public async Task StopAsync(TimeSpan drain)
+    {
+        _stopping = true;
+        using CancellationTokenSource ends = new();
+        ends.CancelAfter(drain == Timeout.InfiniteTimeSpan ? drain : drain + Grace);
+        try
+        {
+            await _server.StopAsync(ends.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            // The time was up, and Kestrel has aborted what was left.
+        }
+
+        await _application.DisposeAsync().ConfigureAwait(false);
+        _connections.Dispose();
+    }
+
+    private static void Configure(KestrelServerOptions options, RpcLimits limits)
+    {
+        options.AddServerHeader = false;
+        options.RequestHeaderEncodingSelector = HttpFraming.DecoderOf!;
+        options.Limits.MaxRequestBodySize = limits.MaxMessageBytes;
+        options.Limits.MaxRequestHeadersTotalSize = limits.MaxHeaderBytes;
+        options.Limits.MaxRequestHeaderCount = limits.MaxHeaders;
+        options.Limits.Http2.MaxRequestHeaderFieldSize = limits.MaxHeaderBytes;
+        options.Limits.Http2.MaxStreamsPerConnection = limits.MaxStreamsPerConnection;
+        options.Limits.RequestHeadersTimeout = limits.BindTimeout;
+        options.Limits.KeepAliveTimeout = limits.IdleTimeout;
+        options.Limits.MinRequestBodyDataRate =
+            new MinDataRate(MinBytesPerSecond, Patience(limits.FragmentTimeout));
+    }
+
+    // Kestrel looks once a second.
+    private static TimeSpan Patience(TimeSpan timeout) => TimeSpan.FromSeconds(
+        timeout == Timeout.InfiniteTimeSpan
+            ? MaxPatienceSeconds
+            : Math.Clamp(timeout.TotalSeconds, MinPatienceSeconds, MaxPatienceSeconds));
+
+    private static void Listen(
+        KestrelServerOptions options, RpcEndpoint endpoint, Action<ListenOptions> configure)
+    {
+        (string host, int port) = (endpoint.Host, endpoint.Port);
+        if (!endpoint.Kind.HasPort)
+        {
+            options.ListenUnixSocket(endpoint.SocketPath, configure);
+        }
+        else if (host is "*" or "+")
+        {
+            options.ListenAnyIP(port, configure);
+        }
+        else if (host.Equals("localhost", StringComparison.OrdinalIgnoreCase) && port != 0)
+        {
+            options.ListenLocalhost(port, configure);
+        }
+        else
+        {
+            options.Listen(new IPEndPoint(TcpTransport.ListenAddress(host), port), configure);
+        }
+    }
+
+    private static SocketException? SocketErrorOf(Exception error) => error switch
+    {
+        SocketException socket => socket,
+        AddressInUseException => new SocketException((int)SocketError.AddressAlreadyInUse),
+        { InnerException: { } inner } => SocketErrorOf(inner),
+        _ => null,
+    };
+
+    private void Start()
+    {
+        // The requests that come before the service is there wait for it.
+        TaskCompletionSource<RequestDelegate> ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        _handle = async http => await (await ready.Task.ConfigureAwait(false))(http).ConfigureAwait(false);
+        _server.StartAsync(new KestrelApplication(HandleAsync), CancellationToken.None)
+            .GetAwaiter().GetResult();
+        string address = _server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses.First();
+        if (Endpoint.Kind.HasPort)
+        {
+            Endpoint = Endpoint.WithPort(BindingAddress.Parse(address).Port);
+        }
+
+        _handle = _service(Endpoint);
+        ready.SetResult(_handle);
+    }
+
+    private void Release()
+    {
+        _application.DisposeAsync().AsTask().GetAwaiter().GetResult();
+        _connections.Dispose();
+    }
+
+    private async Task HandleAsync(HttpContext http)
+    {
+        HttpConnection connection = HttpConnection.From(http);
+        if (!connection.TryBegin(_isInline ? http : null))
+        {
+            // It is being closed, and its client will send the request on another one.
+            http.Abort();
+            return;
+        }
+
+        try
+        {
+            await RespondAsync(http).ConfigureAwait(false);
+        }
+        finally
+        {
+            connection.End();
+        }
+    }
+
+    private Task RespondAsync(HttpContext http) =>
+        _stopping ? ShutdownRefusal.SendAsync(http) : _handle(http);
+}
+
+/// <summary>Hands Kestrel's requests to one handler, without the middleware,
+/// routing and services of a web host.</summary>
+internal sealed class KestrelApplication(RequestDelegate handle) : IHttpApplication<DefaultHttpContext>
+{
+    public DefaultHttpContext CreateContext(IFeatureCollection contextFeatures)
+    {
+        // A connection keeps its context from request to request.
+        if (contextFeatures is IHostContextContainer<DefaultHttpContext> container)
+        {
+            container.HostContext ??= new DefaultHttpContext();
+            container.HostContext.Initialize(contextFeatures);
+            return container.HostContext;
+        }
+
+        return new DefaultHttpContext(contextFeatures);
+    }
+
+    public Task ProcessRequestAsync(DefaultHttpContext context) => handle(context);
+
+    public void DisposeContext(DefaultHttpContext context, Exception? exception) => context.Uninitialize();
+}
+
+/// <summary>Kestrel's sockets, except that a connection which takes one of the last file handles is closed:
+/// without any, .NET ends the process, and Kestrel's accept loop tries again without a pause.</summary>
+/// <remarks>The loop of the listener closes it before the next accept. A middleware would be too late: it
+/// runs on other threads, and Kestrel accepts hundreds of connections meanwhile.</remarks>
+/// <param name="options">Kestrel's options of sockets.</param>
+/// <param name="log">Kestrel's log.</param>
+/// <param name="closed">Called for each connection that is closed.</param>
+internal sealed class SpareHandleSockets(
+    IOptions<SocketTransportOptions> options, ILoggerFactory log, Action closed)
+    : IConnectionListenerFactory, IConnectionListenerFactorySelector
+{
+    private readonly SocketTransportFactory _sockets = new(options, log);
+
+    public bool CanBind(EndPoint endpoint) => _sockets.CanBind(endpoint);
+
+    public async ValueTask<IConnectionListener> BindAsync(
+        EndPoint endpoint, CancellationToken cancellationToken = default) =>
+        new Listener(await _sockets.BindAsync(endpoint, cancellationToken).ConfigureAwait(false), closed);
+
+    private sealed class Listener(IConnectionListener sockets, Action closed) : IConnectionListener
+    {
+        public EndPoint EndPoint => sockets.EndPoint;
+
+        public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
+        {
+            while (true)
+            {
+                ConnectionContext? accepted =
+                    await sockets.AcceptAsync(cancellationToken).ConfigureAwait(false);
+                if (accepted?.Features.Get<IConnectionSocketFeature>() is not { } feature
+                    || SpareHandles.AreLeftBy(feature.Socket))
+                {
+                    return accepted;
+                }
+
+                accepted.Abort(new ConnectionAbortedException("The process has no file handle to spare."));
+                await accepted.DisposeAsync().ConfigureAwait(false);
+                closed();
+            }
+        }
+
+        public ValueTask UnbindAsync(CancellationToken cancellationToken = default) =>
+            sockets.UnbindAsync(cancellationToken);
+
+        public ValueTask DisposeAsync() => sockets.DisposeAsync();
+    }
+}
+
+/// <summary>Unix sockets at a path that the user chose, open to their owner alone.</summary>
+internal static class OwnerOnlySocket
+{
+    /// <summary>Binds a socket; one that a process left behind is replaced.</summary>
+    /// <exception cref="RpcException">AlreadyExists:
+    /// somebody listens there, or the path is something else.</exception>
+    public static Socket Bind(RpcEndpoint endpoint, UnixDomainSocketEndPoint path)
+    {
+        RemoveDead(endpoint, path);
+        Socket socket = NewSocket();
+        try
+        {
+            socket.Bind(path);
+            if (!OperatingSystem.IsWindows())
+            {
+                // No client can connect in between, because the socket does not listen yet.
+                File.SetUnixFileMode(endpoint.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+            }
+
+            return socket;
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
+        }
+    }
+
+    public static RpcException TooLong(RpcEndpoint endpoint, Exception why) => new(
+        RpcStatusCode.InvalidArgument,
+        $"'{endpoint}' cannot be used here: {why.Message} Use a shorter path.", why)
+    {
+        ErrorId = RpcErrorIds.EndpointNameTooLong,
+        Endpoint = endpoint,
+    };
+
+    private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+
+    // The socket of a process that ended is still there as a file, but refuses.
+    private static void RemoveDead(RpcEndpoint endpoint, UnixDomainSocketEndPoint path)
+    {
+        if (!File.Exists(endpoint.SocketPath))
+        {
+            return;
+        }
+
+        using Socket probe = NewSocket();
+        try
+        {
+            // Off Windows, a Unix socket answers at once. Where too many connections wait to be accepted, a
+            // blocking call would wait as well.
+            probe.Blocking = OperatingSystem.IsWindows();
+            probe.Connect(path);
+        }
+        catch (SocketException e)
+            when (e.SocketErrorCode == SocketError.ConnectionRefused && IsSocket(endpoint.SocketPath))
+        {
+            File.Delete(endpoint.SocketPath);
+            return;
+        }
+        catch (SocketException)
+        {
+            // Not for us to judge: binding says what is wrong.
+        }
+
+        throw EndpointErrors.InUse(endpoint);
+    }
+
+    // A file that is no socket refuses as well, and is not to be lost; a socket cannot be opened as a file.
+    private static bool IsSocket(string path)
+    {
+        try
+        {
+            File.OpenHandle(path).Dispose();
+            return false;
+        }
+        catch (IOException)
+        {
+            return true;
+        }
+    }
+}
+
+/// <summary>Refuses requests that arrive over open connections while their endpoint stops.</summary>
+internal static class ShutdownRefusal
+{
+    // RFC 9113, section 8.7: the request was not processed, so clients may send it again, here or elsewhere.
+    private const int RefusedStream = 0x7;
+
+    // "code" and "message" are for clients of the Connect protocol, "error_text" for those of ProtoRpc.
+    private static readonly byte[] Body =
+        """
+        {"code":"unavailable","message":"The server is stopping; the call did not run.",
+        "error_text":"The server is stopping; the call did not run."}
+        """u8.ToArray();
+
+    /// <summary>Refuses a request: HTTP/2 has a code for it that clients understand as not executed, other
+    /// versions get the status 503.</summary>
+    public static async Task SendAsync(HttpContext http)
+    {
+        bool isHttp2 = HttpProtocol.IsHttp2(http.Request.Protocol);
+        if (isHttp2 && http.Features.Get<IHttpResetFeature>() is { } stream)
+        {
+            stream.Reset(RefusedStream);
+            return;
+        }
+
+        HttpResponse reply = http.Response;
+        reply.StatusCode = StatusCodes.Status503ServiceUnavailable;
+        if (HttpProtocol.IsHttp11(http.Request.Protocol))
+        {
+            reply.Headers.Connection = "close";
+        }
+
+        reply.ContentType = "application/json";
+        reply.ContentLength = Body.Length;
+        await reply.Body.WriteAsync(Body, http.RequestAborted).ConfigureAwait(false);
+    }
+}

@@ -1,0 +1,80 @@
+using System.Diagnostics.CodeAnalysis;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.DependencyInjection.Extensions;
+using ProtoRpc.AspNetCore.Application;
+using ProtoRpc.Server;
+using ServiceDescriptor = Google.Protobuf.Reflection.ServiceDescriptor;
+
+namespace ProtoRpc;
+
+/// <summary>What the server of an application serves.</summary>
+public sealed class RpcHostBuilder
+{
+    private const DynamicallyAccessedMemberTypes ServiceMembers =
+        DynamicallyAccessedMemberTypes.PublicConstructors | DynamicallyAccessedMemberTypes.PublicMethods;
+
+    internal RpcHostBuilder(IServiceCollection services) => Services = services;
+
+    /// <summary>The services of the application.</summary>
+    public IServiceCollection Services { get; }
+
+    /// <summary>Serves a service by the methods of a class. The class is taken from the application's
+    /// services for each call, in a scope of the call, and is registered as scoped unless it is registered
+    /// already.</summary>
+    /// <remarks>A method of the class has the name of the method in the .proto, or that name and
+    /// <c>Async</c>. It takes the request, or an <c>IAsyncEnumerable</c> of requests, and, as it likes, the
+    /// <see cref="RpcServerCallContext"/> and a CancellationToken. It returns the reply, a Task or ValueTask
+    /// of it, or an <c>IAsyncEnumerable</c> of replies. Messages are of the generated types or
+    /// <see cref="DynamicMessage"/>. What does not fit is an error when the application starts.</remarks>
+    /// <typeparam name="TService">The class.</typeparam>
+    /// <param name="service">The service, of the generated code:
+    /// <c>ShopReflection.Descriptor.Services[0]</c>.</param>
+    /// <param name="interfaceId">Its id on native endpoints; null for the service's own.</param>
+    public RpcHostBuilder AddService<[DynamicallyAccessedMembers(ServiceMembers)] TService>(
+        ServiceDescriptor service, Guid? interfaceId = null)
+        where TService : class
+    {
+        ArgumentNullException.ThrowIfNull(service);
+        return Add<TService>(() => ServiceBinder.Bind(
+            typeof(TService), RpcSchema.FromDescriptors(service.File).GetService(service.FullName),
+            MessageTypes.From(service), interfaceId));
+    }
+
+    /// <summary>The same for a service of any schema, as one that is read from a .proto file.</summary>
+    /// <typeparam name="TService">The class.</typeparam>
+    /// <param name="service">The service.</param>
+    /// <param name="interfaceId">Its id on native endpoints; null for the service's own.</param>
+    [RequiresUnreferencedCode(
+        "The generated message types of the class are found by reflection. Pass a ServiceDescriptor.")]
+    public RpcHostBuilder AddService<[DynamicallyAccessedMembers(ServiceMembers)] TService>(
+        RpcServiceInfo service, Guid? interfaceId = null)
+        where TService : class
+    {
+        ArgumentNullException.ThrowIfNull(service);
+        return Add<TService>(
+            () => ServiceBinder.Bind(typeof(TService), service, MessageTypes.Reflected, interfaceId));
+    }
+
+    /// <summary>Puts an interceptor around every call, inside those that were added before. It is taken from
+    /// the application's services for each call, and is registered as a singleton unless it is already
+    /// registered, with any lifetime.</summary>
+    /// <typeparam name="TInterceptor">The interceptor.</typeparam>
+    public RpcHostBuilder AddInterceptor<
+        [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TInterceptor>()
+        where TInterceptor : class, IRpcInterceptor
+    {
+        Services.TryAddSingleton<TInterceptor>();
+        Services.AddSingleton(new HostedInterceptor(new ServiceInterceptor<TInterceptor>()));
+        return this;
+    }
+
+    private RpcHostBuilder Add<
+        [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicConstructors)] TService>(
+        Func<ServerService> bind)
+        where TService : class
+    {
+        Services.TryAddScoped<TService>();
+        Services.AddSingleton(new HostedService(bind));
+        return this;
+    }
+}
