@@ -34,7 +34,7 @@ $loaded = & $importModule -Assembly ([ProtoRpc.ModuleLoadContext]::LoadCmdlets()
 $isNamed = [ProtoRpc.ModuleLoadContext]::AddImport($ExecutionContext, $loaded, {
     Disable-RpcCompletion
     Get-RpcConnection | Disconnect-RpcEndpoint
-    Disconnect-RpcEndpoint -Kept
+    Disconnect-RpcEndpoint -Pooled
     Get-RpcListener | Stop-RpcListener
     [ProtoRpc.ModuleLoadContext]::RemoveImport()
 })

@@ -68,7 +68,8 @@ public static class HttpHosting
         return options with
         {
             Protocols =
-                [.. options.Protocols, new HttpServerProtocol(http, ports), new GrpcServerProtocol(http, ports)],
+                [.. options.Protocols, new HttpServerProtocol(http, ports),
+                    new GrpcServerProtocol(http, ports)],
         };
     }
 }

@@ -109,7 +109,7 @@ public static class CompressionTests
 
         Assert.Equal(StatusCode.Unimplemented, error.StatusCode);
         Assert.Contains(algorithm, error.Status.Detail, StringComparison.Ordinal);
-        Assert.Equal("identity,gzip", accepted);
+        Assert.Equal("identity,gzip,deflate,br", accepted);
     }
 
     private static Metadata HeadersFor(string? algorithm) =>

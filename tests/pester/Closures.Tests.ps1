@@ -13,7 +13,7 @@ Describe 'Handlers that GetNewClosure() made' {
         $listener = Start-TestListener @{
             SayHello = New-Handler one @{ word = 'and' }
             Fail = New-Handler two @{ word = 'or' }
-        } -With @{ ThrottleLimit = 1 }
+        } -With @{ WorkerCount = 1 }
         $rpc = Connect-Test $listener
 
         (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc).text | Should -Be 'one and x'
@@ -34,7 +34,7 @@ Describe 'Handlers that GetNewClosure() made' {
         $listener = Start-TestListener {
             $script:count++
             @{ number = $count }
-        }.GetNewClosure() -With @{ ThrottleLimit = 1 }
+        }.GetNewClosure() -With @{ WorkerCount = 1 }
         $rpc = Connect-Test $listener
 
         $null = Invoke-RpcMethod SayHello -Connection $rpc

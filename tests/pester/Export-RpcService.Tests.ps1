@@ -67,7 +67,7 @@ service Secrets { rpc ConvertToSecureString(Secret) returns (Secret); rpc GetCre
         $names = (Get-Command -CommandType Cmdlet, Function).Where({ $_.ModuleName -in $modules }).Name -like '*-*'
         $names.Count | Should -BeGreaterThan 200
         $core = [AppDomain]::CurrentDomain.GetAssemblies().Where({ $_.GetName().Name -eq 'ProtoRpc' })[0]
-        $known = $core.GetType('ProtoRpc.Commands.ShellCommands').GetProperty('Names').GetValue($null)
+        $known = $core.GetType('ProtoRpc.ServiceCommands.ShellCommands').GetProperty('Names').GetValue($null)
         $names.Where({ -not $known.Contains($_) }) | Should -BeNullOrEmpty
     }
 

@@ -114,7 +114,7 @@ Describe 'Invoke-RpcMethod over many connections' {
             $where = "$($echo.Endpoint[0])"
         }
 
-        BeforeEach { Disconnect-RpcEndpoint -Kept }
+        BeforeEach { Disconnect-RpcEndpoint -Pooled }
 
         AfterAll { $echo | Stop-RpcListener -DrainTimeout 0 }
 

@@ -137,8 +137,8 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
             Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*'
     }
 
-    It 'refuse a reply over -MaxReceiveSize' {
-        $small = Connect-RpcEndpoint $server.Endpoint -Schema $rpc.Schema -Service TestService -MaxReceiveSize 100
+    It 'refuse a reply over -MaxReceiveBytes' {
+        $small = Connect-RpcEndpoint $server.Endpoint -Schema $rpc.Schema -Service TestService -MaxReceiveBytes 100
         try {
             { Invoke-RpcMethod UnaryCall @{ response_size = 200 } -Connection $small -ErrorAction Stop } |
                 Should -Throw -ErrorId 'MessageTooLarge,*'

@@ -186,7 +186,7 @@ Describe 'Under strict rules' {
             `$line = 'Invoke-RpcMethod SayHello -Connection `$rpc @{ na'
             (TabExpansion2 `$line `$line.Length).CompletionMatches.CompletionText
             `$rpc | Disconnect-RpcEndpoint
-            Disconnect-RpcEndpoint -Kept
+            Disconnect-RpcEndpoint -Pooled
             `$listener | Stop-RpcListener
             Disable-RpcCompletion
             Remove-Module ProtoRpc

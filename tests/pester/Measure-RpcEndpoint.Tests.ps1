@@ -141,10 +141,10 @@ Describe 'Measure-RpcEndpoint' {
         }
 
         It 'is random, and the same for the same seed' {
-            $null = $rpc | Measure-RpcEndpoint Say -RandomMessage -Seed 7 -MaxMessageSize 50 -Count 30 -Concurrency 1
+            $null = $rpc | Measure-RpcEndpoint Say -RandomMessage -Seed 7 -MaxMessageBytes 50 -Count 30 -Concurrency 1
             $first = @($got)
             $got.Clear()
-            $null = $rpc | Measure-RpcEndpoint Say -RandomMessage -Seed 7 -MaxMessageSize 50 -Count 30 -Concurrency 1
+            $null = $rpc | Measure-RpcEndpoint Say -RandomMessage -Seed 7 -MaxMessageBytes 50 -Count 30 -Concurrency 1
 
             @($got) | Should -Be $first
             ($first | Sort-Object -Unique).Count | Should -BeGreaterThan 5
@@ -218,7 +218,7 @@ Describe 'Measure-RpcEndpoint' {
         }
 
         It 'refuse more connections than callers' {
-            { Measure-RpcEndpoint Say -Endpoint $listener.Endpoint -Schema $schema -Connections 11 -ErrorAction Stop } |
+            { Measure-RpcEndpoint Say -Endpoint $listener.Endpoint -Schema $schema -ConnectionCount 11 -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidLoadTest,*' -ExpectedMessage '*-Concurrency*'
         }
 
@@ -260,7 +260,7 @@ Describe 'Measure-RpcEndpoint' {
                 -Certificate (Resolve-Path TestDrive:/mine.pem).ProviderPath
             $to = @{ Endpoint = $secured.Endpoint[0]; Count = 10 }
 
-            (Measure-RpcEndpoint Say @to -SkipCertificateCheck -Connections 2 -Concurrency 4).Connections | Should -Be 2
+            (Measure-RpcEndpoint Say @to -SkipCertificateCheck -ConnectionCount 2 -Concurrency 4).Connections | Should -Be 2
             Measure-RpcEndpoint Say @to -ErrorAction SilentlyContinue -ErrorVariable failed | Should -BeNullOrEmpty
             $failed[0].FullyQualifiedErrorId | Should -BeLike 'CertificateNotTrusted,*'
             $secured | Stop-RpcListener

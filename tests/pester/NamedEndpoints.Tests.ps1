@@ -16,7 +16,7 @@ Describe 'Named endpoints' {
 
     AfterAll {
         $env:PROTORPC_ENDPOINTS = $before
-        Disconnect-RpcEndpoint -Kept
+        Disconnect-RpcEndpoint -Pooled
         Clear-Test
     }
 

@@ -16,11 +16,11 @@ Describe 'Invoke-RpcMethod -Endpoint' {
     }
 
     BeforeEach {
-        Disconnect-RpcEndpoint -Kept
+        Disconnect-RpcEndpoint -Pooled
     }
 
     AfterAll {
-        Disconnect-RpcEndpoint -Kept
+        Disconnect-RpcEndpoint -Pooled
         Get-Job | Remove-Job -Force
         Clear-Test
     }
@@ -48,15 +48,15 @@ Describe 'Invoke-RpcMethod -Endpoint' {
         $before = $listener.Accepted
         $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter
         $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema (Import-RpcSchema $greeter)
-        $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter -MaxReceiveSize 1000
+        $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter -MaxReceiveBytes 1000
 
         $listener.Accepted | Should -Be ($before + 3)
     }
 
-    It 'closes what it keeps with Disconnect-RpcEndpoint -Kept' {
+    It 'closes what it keeps with Disconnect-RpcEndpoint -Pooled' {
         $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter
         $listener.Connections | Should -Be 1
-        Disconnect-RpcEndpoint -Kept
+        Disconnect-RpcEndpoint -Pooled
 
         Wait-Until { $listener.Connections -eq 0 } | Should -BeTrue
     }
@@ -259,7 +259,7 @@ Describe 'Invoke-RpcMethod -PassThruResult' {
     }
 
     AfterAll {
-        Disconnect-RpcEndpoint -Kept
+        Disconnect-RpcEndpoint -Pooled
         Get-Job | Remove-Job -Force
         Clear-Test
     }

@@ -104,7 +104,7 @@ Describe 'The raw layer' {
                 { $reply = $Next.Invoke($Bytes + 1); $reply + 10 }
                 { $reply = $Next.Invoke(@($Bytes) + 2); $reply + 20 }
             )
-            ThrottleLimit = 1
+            WorkerCount = 1
         } | Connect-RpcEndpoint
 
         (Invoke-RpcMethod -Bytes 9) | Should -Be 9, 1, 2, 0, 20, 10

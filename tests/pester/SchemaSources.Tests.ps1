@@ -132,7 +132,7 @@ Describe '-Schema' {
         }
         finally {
             Stop-RpcListener $mock
-            Disconnect-RpcEndpoint -Kept
+            Disconnect-RpcEndpoint -Pooled
         }
     }
 }

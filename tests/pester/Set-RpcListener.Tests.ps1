@@ -358,7 +358,7 @@ Describe 'Set-RpcListener' {
                 Should -Throw -ErrorId 'NoSuchCheck,*'
             $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -RawHandler { $Bytes }
             { Set-RpcListener $raw -BasicCheck { } -ErrorAction Stop } | Should -Throw -ErrorId 'RawListener,*'
-            { Set-RpcListener $native -BasicCheck { } -ThrottleLimit 2 } | Should -Throw
+            { Set-RpcListener $native -BasicCheck { } -WorkerCount 2 } | Should -Throw
         }
     }
 

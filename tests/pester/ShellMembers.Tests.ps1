@@ -27,8 +27,8 @@ Describe 'The members of PowerShell that are not public' {
     }
 
     It 'are optional for the names of types' {
-        $accelerators = [ProtoRpc.ModuleLoadContext].Assembly.GetType('ProtoRpc.Loader.TypeAccelerators')
-        $accelerators.GetMethod('Of').Invoke($null, @(, [psobject].Assembly)) | Should -Not -BeNullOrEmpty
-        $accelerators.GetMethod('Of').Invoke($null, @(, [string].Assembly)) | Should -BeNullOrEmpty
+        $accelerators = [ProtoRpc.ModuleLoadContext].Assembly.GetType('ProtoRpc.TypeAccelerators')
+        $accelerators.GetMethod('From').Invoke($null, @(, [psobject].Assembly)) | Should -Not -BeNullOrEmpty
+        $accelerators.GetMethod('From').Invoke($null, @(, [string].Assembly)) | Should -BeNullOrEmpty
     }
 }

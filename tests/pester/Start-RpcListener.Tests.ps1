@@ -148,7 +148,7 @@ Describe 'Start-RpcListener' {
         }
 
         It 'keeps what a handler keeps in the global scope of its worker' {
-            $listener = Start-TestListener { $global:count++; @{ text = "$count" } } -With @{ ThrottleLimit = 1 }
+            $listener = Start-TestListener { $global:count++; @{ text = "$count" } } -With @{ WorkerCount = 1 }
 
             Get-Answer $listener | Should -Be '1'
             Get-Answer $listener | Should -Be '2'
@@ -156,7 +156,7 @@ Describe 'Start-RpcListener' {
 
         It 'does not see what the last handler had in its own scope' {
             $listener = Start-TestListener { $seen = "$seen$($Request.name)"; @{ text = $seen } } `
-                -With @{ ThrottleLimit = 1 }
+                -With @{ WorkerCount = 1 }
 
             Get-Answer $listener 'a' | Should -Be 'a'
             Get-Answer $listener 'b' | Should -Be 'b'
@@ -276,7 +276,7 @@ Describe 'Start-RpcListener' {
             $prefix = 'set up'
             $listener = Start-TestListener { @{ text = "$prepared $global:runs" } } -With @{
                 InitializationScript = { $prepared = $using:prefix; $global:runs++ }
-                ThrottleLimit = 1
+                WorkerCount = 1
             }
 
             Get-Answer $listener | Should -Be 'set up 1'
@@ -295,7 +295,7 @@ Describe 'Start-RpcListener' {
             $gate = [Threading.ManualResetEventSlim]::new()
             $listener = Start-TestListener { $null = ($using:gate).Wait([timespan]'00:01'); @{ text = 'served' } } -With @{
                 InitializationScript = { if (($using:count).Value++ -gt 0) { throw 'the port is in use' } }
-                ThrottleLimit = 2
+                WorkerCount = 2
             }
             $rpc = Connect-Test $listener
 
@@ -407,9 +407,9 @@ Import-Module '$ModuleManifest'
     }
 
     Context 'limits' {
-        It 'runs no more handlers at once than -ThrottleLimit' {
+        It 'runs no more handlers at once than -WorkerCount' {
             $two = [Threading.Barrier]::new(2)
-            $listener = Start-TestListener { $null = ($using:two).SignalAndWait(20000) } -With @{ ThrottleLimit = 2 }
+            $listener = Start-TestListener { $null = ($using:two).SignalAndWait(20000) } -With @{ WorkerCount = 2 }
             $endpoint = "$($listener.Endpoint)"
 
             $null = 1..6 | ForEach-Object -ThrottleLimit 6 -Parallel {
@@ -426,7 +426,7 @@ Import-Module '$ModuleManifest'
         It 'refuses calls when too many wait already' {
             $gate = [Threading.ManualResetEventSlim]::new()
             $listener = Start-TestListener { $null = ($using:gate).Wait(20000) } `
-                -With @{ ThrottleLimit = 1; Limits = @{ MaxQueuedCalls = 1; MaxQueueTime = '00:00:20' } }
+                -With @{ WorkerCount = 1; Limits = @{ MaxQueuedCalls = 1; MaxQueueTime = '00:00:20' } }
             try {
                 $rpc = 1..3 | ForEach-Object { Connect-Test $listener }
                 $jobs = foreach ($i in 0, 1) {
@@ -451,7 +451,7 @@ Import-Module '$ModuleManifest'
             $gate = [Threading.ManualResetEventSlim]::new()
             $wait = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }
             $listener = Start-TestListener @{ SayHello = $wait } -With @{
-                ThrottleLimit = 4
+                WorkerCount = 4
                 Limits = @{ MaxConcurrentCalls = 1; MaxQueuedCalls = 1; MaxQueueTime = '00:00:20' }
             }
             try {
@@ -482,7 +482,7 @@ Import-Module '$ModuleManifest'
             $gate = [Threading.ManualResetEventSlim]::new()
             $wait = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }
             $listener = Start-TestListener @{ SayHello = $wait } -With @{
-                ThrottleLimit = 1
+                WorkerCount = 1
                 Limits = @{ MaxQueueTime = '00:00:00.3' }
             }
             try {

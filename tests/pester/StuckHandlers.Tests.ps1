@@ -28,7 +28,7 @@ Describe 'Handlers that cannot be stopped' {
     }
 
     It 'leave the listener answering: their workers are replaced, counted and told of' {
-        $listener = Start-StuckListener @{ ThrottleLimit = 2 }
+        $listener = Start-StuckListener @{ WorkerCount = 2 }
         $rpc = Connect-Test $listener
 
         Invoke-Stuck 2 | Should -BeLike 'RpcStatus.DeadlineExceeded,*'
@@ -42,7 +42,7 @@ Describe 'Handlers that cannot be stopped' {
     }
 
     It 'keep calls that wait for a worker from waiting for ever' {
-        $listener = Start-StuckListener @{ ThrottleLimit = 1 }
+        $listener = Start-StuckListener @{ WorkerCount = 1 }
         $rpc = Connect-Test $listener
         $null = Invoke-Stuck 1
 
@@ -51,7 +51,7 @@ Describe 'Handlers that cannot be stopped' {
 
     It 'fail further calls at once when there are too many, until they return' {
         $listener = Start-StuckListener @{
-            ThrottleLimit = 1; Limits = @{ MaxStuckWorkers = 1 }; ErrorDetail = 'None'
+            WorkerCount = 1; Limits = @{ MaxStuckWorkers = 1 }; ErrorDetail = 'None'
         }
         $rpc = Connect-Test $listener
         $null = Invoke-Stuck 1
@@ -91,7 +91,7 @@ Describe 'Handlers that cannot be stopped' {
     }
 
     It 'do not keep a listener from stopping' {
-        $listener = Start-StuckListener @{ ThrottleLimit = 1 }
+        $listener = Start-StuckListener @{ WorkerCount = 1 }
         $rpc = Connect-Test $listener
         $null = Invoke-Stuck 1
         $watch = [Diagnostics.Stopwatch]::StartNew()

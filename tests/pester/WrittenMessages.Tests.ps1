@@ -12,7 +12,7 @@ Describe 'A message that is text or a file' {
     }
 
     AfterAll {
-        Disconnect-RpcEndpoint -Kept
+        Disconnect-RpcEndpoint -Pooled
         Clear-Test
     }
 

@@ -1,5 +1,6 @@
 using System.Management.Automation;
 using System.Security;
+using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
 
@@ -33,7 +34,7 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateRange(ValidateRangeKind.Positive)]
-    public int? MaxReceiveSize { get; set; }
+    public int? MaxReceiveBytes { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
     public override RpcClientAuthentication? Authentication
@@ -142,7 +143,7 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
             Compression = IsGiven(nameof(Compression))
                 ? Takes(nameof(Compression)) ? Compression : RpcCompression.None
                 : Named?.Compression ?? RpcCompression.None,
-            Limits = MaxReceiveSize is { } size
+            Limits = MaxReceiveBytes is { } size
                 ? options.Limits with { MaxMessageBytes = size }
                 : options.Limits,
         };

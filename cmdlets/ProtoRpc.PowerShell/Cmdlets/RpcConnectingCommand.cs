@@ -4,6 +4,7 @@ using System.Net;
 using System.Reflection;
 using System.Security;
 using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.Security;

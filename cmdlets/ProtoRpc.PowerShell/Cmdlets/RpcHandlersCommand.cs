@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 
@@ -12,7 +13,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
 
     [Parameter]
     [ValidateRange(1, 1024)]
-    public int ThrottleLimit { get; set; } = Math.Min(MaxDefaultWorkers, 2 * Environment.ProcessorCount);
+    public int WorkerCount { get; set; } = Math.Min(MaxDefaultWorkers, 2 * Environment.ProcessorCount);
 
     [Parameter]
     [ValidateNotNullOrEmpty]
@@ -51,7 +52,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
 
     private protected HandlerPool CreatePool(
         HandlerEnvironment environment, RpcLimits limits, bool hasFilters) =>
-        new(environment, CreateStreams(), ThrottleLimit, limits)
+        new(environment, CreateStreams(), WorkerCount, limits)
         {
             HasFilters = hasFilters,
             Impersonates = Impersonate,

@@ -4,11 +4,11 @@ using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.PowerShell.Connections;
 
-namespace ProtoRpc;
+namespace ProtoRpc.PowerShell.Completion;
 
 /// <summary>Offers registered names, the endpoints of this runspace's listeners and connections,
 /// and the forms of endpoints.</summary>
-public sealed class EndpointCompleter : RpcCompleter
+internal sealed class EndpointCompleter : RpcCompleter
 {
     private static readonly Candidate[] Forms =
     [
@@ -32,7 +32,7 @@ public sealed class EndpointCompleter : RpcCompleter
 }
 
 /// <summary>Offers the names of registered endpoints.</summary>
-public sealed class EndpointNameCompleter : RpcCompleter
+internal sealed class EndpointNameCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Names();
 
@@ -152,7 +152,7 @@ internal sealed class TagCompleter : RpcCompleter
 }
 
 /// <summary>Offers the open connections of this runspace.</summary>
-public sealed class ConnectionCompleter : RpcCompleter
+internal sealed class ConnectionCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
         RunspaceStore.Current.Connections.Select(connection => Candidate.OfScript(
@@ -160,7 +160,7 @@ public sealed class ConnectionCompleter : RpcCompleter
 }
 
 /// <summary>Offers the ids of the open connections of this runspace.</summary>
-public sealed class ConnectionIdCompleter : RpcCompleter
+internal sealed class ConnectionIdCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
         RunspaceStore.Current.Connections.Select(
@@ -168,7 +168,7 @@ public sealed class ConnectionIdCompleter : RpcCompleter
 }
 
 /// <summary>Offers the listeners of this runspace.</summary>
-public sealed class ListenerCompleter : RpcCompleter
+internal sealed class ListenerCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
         RunspaceStore.Current.Listeners.Select(listener => Candidate.OfScript(
@@ -176,14 +176,14 @@ public sealed class ListenerCompleter : RpcCompleter
 }
 
 /// <summary>Offers the ids of the listeners of this runspace.</summary>
-public sealed class ListenerIdCompleter : RpcCompleter
+internal sealed class ListenerIdCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
         RunspaceStore.Current.Listeners.Select(listener => OfId(listener.Id, listener.ToString()));
 }
 
 /// <summary>Offers the mocks of this runspace.</summary>
-public sealed class MockCompleter : RpcCompleter
+internal sealed class MockCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
         RunspaceStore.Current.Listeners.OfType<RpcMockListener>().Select(mock => Candidate.OfScript(
@@ -191,7 +191,7 @@ public sealed class MockCompleter : RpcCompleter
 }
 
 /// <summary>Offers the methods of a mock, or of all mocks of this runspace.</summary>
-public sealed class MockMethodCompleter : RpcCompleter
+internal sealed class MockMethodCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)
     {
@@ -209,7 +209,7 @@ public sealed class MockMethodCompleter : RpcCompleter
 }
 
 /// <summary>Offers the ids of the sessions that the listeners of this runspace keep.</summary>
-public sealed class SessionIdCompleter : RpcCompleter
+internal sealed class SessionIdCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => RunspaceStore.Current.Listeners
         .SelectMany(RpcSessionInfo.GetSessions)

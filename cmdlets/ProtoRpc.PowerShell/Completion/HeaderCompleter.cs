@@ -2,13 +2,12 @@ using System.Collections;
 using System.Diagnostics;
 using System.Globalization;
 using ProtoRpc.Messages;
-using ProtoRpc.PowerShell.Completion;
 
-namespace ProtoRpc;
+namespace ProtoRpc.PowerShell.Completion;
 
 /// <summary>Offers headers of requests: those that the options of the services name, and the well-known
 /// ones.</summary>
-public sealed class HeaderCompleter : RpcCompleter
+internal sealed class HeaderCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)
     {

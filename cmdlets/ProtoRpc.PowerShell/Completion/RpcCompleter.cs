@@ -9,7 +9,7 @@ namespace ProtoRpc;
 
 /// <summary>The base of completers. Filters the candidates by the typed word, and quotes them if
 /// necessary.</summary>
-public abstract class RpcCompleter : IArgumentCompleter
+internal abstract class RpcCompleter : IArgumentCompleter
 {
     // Longer texts are not useful at the prompt, and a hostile schema can have texts of any length.
     private const int MaxTextLength = 32 * 1024;

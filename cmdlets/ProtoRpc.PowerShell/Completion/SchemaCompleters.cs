@@ -1,14 +1,13 @@
 using System.Collections;
 using ProtoRpc.Messages;
-using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Native;
 
-namespace ProtoRpc;
+namespace ProtoRpc.PowerShell.Completion;
 
 /// <summary>Offers services.</summary>
-public sealed class ServiceCompleter : RpcCompleter
+internal sealed class ServiceCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)
         .SelectMany(schema => schema.Services)
@@ -17,7 +16,7 @@ public sealed class ServiceCompleter : RpcCompleter
 }
 
 /// <summary>Offers methods: bare names if they are unique, otherwise full names.</summary>
-public sealed class MethodCompleter : RpcCompleter
+internal sealed class MethodCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)
     {
@@ -41,7 +40,7 @@ public sealed class MethodCompleter : RpcCompleter
 
 /// <summary>Offers a whole message as a hashtable, ready to be filled in: one of the given type, or the
 /// method's request.</summary>
-public sealed class MessageCompleter : RpcCompleter
+internal sealed class MessageCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Types(bound)
         .Select(type => Candidate.OfScript(
@@ -73,7 +72,7 @@ public sealed class MessageCompleter : RpcCompleter
 }
 
 /// <summary>Offers methods, for their requests, and message types.</summary>
-public sealed class MessageOrMethodCompleter : RpcCompleter
+internal sealed class MessageOrMethodCompleter : RpcCompleter
 {
     private readonly MethodCompleter _methods = new();
     private readonly MessageTypeCompleter _types = new();
@@ -83,7 +82,7 @@ public sealed class MessageOrMethodCompleter : RpcCompleter
 }
 
 /// <summary>Offers message types.</summary>
-public sealed class MessageTypeCompleter : RpcCompleter
+internal sealed class MessageTypeCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)
         .SelectMany(schema => schema.Messages)
@@ -93,7 +92,7 @@ public sealed class MessageTypeCompleter : RpcCompleter
 
 /// <summary>Offers the interface ids of the schema's services and of the session's listeners. The word may
 /// also match the name of a service.</summary>
-public sealed class InterfaceIdCompleter : RpcCompleter
+internal sealed class InterfaceIdCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)
         .SelectMany(schema => schema.Services)
@@ -133,7 +132,7 @@ internal sealed class FieldNameCompleter : RpcCompleter
 }
 
 /// <summary>Offers the extensions of the request header that the schema declares.</summary>
-public sealed class ExtensionCompleter : RpcCompleter
+internal sealed class ExtensionCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)
     {
@@ -154,7 +153,7 @@ public sealed class ExtensionCompleter : RpcCompleter
 }
 
 /// <summary>Offers a hashtable with an empty handler for each method of the services.</summary>
-public sealed class HandlerCompleter : RpcCompleter
+internal sealed class HandlerCompleter : RpcCompleter
 {
     private const string Handler = "{ param($Request) @{} }";
 
@@ -207,14 +206,14 @@ internal sealed class PingMessageCompleter : RpcCompleter
 }
 
 /// <summary>Offers the formats of messages that HTTP endpoints accept.</summary>
-public sealed class HttpFormatCompleter : RpcCompleter
+internal sealed class HttpFormatCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => MessageFormats.OfHttp
         .Select(format => new Candidate(format.Name, format.MediaTypes[0]));
 }
 
 /// <summary>Offers a rule for each service that allows all authenticated callers.</summary>
-public sealed class AuthorizationCompleter : RpcCompleter
+internal sealed class AuthorizationCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)
         .Where(schema => schema.Services.Count > 0)

@@ -30,7 +30,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
 
     [Parameter]
     [ValidateRange(ValidateRangeKind.Positive)]
-    public int? MaxReceiveSize { get; set; }
+    public int? MaxReceiveBytes { get; set; }
 
     [Parameter]
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
@@ -87,7 +87,7 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     {
         RpcClientOptions options = base.CreateOptions() with
         {
-            Limits = MaxReceiveSize is { } size ? Limits with { MaxMessageBytes = size } : Limits,
+            Limits = MaxReceiveBytes is { } size ? Limits with { MaxMessageBytes = size } : Limits,
             ExceptionTypes = ExceptionType,
             Format = MessageFormats.Named(IsGiven(nameof(Format)) ? Format : Named?.Format ?? Format),
             Compression = IsGiven(nameof(Compression))

@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
@@ -52,7 +53,7 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
     private const string ById = "Id";
-    private const string ByKept = "Kept";
+    private const string ByPooled = "Pooled";
 
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByConnection)]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
@@ -62,12 +63,12 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
     [ArgumentCompleter(typeof(ConnectionIdCompleter))]
     public int[] Id { get; set; } = [];
 
-    [Parameter(Mandatory = true, ParameterSetName = ByKept)]
-    public SwitchParameter Kept { get; set; }
+    [Parameter(Mandatory = true, ParameterSetName = ByPooled)]
+    public SwitchParameter Pooled { get; set; }
 
     protected override void Process()
     {
-        if (Kept)
+        if (Pooled)
         {
             // Closed in parallel, because closing takes a while if the server does not answer.
             RunspaceStore store = RunspaceStore.Current;

@@ -2,6 +2,7 @@ using System.Collections;
 using System.Collections.ObjectModel;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Methods;
 using ProtoRpc.PowerShell.Objects;
@@ -47,7 +48,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateRange(1, RpcLoadOptions.MaxConcurrency)]
-    public int Connections { get; set; } = 1;
+    public int ConnectionCount { get; set; } = 1;
 
     [Parameter]
     [ValidateRange(0.000_1, RpcLoadOptions.MaxRate)]
@@ -110,10 +111,11 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
     {
         RequireTime(nameof(Duration), Duration);
         RequireTime(nameof(WarmUp), WarmUp);
-        if (Connections > Concurrency)
+        if (ConnectionCount > Concurrency)
         {
             throw Invalid(
-                $"-Connections is {Connections}, more than the {Concurrency} callers of -Concurrency. "
+                $"-ConnectionCount is {ConnectionCount}, "
+                + $"more than the {Concurrency} callers of -Concurrency. "
                 + "Each connection needs a caller.");
         }
     }
@@ -148,7 +150,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
         CheckParameters(target, _endpoints);
         RpcClientOptions options = CreateOptions();
         List<RpcClient> clients = [];
-        for (int i = 0; i < Connections; i++)
+        for (int i = 0; i < ConnectionCount; i++)
         {
             RpcClient client = RpcClient.Connect(endpoint, schema, options, Cancellation);
             clients.Add(client);
@@ -279,7 +281,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
     private protected override RpcClientOptions CreateOptions()
     {
         RpcClientOptions options = base.CreateOptions();
-        int callers = (Concurrency + Connections - 1) / Connections;
+        int callers = (Concurrency + ConnectionCount - 1) / ConnectionCount;
         return options with
         {
             Limits = options.Limits with
@@ -307,7 +309,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
 
     [Parameter]
     [ValidateRange(0, 4 * 1024 * 1024)]
-    public int MaxMessageSize { get; set; } = new RpcRandomMessageOptions().MaxBytes;
+    public int MaxMessageBytes { get; set; } = new RpcRandomMessageOptions().MaxBytes;
 
     [Parameter]
     [ValidateRange(1, 100_000)]
@@ -332,7 +334,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
                 new RpcRandomMessageOptions
                 {
                     Seed = Seed,
-                    MaxBytes = MaxMessageSize,
+                    MaxBytes = MaxMessageBytes,
                     StreamLength = StreamLength,
                 });
         }
@@ -353,7 +355,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
                 "-Message and -RandomMessage cannot be used together. Remove one of them.");
         }
 
-        foreach (string parameter in new[] { nameof(Seed), nameof(MaxMessageSize) })
+        foreach (string parameter in new[] { nameof(Seed), nameof(MaxMessageBytes) })
         {
             if (!RandomMessage && IsGiven(parameter))
             {

@@ -2,6 +2,7 @@ using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Native;

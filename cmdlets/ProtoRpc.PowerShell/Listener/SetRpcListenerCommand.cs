@@ -1,6 +1,7 @@
 using System.Management.Automation;
 using System.Security;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Parameters;
@@ -125,7 +126,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
             };
         }
 
-        foreach (string name in new[] { nameof(ThrottleLimit), nameof(Impersonate) })
+        foreach (string name in new[] { nameof(WorkerCount), nameof(Impersonate) })
         {
             EndpointParameters.CheckNeeded(given, name, hasHandlers ? null : "-Handler or -Filter");
         }
@@ -232,7 +233,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         return new HandlerPool(
             environment,
             before.Streams,
-            given.Contains(nameof(ThrottleLimit)) ? ThrottleLimit : before.MaxWorkers,
+            given.Contains(nameof(WorkerCount)) ? WorkerCount : before.MaxWorkers,
             before.Limits)
         {
             HasFilters = HasFilters && Filter is { Length: > 0 },

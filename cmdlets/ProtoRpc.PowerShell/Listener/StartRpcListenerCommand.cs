@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Security;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Parameters;

@@ -3,6 +3,7 @@ using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
 

@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Schema;

@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Methods;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Headers;

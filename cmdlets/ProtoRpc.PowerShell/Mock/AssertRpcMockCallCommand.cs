@@ -4,6 +4,7 @@ using System.Globalization;
 using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Text;
+using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
 

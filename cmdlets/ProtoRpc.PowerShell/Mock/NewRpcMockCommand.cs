@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Objects;
@@ -194,7 +195,7 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
         RequireImpersonation();
         HandlerEnvironment environment = CreateEnvironment();
         // The scripts of earlier replies have their own workers, because they may still be running.
-        HandlerPool pool = new(environment, Mock.Streams, ThrottleLimit, Limits)
+        HandlerPool pool = new(environment, Mock.Streams, WorkerCount, Limits)
         {
             Impersonates = MyInvocation.BoundParameters.ContainsKey(nameof(Impersonate))
                 ? Impersonate

@@ -1,4 +1,5 @@
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
 

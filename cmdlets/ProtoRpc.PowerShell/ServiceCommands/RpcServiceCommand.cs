@@ -4,6 +4,7 @@ using System.Management.Automation;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Cmdlets;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.ServiceCommands;
 

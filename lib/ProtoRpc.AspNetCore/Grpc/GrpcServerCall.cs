@@ -4,6 +4,7 @@ using System.IO.Pipelines;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
@@ -149,8 +150,7 @@ internal static class GrpcRequest
     {
         string encoding = request.Headers[GrpcHeaders.Encoding].ToString();
         return GrpcEncoding.IsNone(encoding) ? null
-            : GrpcEncoding.IsGzip(encoding) ? GrpcEncoding.Gzip
-            : throw new RpcException(
+            : ContentEncoding.Find(encoding)?.Name ?? throw new RpcException(
                 RpcStatusCode.Unimplemented,
                 $"The message encoding '{encoding}' is not supported; "
                 + $"use one of {GrpcEncoding.Accepted}.")
@@ -164,7 +164,8 @@ internal static class GrpcRequest
     {
         foreach (string? line in request.Headers[GrpcHeaders.AcceptEncoding])
         {
-            if (line!.Split(',', StringSplitOptions.TrimEntries).Any(GrpcEncoding.IsGzip))
+            if (line!.Split(',', StringSplitOptions.TrimEntries).Any(
+                name => ContentEncoding.Find(name) == ContentEncoding.Gzip))
             {
                 return true;
             }
@@ -229,7 +230,7 @@ internal class GrpcResponse(HttpContext http)
         _hasBody = true;
         if (compresses)
         {
-            Response.Headers[GrpcHeaders.Encoding] = GrpcEncoding.Gzip;
+            Response.Headers[GrpcHeaders.Encoding] = ContentEncoding.Gzip.Name;
         }
 
         if (context.SetHeaders is { } headers)

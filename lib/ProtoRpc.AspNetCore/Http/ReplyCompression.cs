@@ -1,8 +1,8 @@
 using System.Buffers;
-using System.IO.Compression;
 using System.Net;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Net.Http.Headers;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.AspNetCore.Http;
@@ -33,14 +33,13 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
         response.BodyWriter.Write(body.Span);
     }
 
-    private static async Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body, string encoding)
+    private static async Task WriteAsync(
+        HttpContext http, ReadOnlyMemory<byte> body, ContentEncoding encoding)
     {
         HttpResponse response = http.Response;
-        response.Headers.ContentEncoding = encoding;
+        response.Headers.ContentEncoding = encoding.Name;
         response.Headers.Append("Vary", "Accept-Encoding");
-        await using Stream stream = encoding == "br"
-            ? new BrotliStream(response.Body, CompressionLevel.Fastest, leaveOpen: true)
-            : new GZipStream(response.Body, CompressionLevel.Fastest, leaveOpen: true);
+        await using Stream stream = encoding.Compress(response.Body);
         await stream.WriteAsync(body, http.RequestAborted).ConfigureAwait(false);
     }
 
@@ -65,7 +64,7 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
         return IPAddress.IsLoopback(plain) || remote.Equals(local);
     }
 
-    private static string? EncodingFor(HttpRequest request)
+    private static ContentEncoding? EncodingFor(HttpRequest request)
     {
         if (request.Headers.AcceptEncoding.Count == 0
             || !StringWithQualityHeaderValue.TryParseList(
@@ -74,12 +73,13 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
             return null;
         }
 
-        string? best = null;
+        ContentEncoding? best = null;
         double bestQuality = 0;
-        foreach (string encoding in new[] { "br", "gzip" })
+        foreach (ContentEncoding encoding in ContentEncoding.OfReplies)
         {
             StringWithQualityHeaderValue? named =
-                accepted.FirstOrDefault(a => a.Value.Equals(encoding, StringComparison.OrdinalIgnoreCase));
+                accepted.FirstOrDefault(
+                    a => a.Value.Equals(encoding.Name, StringComparison.OrdinalIgnoreCase));
             double quality = named is null ? 0 : named.Quality ?? 1;
             if (quality > bestQuality)
             {

@@ -47,9 +47,8 @@ internal interface IServedEndpoint
     }
 }
 
-/// <summary>Adds a protocol to every server, so that a new way to serve needs only its own file. Protocols with
-/// options, such as those of ASP.NET Core, are added together with their
-/// options.</summary>
+/// <summary>Adds a protocol to every server, so that a new way to serve needs only its own file. Protocols
+/// with options, such as those of ASP.NET Core, are added together with their options.</summary>
 [AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
 internal abstract class ServerProtocolAttribute : Attribute
 {
@@ -319,9 +318,11 @@ internal static class UncheckedEndpoints
     /// <param name="security">The authentication of all endpoints.</param>
     /// <param name="isChecked">Whether callers are also checked by other code than the protocols.</param>
     public static RpcEndpoint? FindFirst(
-        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerProtocol> protocols, RpcServerSecurity security,
-        bool isChecked) => isChecked || protocols.Any(protocol => protocol.ChecksCallers)
-            ? endpoints.FirstOrDefault(endpoint => protocols.FirstOrDefault(protocol => protocol.Serves(endpoint.Kind))
+        IEnumerable<RpcEndpoint> endpoints, IReadOnlyList<IServerProtocol> protocols,
+        RpcServerSecurity security, bool isChecked) =>
+        isChecked || protocols.Any(protocol => protocol.ChecksCallers)
+            ? endpoints.FirstOrDefault(endpoint => protocols
+                .FirstOrDefault(protocol => protocol.Serves(endpoint.Kind))
                 ?.IsOpenByDefault(endpoint, security) == true)
             : null;
 

@@ -356,7 +356,8 @@ public sealed class RpcServer : IRpcServer
             + $"name one of {string.Join(", ", schema.Services.Select(s => s.FullName))}."),
     };
 
-    private static IServerProtocol ProtocolOf(RpcEndpoint endpoint, IReadOnlyList<IServerProtocol> protocols) =>
+    private static IServerProtocol ProtocolOf(
+        RpcEndpoint endpoint, IReadOnlyList<IServerProtocol> protocols) =>
         protocols.FirstOrDefault(protocol => protocol.Serves(endpoint.Kind))
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,

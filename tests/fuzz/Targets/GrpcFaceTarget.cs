@@ -3,6 +3,7 @@ using System.Globalization;
 using System.Text;
 using ProtoRpc.Fuzz.Engine;
 using ProtoRpc.Fuzz.Inputs;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Fuzz.Targets;
@@ -38,7 +39,7 @@ internal sealed class GrpcFaceTarget : FuzzTarget
     public override IEnumerable<byte[]> Seeds()
     {
         byte[] message = Message(0, FaceServer.Request("a"));
-        byte[] packed = Message(1, GrpcEncoding.Compress(FaceServer.Request(new string('a', 30))));
+        byte[] packed = Message(1, ContentEncoding.Gzip.Encode(FaceServer.Request(new string('a', 30))));
         foreach (string method in new[] { "Echo", "Split", "Join", "Chat", "Unhandled" })
         {
             yield return Call($"/faces.Shop/{method}", [], message);

@@ -3,6 +3,7 @@ using System.Text;
 using Google.Protobuf.WellKnownTypes;
 using ProtoRpc.Fuzz.Engine;
 using ProtoRpc.Fuzz.Inputs;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Fuzz.Targets;
@@ -25,9 +26,9 @@ internal sealed class GrpcTarget : FuzzTarget
     public override IEnumerable<byte[]> Seeds()
     {
         byte[] body = "a body that is longer than its prefix"u8.ToArray();
-        byte[] gzip = GrpcEncoding.Compress(body);
+        byte[] gzip = ContentEncoding.Gzip.Encode(body);
         yield return [0, .. Frame(0, body), .. Frame(0, []), .. Frame(1, gzip)];
-        yield return [0, .. Frame(1, GrpcEncoding.Compress(new byte[100_000]))];
+        yield return [0, .. Frame(1, ContentEncoding.Gzip.Encode(new byte[100_000]))];
         yield return [1, .. gzip];
         yield return [2, .. "100m"u8];
         yield return [2, .. "99999999H"u8];
@@ -132,7 +133,7 @@ internal sealed class GrpcTarget : FuzzTarget
     }
 
     private static ReadOnlyMemory<byte> Decompress(ReadOnlySequence<byte> body) =>
-        GrpcEncoding.Decompress(body, GrpcEncoding.Gzip, MaxBytes);
+        GrpcEncoding.Decompress(body, ContentEncoding.Gzip.Name, MaxBytes);
 
     private static byte[] Frame(byte flag, byte[] body)
     {

@@ -1,9 +1,9 @@
 using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
-using System.IO.Compression;
 using System.IO.Pipelines;
 using System.Net.Sockets;
 using Google.Protobuf;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
@@ -376,21 +376,13 @@ internal static class HttpCompression
         [NotNullWhen(true)] out string? encoding)
     {
         (packed, encoding) = (null, null);
-        if (compression == RpcCompression.None || body.Length < Threshold || !CompressionProbe.Shrinks(body))
+        if (ContentEncoding.Get(compression) is not { } selected
+            || body.Length < Threshold || !CompressionProbe.Shrinks(body))
         {
             return false;
         }
 
-        using MemoryStream compressed = new();
-        using (Stream stream = compression == RpcCompression.Gzip
-            ? new GZipStream(compressed, CompressionLevel.Fastest, leaveOpen: true)
-            : new BrotliStream(compressed, CompressionLevel.Fastest, leaveOpen: true))
-        {
-            stream.Write(body);
-        }
-
-        packed = compressed.ToArray();
-        encoding = compression == RpcCompression.Gzip ? "gzip" : "br";
+        (packed, encoding) = (selected.Encode(body), selected.Name);
         return true;
     }
 }

@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Buffers.Binary;
-using System.IO.Compression;
 using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Http;
@@ -85,7 +84,7 @@ internal static class GrpcFrameWriter
         // GZipStream writes nothing at all for an empty body, and @grpc/grpc-js rejects that as gzip.
         if (compress && body.Length > 0)
         {
-            ReadOnlySpan<byte> compressed = GrpcEncoding.Compress(body.ToArray());
+            ReadOnlySpan<byte> compressed = ContentEncoding.Gzip.Encode(body.ToArray());
             WritePrefix(output, isCompressed: true, compressed.Length);
             output.Write(compressed);
             return compressed.Length;
@@ -107,31 +106,16 @@ internal static class GrpcFrameWriter
 internal static class GrpcEncoding
 {
     public const string Identity = "identity";
-    public const string Gzip = "gzip";
-
-    /// <summary>What this side reads, for grpc-accept-encoding.</summary>
-    public const string Accepted = $"{Identity},{Gzip}";
 
     private const int FirstBuffer = 4 * 1024;
 
-    /// <summary>Whether a grpc-encoding is gzip. Names of codings have no case (RFC 9110, 8.4.1).</summary>
-    public static bool IsGzip(string? encoding) => Gzip.Equals(encoding, StringComparison.OrdinalIgnoreCase);
+    /// <summary>The encodings that this side reads, for grpc-accept-encoding.</summary>
+    public static string Accepted { get; } =
+        string.Join(',', ContentEncoding.All.Select(encoding => encoding.Name).Prepend(Identity));
 
     /// <summary>Whether a grpc-encoding says that messages are not compressed.</summary>
     public static bool IsNone(string? encoding) =>
         string.IsNullOrEmpty(encoding) || Identity.Equals(encoding, StringComparison.OrdinalIgnoreCase);
-
-    /// <summary>Compresses a body with gzip.</summary>
-    public static byte[] Compress(ReadOnlySpan<byte> body)
-    {
-        using MemoryStream output = new();
-        using (GZipStream gzip = new(output, CompressionLevel.Fastest, leaveOpen: true))
-        {
-            gzip.Write(body);
-        }
-
-        return output.ToArray();
-    }
 
     /// <summary>Undoes the compression of a body.</summary>
     /// <param name="body">The compressed body.</param>
@@ -142,7 +126,7 @@ internal static class GrpcEncoding
     public static ReadOnlyMemory<byte> Decompress(
         in ReadOnlySequence<byte> body, string? encoding, int maxBytes)
     {
-        if (!IsGzip(encoding))
+        if (ContentEncoding.Find(encoding) is not { } known)
         {
             throw GrpcDefects.BadFrame(IsNone(encoding)
                 ? "a message is marked as compressed, but there is no grpc-encoding"
@@ -157,13 +141,13 @@ internal static class GrpcEncoding
 
         try
         {
-            using Stream gzip = Decompression.TryOpen(new MemoryStream(body.ToArray()), Gzip)!;
-            return ReadToEnd(gzip, maxBytes);
+            using Stream stream = Decompression.Open(new MemoryStream(body.ToArray()), known);
+            return ReadToEnd(stream, maxBytes);
         }
         catch (InvalidDataException e)
         {
             throw GrpcDefects.BadFrame(
-                $"a message is not the gzip data that it is marked as ({e.Message})", e);
+                $"a message is not the {known.Name} data that it is marked as ({e.Message})", e);
         }
     }
 

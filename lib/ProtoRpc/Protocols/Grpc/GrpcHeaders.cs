@@ -56,7 +56,7 @@ internal static class GrpcHeaders
 
         if (compresses)
         {
-            headers.TryAddWithoutValidation(Encoding, GrpcEncoding.Gzip);
+            headers.TryAddWithoutValidation(Encoding, ContentEncoding.Gzip.Name);
         }
 
         if (!headers.NonValidated.Contains("user-agent"))

@@ -13,27 +13,22 @@ internal sealed class Decompression : SequentialStream
 
     private Decompression(Source source, Stream decoder) => (_source, _decoder) = (source, decoder);
 
-    /// <summary>What is understood, for Accept-Encoding.</summary>
-    public static IReadOnlyList<string> Encodings { get; } = ["gzip", "deflate", "br"];
-
     /// <inheritdoc/>
     public override bool CanRead => true;
 
     /// <summary>A stream of what a body holds; null for an encoding that is not understood.</summary>
     /// <param name="body">The compressed bytes.</param>
     /// <param name="encoding">As Content-Encoding names it.</param>
-    public static Decompression? TryOpen(Stream body, string encoding)
+    public static Decompression? TryOpen(Stream body, string encoding) =>
+        ContentEncoding.Find(encoding) is { } known ? Open(body, known) : null;
+
+    /// <summary>A stream of what a body holds.</summary>
+    /// <param name="body">The compressed bytes.</param>
+    /// <param name="encoding">The encoding.</param>
+    public static Decompression Open(Stream body, ContentEncoding encoding)
     {
-        string name = encoding.ToLowerInvariant();
-        Source source = new(body, probesEnd: name is "gzip" or "x-gzip");
-        Stream? decoder = name switch
-        {
-            "gzip" or "x-gzip" => new GZipStream(source, CompressionMode.Decompress),
-            "deflate" => new ZLibStream(source, CompressionMode.Decompress),
-            "br" => new BrotliStream(source, CompressionMode.Decompress),
-            _ => null,
-        };
-        return decoder is null ? null : new Decompression(source, decoder);
+        Source source = new(body, encoding.ProbesEnd);
+        return new Decompression(source, encoding.Decompress(source));
     }
 
     /// <inheritdoc/>

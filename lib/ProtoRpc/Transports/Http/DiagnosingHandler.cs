@@ -172,7 +172,7 @@ internal sealed class DecompressingHandler(HttpMessageHandler inner, bool asks) 
     private const string AcceptEncoding = "Accept-Encoding";
     private const string ContentEncoding = "Content-Encoding";
 
-    private static readonly string Asked = string.Join(", ", Decompression.Encodings);
+    private static readonly string Asked = Protocols.ContentEncoding.Accepted;
 
     protected override HttpResponseMessage Send(
         HttpRequestMessage request, CancellationToken cancellationToken)

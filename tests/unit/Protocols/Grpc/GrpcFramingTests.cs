@@ -1,5 +1,6 @@
 using System.Buffers;
 using Google.Protobuf.WellKnownTypes;
+using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Tests.Protocols.Grpc;
@@ -60,7 +61,7 @@ public static class GrpcFramingTests
                 {
                     if (frame.IsCompressed)
                     {
-                        GrpcEncoding.Decompress(frame.Body, GrpcEncoding.Gzip, Limit);
+                        GrpcEncoding.Decompress(frame.Body, ContentEncoding.Gzip.Name, Limit);
                     }
                 }
             }
@@ -74,11 +75,11 @@ public static class GrpcFramingTests
     [Fact]
     public static void Compression_is_undone_up_to_the_limit()
     {
-        ReadOnlySequence<byte> most = new(GrpcEncoding.Compress(new byte[Limit]));
-        ReadOnlySequence<byte> more = new(GrpcEncoding.Compress(new byte[Limit + 1]));
+        ReadOnlySequence<byte> most = new(ContentEncoding.Gzip.Encode(new byte[Limit]));
+        ReadOnlySequence<byte> more = new(ContentEncoding.Gzip.Encode(new byte[Limit + 1]));
 
-        Assert.Equal(Limit, GrpcEncoding.Decompress(most, GrpcEncoding.Gzip, Limit).Length);
-        Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(more, GrpcEncoding.Gzip, Limit));
+        Assert.Equal(Limit, GrpcEncoding.Decompress(most, ContentEncoding.Gzip.Name, Limit).Length);
+        Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(more, ContentEncoding.Gzip.Name, Limit));
     }
 
     [Fact]
@@ -95,8 +96,34 @@ public static class GrpcFramingTests
     [Fact]
     public static void A_compressed_message_without_bytes_is_the_empty_message()
     {
-        Assert.True(GrpcEncoding.Decompress(default, GrpcEncoding.Gzip, Limit).IsEmpty);
+        Assert.True(GrpcEncoding.Decompress(default, ContentEncoding.Gzip.Name, Limit).IsEmpty);
         Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(default, encoding: null, Limit));
         Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(default, "snappy", Limit));
+    }
+
+    [Theory]
+    [InlineData("gzip")]
+    [InlineData("x-gzip")]
+    [InlineData("Deflate")]
+    [InlineData("br")]
+    public static void Messages_of_each_encoding_are_read(string name)
+    {
+        byte[] message = [.. Enumerable.Repeat((byte)7, 500)];
+        ReadOnlySequence<byte> packed = new(ContentEncoding.Find(name)!.Encode(message));
+
+        Assert.Equal(message, GrpcEncoding.Decompress(packed, name, Limit).ToArray());
+        Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(packed.Slice(0, 5), name, Limit));
+    }
+
+    [Theory]
+    [InlineData("gzip")]
+    [InlineData("deflate")]
+    [InlineData("br")]
+    public static void No_encoding_inflates_beyond_the_limit(string name)
+    {
+        ReadOnlySequence<byte> bomb = new(ContentEncoding.Find(name)!.Encode(new byte[100 * Limit]));
+
+        RpcException error = Assert.Throws<RpcException>(() => GrpcEncoding.Decompress(bomb, name, Limit));
+        Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
     }
 }

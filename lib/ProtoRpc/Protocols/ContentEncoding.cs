@@ -1,0 +1,77 @@
+using System.IO.Compression;
+
+namespace ProtoRpc.Protocols;
+
+/// <summary>An encoding of HTTP bodies (RFC 9110, 8.4.1) and of gRPC messages. Clients and servers of HTTP,
+/// Connect and gRPC read this table, so a further encoding is one more row.</summary>
+/// <param name="Name">The name in headers.</param>
+/// <param name="Compress">Opens a stream that compresses. It leaves the other stream open.</param>
+/// <param name="Decompress">Opens a stream that decompresses.</param>
+internal sealed record ContentEncoding(
+    string Name, Func<Stream, Stream> Compress, Func<Stream, Stream> Decompress)
+{
+    /// <summary>gzip (RFC 1952).</summary>
+    public static readonly ContentEncoding Gzip = new(
+        "gzip",
+        target => new GZipStream(target, CompressionLevel.Fastest, leaveOpen: true),
+        source => new GZipStream(source, CompressionMode.Decompress))
+    {
+        OldName = "x-gzip",
+        ProbesEnd = true,
+    };
+
+    /// <summary>deflate, which is the zlib format (RFC 1950).</summary>
+    public static readonly ContentEncoding Deflate = new(
+        "deflate",
+        target => new ZLibStream(target, CompressionLevel.Fastest, leaveOpen: true),
+        source => new ZLibStream(source, CompressionMode.Decompress));
+
+    /// <summary>Brotli (RFC 7932).</summary>
+    public static readonly ContentEncoding Brotli = new(
+        "br",
+        target => new BrotliStream(target, CompressionLevel.Fastest, leaveOpen: true),
+        source => new BrotliStream(source, CompressionMode.Decompress));
+
+    /// <summary>All encodings, in the order of Accept-Encoding.</summary>
+    public static IReadOnlyList<ContentEncoding> All { get; } = [Gzip, Deflate, Brotli];
+
+    /// <summary>The encodings of replies over HTTP. If a client accepts several equally, the first one is
+    /// used.</summary>
+    public static IReadOnlyList<ContentEncoding> OfReplies { get; } = [Brotli, Gzip];
+
+    /// <summary>The names of all encodings, for Accept-Encoding.</summary>
+    public static string Accepted { get; } = string.Join(", ", All.Select(encoding => encoding.Name));
+
+    /// <summary>A name that old software uses; null for none.</summary>
+    public string? OldName { get; private init; }
+
+    /// <summary>Whether the decompressing stream reads on after the end mark, because another part can
+    /// follow.</summary>
+    public bool ProbesEnd { get; private init; }
+
+    /// <summary>Finds an encoding by its name, whose case does not matter.</summary>
+    /// <returns>Null for an unknown encoding.</returns>
+    public static ContentEncoding? Find(string? name) => All.FirstOrDefault(encoding =>
+        encoding.Name.Equals(name, StringComparison.OrdinalIgnoreCase)
+        || (encoding.OldName is { } old && old.Equals(name, StringComparison.OrdinalIgnoreCase)));
+
+    /// <summary>The encoding that a client selects; null for none.</summary>
+    public static ContentEncoding? Get(RpcCompression compression) => compression switch
+    {
+        RpcCompression.Gzip => Gzip,
+        RpcCompression.Brotli => Brotli,
+        _ => null,
+    };
+
+    /// <summary>Compresses bytes.</summary>
+    public byte[] Encode(ReadOnlySpan<byte> body)
+    {
+        using MemoryStream target = new();
+        using (Stream stream = Compress(target))
+        {
+            stream.Write(body);
+        }
+
+        return target.ToArray();
+    }
+}
