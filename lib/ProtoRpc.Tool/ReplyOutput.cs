@@ -75,14 +75,14 @@ internal sealed class CallReport(ToolConsole console, bool isShown, bool hasSize
 
     public void Sent() => Interlocked.Increment(ref _sent);
 
-    public void Received(RpcResponseInfo response)
+    public void Received(RpcReplyInfo response)
     {
         _first ??= Stopwatch.GetElapsedTime(_start);
         _received++;
         WriteHeaders(response);
     }
 
-    public void End(ServerSession session, RpcResponseInfo response)
+    public void End(ServerSession session, RpcReplyInfo response)
     {
         WriteHeaders(response);
         Write("< trailer", response.Trailers);
@@ -98,7 +98,7 @@ internal sealed class CallReport(ToolConsole console, bool isShown, bool hasSize
             + $"{first}, call {Milliseconds(Stopwatch.GetElapsedTime(_start))}");
     }
 
-    private void WriteHeaders(RpcResponseInfo response)
+    private void WriteHeaders(RpcReplyInfo response)
     {
         if (!_hasHeaders)
         {

@@ -27,11 +27,11 @@ public static class CallMetadataTests
         headers.Add("x-asked", "one");
         headers.Add("x-asked", "two");
         headers.Add("x-asked-bin", [1, 2, 255]);
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
         client.Invoke(
             client.GetMethod("streams.Words/Say"), WordsServer.Text(new string('x', 5000)),
-            new RpcCallOptions { Headers = headers, Response = info });
+            new RpcCallOptions { Headers = headers, ReplyInfo = info });
 
         Assert.Equal(
             ["one", "two", "yes"], info.Headers.GetAll("x-first").SelectMany(v => ((string)v).Split(", ")));
@@ -80,8 +80,8 @@ public static class CallMetadataTests
                 () => client.InvokeAsync(method, WordsServer.Text("x"), options)),
             Assert.Throws<RpcException>(() => client.Open(method, options)),
         ];
-        RpcResponseInfo info = new();
-        client.Invoke(method, WordsServer.Text("x"), new RpcCallOptions { Response = info });
+        RpcReplyInfo info = new();
+        client.Invoke(method, WordsServer.Text("x"), new RpcCallOptions { ReplyInfo = info });
 
         Assert.All(errors, error => Assert.Equal("ExtensionsNotSupported", error.ErrorId));
         Assert.Null(info.Extensions);
@@ -130,9 +130,9 @@ public static class CallMetadataTests
         Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
         using RpcClient client = RpcClient.Connect(
             server.Endpoints[0], WordsServer.Schema, new RpcClientOptions { Format = format });
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
         await using RpcStreamingCall call = client.Open(
-            client.GetMethod("streams.Words/Split"), new RpcCallOptions { Response = info });
+            client.GetMethod("streams.Words/Split"), new RpcCallOptions { ReplyInfo = info });
         await call.SendAsync(WordsServer.Text(text));
         await call.CompleteAsync();
 
@@ -222,8 +222,8 @@ public static class CallMetadataTests
         .HandleStreaming("Split", async (context, stream) =>
         {
             string text = WordsServer.TextOf((await stream.ReadAsync())!);
-            context.ResponseHeaders.Add("x-first", "before");
-            context.ResponseTrailers.Add("x-last", "of all");
+            context.ReplyHeaders.Add("x-first", "before");
+            context.ReplyTrailers.Add("x-last", "of all");
             if (text != "none")
             {
                 await stream.WriteAsync(WordsServer.Text("a reply"));
@@ -239,7 +239,7 @@ public static class CallMetadataTests
 
     private static DynamicMessage Say(RpcServerCallContext context, string text)
     {
-        context.ResponseTrailers.Add("x-last", "of all");
+        context.ReplyTrailers.Add("x-last", "of all");
         if (text == "fail")
         {
             throw Failure();
@@ -250,7 +250,7 @@ public static class CallMetadataTests
             string[] words = text.Split(' ');
             for (int i = int.Parse(words[1], null); i > 0; i--)
             {
-                context.ResponseTrailers.Add("x-many", new string('z', int.Parse(words[2], null)));
+                context.ReplyTrailers.Add("x-many", new string('z', int.Parse(words[2], null)));
             }
 
             return WordsServer.Text("");
@@ -258,11 +258,11 @@ public static class CallMetadataTests
 
         foreach (object value in context.RequestHeaders.GetAll("x-asked"))
         {
-            context.ResponseHeaders.Add("x-first", (string)value);
+            context.ReplyHeaders.Add("x-first", (string)value);
         }
 
-        context.ResponseHeaders.Add("x-first", context.RequestHeaders.GetText("x-always") ?? "no");
-        context.ResponseTrailers.Add("x-last-bin", context.RequestHeaders.GetBytes("x-asked-bin") ?? []);
+        context.ReplyHeaders.Add("x-first", context.RequestHeaders.GetText("x-always") ?? "no");
+        context.ReplyTrailers.Add("x-last-bin", context.RequestHeaders.GetBytes("x-asked-bin") ?? []);
         return WordsServer.Text("");
     }
 

@@ -28,12 +28,12 @@ public static class HandlerHeadersTests
             WordsServer.Schema, "streams.Words", new RpcServerOptions().WithHttp())
             .Handle("Say", (context, request) =>
             {
-                context.ResponseHeaders.Add("content-length", "1");
+                context.ReplyHeaders.Add("content-length", "1");
                 return new(request);
             })
             .HandleStreaming("Split", async (context, stream) =>
             {
-                context.ResponseHeaders.Add("transfer-encoding", "identity");
+                context.ReplyHeaders.Add("transfer-encoding", "identity");
                 await stream.WriteAsync(WordsServer.Text("x"));
             })
             .AddEndpoint("http://127.0.0.1:0/")
@@ -56,15 +56,15 @@ public static class HandlerHeadersTests
             new RpcServerOptions { Limits = new RpcLimits { MaxMessageBytes = 64 * 1024 } }.WithHttp())
             .Handle("Say", (context, request) =>
             {
-                context.ResponseHeaders.Add("x-id", "1");
-                context.ResponseTrailers.Add("x-end", "2");
+                context.ReplyHeaders.Add("x-id", "1");
+                context.ReplyTrailers.Add("x-end", "2");
                 return new(WordsServer.Text(new string('x', 100_000)));
             })
             .HandleStreaming("Split", async (context, stream) =>
             {
-                context.ResponseHeaders.Add("x-id", "1");
-                context.ResponseHeaders.Add("transfer-encoding", "identity");
-                context.ResponseTrailers.Add("x-end", "2");
+                context.ReplyHeaders.Add("x-id", "1");
+                context.ReplyHeaders.Add("transfer-encoding", "identity");
+                context.ReplyTrailers.Add("x-end", "2");
                 await stream.WriteAsync(WordsServer.Text("x"));
             })
             .AddEndpoint("http://127.0.0.1:0/")

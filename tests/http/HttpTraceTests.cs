@@ -72,9 +72,9 @@ public sealed class HttpTraceTests
         using WordsServer server = new();
         await using RpcClient client = server.Connect(new() { Trace = RpcTrace.To(_client.Enqueue) });
 
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
         await foreach (DynamicMessage _ in client.InvokeStreamAsync(
-            "Split", WordsServer.Text("a b c"), new RpcCallOptions { Response = info }))
+            "Split", WordsServer.Text("a b c"), new RpcCallOptions { ReplyInfo = info }))
         {
         }
 

@@ -151,10 +151,10 @@ public sealed class CodeFirstServerTests : IAsyncLifetime
     [Fact]
     public async Task Metadata_and_failures_come_as_with_other_servers()
     {
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
         await _client.InvokeAsync(
-            "Get", new { }, new() { Headers = new() { { "x-asked", "here" } }, Response = info });
+            "Get", new { }, new() { Headers = new() { { "x-asked", "here" } }, ReplyInfo = info });
         RpcException error = await Assert.ThrowsAsync<RpcException>(
             () => _client.InvokeAsync("Get", new { Name = "fail" }));
 

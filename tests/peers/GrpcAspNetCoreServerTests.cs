@@ -133,12 +133,12 @@ public sealed class GrpcAspNetCoreServerTests : IAsyncLifetime
     public async Task Headers_and_trailers_go_both_ways()
     {
         byte[] bytes = [.. Enumerable.Range(0, 256).Select(i => (byte)i)];
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
         await SayAsync("headers", new RpcCallOptions
         {
             Headers = new() { { "x-asked", "a, b" }, { "x-asked-bin", bytes } },
-            Response = info,
+            ReplyInfo = info,
         });
 
         Assert.Equal("a, b", info.Headers.GetText("x-first"));

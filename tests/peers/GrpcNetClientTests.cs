@@ -85,7 +85,7 @@ public sealed class GrpcNetClientTests : IDisposable
     {
         using RpcServer server = Serve((context, _) =>
         {
-            context.ResponseTrailers.Add("x-last-bin", [0, 255]);
+            context.ReplyTrailers.Add("x-last-bin", [0, 255]);
             throw new RpcException((RpcStatusCode)code, "Kein Öl: 100 % leer\n");
         });
         using GrpcChannel channel = GrpcNetClient.Open(server.Endpoints[0]);

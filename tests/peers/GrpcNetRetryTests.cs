@@ -116,7 +116,7 @@ public sealed class GrpcNetRetryTests : IDisposable
 
             if (pushback is not null)
             {
-                context.ResponseTrailers.Add("grpc-retry-pushback-ms", pushback);
+                context.ReplyTrailers.Add("grpc-retry-pushback-ms", pushback);
             }
 
             throw new RpcException(RpcStatusCode.Unavailable, "not now");

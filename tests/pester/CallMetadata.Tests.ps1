@@ -5,9 +5,9 @@ Describe 'Headers, trailers and error details of calls' {
         $listener = Start-TestListener @{
             SayHello = {
                 param($Request)
-                $RpcContext.ResponseHeaders['x-first'] = "for $($RpcContext.RequestHeaders['x-asked'])"
-                $RpcContext.ResponseTrailers['x-last-bin'] = [byte[]](1, 2, 255)
-                $RpcContext.ResponseTrailers['x-filtered'] = "$($RpcContext.RequestHeaders['x-from-filter'])"
+                $RpcContext.ReplyHeaders['x-first'] = "for $($RpcContext.RequestHeaders['x-asked'])"
+                $RpcContext.ReplyTrailers['x-last-bin'] = [byte[]](1, 2, 255)
+                $RpcContext.ReplyTrailers['x-filtered'] = "$($RpcContext.RequestHeaders['x-from-filter'])"
                 if ($Request.name -eq 'fail') {
                     $failure = [ProtoRpc.RpcException]::new('ResourceExhausted', 'Come back tomorrow.')
                     $failure.Details = @(
@@ -20,7 +20,7 @@ Describe 'Headers, trailers and error details of calls' {
             }
         } -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]', 'http://127.0.0.1:0/', 'grpc://127.0.0.1:0', "ncalrpc:[$(New-TestName)]" -With @{
             Filter = {
-                $RpcContext.ResponseTrailers['x-filter'] = "saw $($RpcContext.RequestHeaders['x-asked'])"
+                $RpcContext.ReplyTrailers['x-filter'] = "saw $($RpcContext.RequestHeaders['x-asked'])"
                 $Next.Invoke()
             }
         }
@@ -42,7 +42,7 @@ Describe 'Headers, trailers and error details of calls' {
 
         It 'carries headers there, and headers and trailers back' {
             $reply = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -Header @{ 'x-more' = 'b' } `
-                -ResponseHeadersVariable headers -TrailersVariable trailers
+                -ReplyHeadersVariable headers -TrailersVariable trailers
 
             $reply.text | Should -Be 'hi Ann'
             $headers['x-first'] | Should -Be 'for always'

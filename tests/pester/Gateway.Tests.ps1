@@ -4,7 +4,7 @@ Describe 'Connections as handlers' {
     BeforeEach {
         $server = Start-TestListener @{
             SayHello = {
-                $RpcContext.ResponseHeaders['x-seen'] = "$($RpcContext.RequestHeaders['x-tenant'])"
+                $RpcContext.ReplyHeaders['x-seen'] = "$($RpcContext.RequestHeaders['x-tenant'])"
                 @{ text = "hi $($Request.name)"; number = ($RpcContext.RequestHeaders['authorization'] ? 1 : 0) }
             }
             Fail = { throw [ProtoRpc.RpcException]::new('NotFound', "no $($Request.name)") }
@@ -88,8 +88,8 @@ Describe 'Connections as handlers' {
         $open = Connect-Test (Start-RpcListener "ncalrpc:[$(New-TestName)]" $old -ForwardHeader authorization `
             -BlockHeader 'x-*')
 
-        ($plain | Invoke-RpcMethod SayHello @{} -Header $headers -ResponseHeadersVariable first).number | Should -Be 0
-        ($open | Invoke-RpcMethod SayHello @{} -Header $headers -ResponseHeadersVariable second).number | Should -Be 1
+        ($plain | Invoke-RpcMethod SayHello @{} -Header $headers -ReplyHeadersVariable first).number | Should -Be 0
+        ($open | Invoke-RpcMethod SayHello @{} -Header $headers -ReplyHeadersVariable second).number | Should -Be 1
         $first['x-seen'] | Should -Be 'a'
         $second['x-seen'] | Should -BeNullOrEmpty
     }

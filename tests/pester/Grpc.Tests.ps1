@@ -107,7 +107,7 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     }
 
     It 'take headers, and give headers and trailers' {
-        $null = Invoke-RpcMethod UnaryCall -Connection $rpc -ResponseHeadersVariable headers `
+        $null = Invoke-RpcMethod UnaryCall -Connection $rpc -ReplyHeadersVariable headers `
             -TrailersVariable trailers -Header @{
             'x-grpc-test-echo-initial' = 'here'
             'x-grpc-test-echo-trailing-bin' = [byte[]](1, 2, 255)

@@ -9,8 +9,8 @@ Describe 'gRPC endpoints of a listener' {
             Say = {
                 switch ($Request.text) {
                     'headers' {
-                        $RpcContext.ResponseHeaders['x-first'] = $RpcContext.RequestHeaders['x-asked']
-                        $RpcContext.ResponseTrailers['x-last-bin'] = [byte[]](1, 2, 255)
+                        $RpcContext.ReplyHeaders['x-first'] = $RpcContext.RequestHeaders['x-asked']
+                        $RpcContext.ReplyTrailers['x-last-bin'] = [byte[]](1, 2, 255)
                     }
                     'fail' {
                         $failure = [ProtoRpc.RpcException]::new('NotFound', 'There is no such word: ä')
@@ -19,7 +19,7 @@ Describe 'gRPC endpoints of a listener' {
                         throw $failure
                     }
                     'deadline' { return @{ text = "$($null -ne $RpcContext.Deadline)" } }
-                    'gzip' { $RpcContext.ResponseCompression = 'Gzip' }
+                    'gzip' { $RpcContext.ReplyCompression = 'Gzip' }
                 }
                 @{ text = "you said $($Request.text)" }
             }
@@ -109,7 +109,7 @@ Describe 'gRPC endpoints of a listener' {
 
     It 'take headers, and give headers and trailers' {
         $null = Invoke-RpcMethod Say @{ text = 'headers' } -Connection $rpc -Header @{ 'x-asked' = 'here' } `
-            -ResponseHeadersVariable headers -TrailersVariable trailers
+            -ReplyHeadersVariable headers -TrailersVariable trailers
 
         $headers['x-first'] | Should -Be 'here'
         $trailers['x-last-bin'] | Should -Be 1, 2, 255

@@ -19,7 +19,7 @@ Describe 'extensions of the native headers' {
 
     It 'go to the handler and come back, on <_>' -ForEach 'ncalrpc', 'ncacn_np', 'ncacn_ip_tcp' {
         $listener = Start-Extended {
-            $RpcContext.ResponseExtensions.'[demo.extended.node]' = "n-$($Request.text)"
+            $RpcContext.ReplyExtensions.'[demo.extended.node]' = "n-$($Request.text)"
             @{ text = "$($RpcContext.RequestExtensions.'[demo.extended.tenant]') " +
                 ($RpcContext.RequestExtensions.'[demo.extended.route]'.name -join '>') }
         }
@@ -30,7 +30,7 @@ Describe 'extensions of the native headers' {
             '[demo.extended.route]'  = @{ name = 'a' }, @{ name = 'b' }
         }
         $reply = Invoke-RpcMethod Do @{ text = 'x' } -Connection $rpc -Extension $extension `
-            -ResponseExtensionsVariable came
+            -ReplyExtensionsVariable came
 
         $reply.text | Should -Be 'acme a>b'
         $came.'[demo.extended.node]' | Should -Be 'n-x'
@@ -44,7 +44,7 @@ Describe 'extensions of the native headers' {
 
         $texts = @{ text = 'a' }, @{ text = 'b' } |
             Invoke-RpcMethod Do -Connection $rpc -Extension @{ '[demo.extended.tenant]' = 'acme' }
-        $last = Invoke-RpcMethod Do -Connection $rpc -ResponseExtensionsVariable came
+        $last = Invoke-RpcMethod Do -Connection $rpc -ReplyExtensionsVariable came
 
         $texts.text | Should -Be '[acme]', '[acme]'
         $last.text | Should -Be '[]'
@@ -63,7 +63,7 @@ Describe 'extensions of the native headers' {
 
     It 'come with what a handler throws, and with its failure' {
         $rpc = Connect-Extended (Start-Extended {
-            $RpcContext.ResponseExtensions = @{ '[demo.extended.node]' = 'n1' }
+            $RpcContext.ReplyExtensions = @{ '[demo.extended.node]' = 'n1' }
             $failure = [ProtoRpc.RpcException]::new('Unavailable', 'later')
             $failure.Extensions = @{
                 '[demo.extended.retry_after]' = 30
@@ -72,7 +72,7 @@ Describe 'extensions of the native headers' {
             throw $failure
         } @{ ErrorDetail = 'None' }) 2
 
-        Invoke-RpcMethod Do -Connection $rpc -ResponseExtensionsVariable came `
+        Invoke-RpcMethod Do -Connection $rpc -ReplyExtensionsVariable came `
             -ErrorAction SilentlyContinue -ErrorVariable failed
 
         $failed[0].Exception.Message | Should -Be 'later'
@@ -102,7 +102,7 @@ Describe 'extensions of the native headers' {
                 throw $failure
             }
 
-            $RpcContext.ResponseExtensions = @{ success = $true }
+            $RpcContext.ReplyExtensions = @{ success = $true }
         })
 
         Invoke-RpcMethod Do -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable set
@@ -116,7 +116,7 @@ Describe 'extensions of the native headers' {
         @{ Kind = 'HTTP'; Number = 3 }, @{ Kind = 'gRPC'; Number = 4 }
     ) {
         $listener = Start-Extended {
-            $RpcContext.ResponseExtensions.'[demo.extended.node]' = 'n1'
+            $RpcContext.ReplyExtensions.'[demo.extended.node]' = 'n1'
             if ($Request.text) {
                 $failure = [ProtoRpc.RpcException]::new('Unavailable', 'later')
                 $failure.Extensions = @{ '[demo.extended.retry_after]' = 30 }
@@ -129,7 +129,7 @@ Describe 'extensions of the native headers' {
 
         { Invoke-RpcMethod Do -Connection $rpc -Extension @{ '[demo.extended.tenant]' = 'x' } -EA Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '*-Extension*'
-        { Invoke-RpcMethod Do -Connection $rpc -ResponseExtensionsVariable came -ErrorAction Stop } |
+        { Invoke-RpcMethod Do -Connection $rpc -ReplyExtensionsVariable came -ErrorAction Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*'
         (Invoke-RpcMethod Do -Connection $rpc).text | Should -Be '[]'
         Invoke-RpcMethod Do @{ text = 'x' } -Connection $rpc -EA SilentlyContinue -ErrorVariable failed

@@ -52,7 +52,7 @@ Describe 'HTTP endpoints' {
         $encoding = foreach ($when in 'Automatic', 'Always', 'Never') {
             $server = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{ ReplyCompression = $when }
             $connection = Connect-RpcEndpoint $server.Endpoint[0] -Schema $server.Schema -Service demo.Greeter -ReplyCompression Always
-            $connection | Invoke-RpcMethod SayHello @{ name = 'Ann' * 1000 } -ResponseHeadersVariable headers | Out-Null
+            $connection | Invoke-RpcMethod SayHello @{ name = 'Ann' * 1000 } -ReplyHeadersVariable headers | Out-Null
             "$($headers['Vary'])"
         }
 
@@ -114,7 +114,7 @@ Describe 'HTTP endpoints' {
     It 'lets handlers read the headers of a request and set those of the reply' {
         $asked = Start-TestListener @{
             SayHello = {
-                $RpcContext.ResponseHeaders['x-said'] = "$($RpcContext.RequestHeaders['x-asked'])!"
+                $RpcContext.ReplyHeaders['x-said'] = "$($RpcContext.RequestHeaders['x-asked'])!"
                 @{ text = 'x' }
             }
         } -Endpoint 'http://127.0.0.1:0/'

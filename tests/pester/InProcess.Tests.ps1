@@ -19,7 +19,7 @@ service Talk {
             Say = {
                 param($Request)
                 if ($Request.text -eq 'fail') { throw 'out of paper' }
-                $RpcContext.ResponseTrailers['last'] = 'bye'
+                $RpcContext.ReplyTrailers['last'] = 'bye'
                 @{ text = "$($RpcContext.User.Name)|$($RpcContext.AuthenticationType)|$($RpcContext.ProcessId)" }
             }
             Split = { param($Request) $Request.text -split ' ' | ForEach-Object { @{ text = $_ } } }

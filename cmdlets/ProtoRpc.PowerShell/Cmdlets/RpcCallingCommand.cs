@@ -11,6 +11,10 @@ public abstract class RpcCallingCommand : RpcConnectingCommand
     private protected const string ByConnection = "Connection";
     private protected const string ByEndpoint = "Endpoint";
 
+    private protected RpcCallingCommand()
+    {
+    }
+
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
     [SchemaList]

@@ -22,6 +22,10 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     private ExceptionDispatchInfo? _ended;
     private RunspaceStore? _store;
 
+    private protected RpcCmdlet()
+    {
+    }
+
     /// <summary>Cancelled by Ctrl+C, and if a verbose line ends the cmdlet, which PipelineStopToken does not
     /// report.</summary>
     protected CancellationToken Cancellation => _stopping.Token;

@@ -26,6 +26,10 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private readonly SecretReader _secrets = new();
     private IReadOnlySet<string> _ignored = new HashSet<string>();
 
+    private protected RpcConnectingCommand()
+    {
+    }
+
     [Parameter]
     public virtual RpcClientAuthentication? Authentication { get; set; }
 

@@ -12,6 +12,10 @@ public abstract class RpcDescribeCommand : RpcCmdlet
     protected const string ByConnection = "Connection";
     protected const string BySchema = "Schema";
 
+    private protected RpcDescribeCommand()
+    {
+    }
+
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ConnectionCompleter))]

@@ -11,6 +11,10 @@ public abstract class RpcHandlersCommand : RpcCmdlet
 {
     private const int MaxDefaultWorkers = 8;
 
+    private protected RpcHandlersCommand()
+    {
+    }
+
     [Parameter]
     [ValidateRange(1, 1024)]
     public int WorkerCount { get; set; } = Math.Min(MaxDefaultWorkers, 2 * Environment.ProcessorCount);

@@ -15,6 +15,10 @@ public abstract class RpcEndpointCommand : RpcConnectingCommand
     private IReadOnlyList<EndpointTarget>? _targets;
     private RpcSchema? _given;
 
+    private protected RpcEndpointCommand()
+    {
+    }
+
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [FilledLines]

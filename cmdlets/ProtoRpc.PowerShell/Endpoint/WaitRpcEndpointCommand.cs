@@ -15,6 +15,10 @@ public abstract class RpcPingCommand : RpcEndpointCommand
 {
     protected const string ByConnection = "Connection";
 
+    private protected RpcPingCommand()
+    {
+    }
+
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [NoConnection]

@@ -388,7 +388,7 @@ internal sealed class HandlerWorker
                 Activity.Current = outer;
             }
 
-            call.Script.Pace.Note(start);
+            call.Script.Pace.Record(start);
         }
     }
 

@@ -59,14 +59,14 @@ public sealed class RpcMethodContext : RpcHandlerContext
         _requestHeaders ??= HeaderMapping.ToHashtable(_context.RequestHeaders);
 
     /// <summary>The headers to send before the first reply.</summary>
-    public IDictionary ResponseHeaders
+    public IDictionary ReplyHeaders
     {
         get => _responseHeaders ??= NewHeaders();
         set => _responseHeaders = value ?? throw new ArgumentNullException(nameof(value));
     }
 
     /// <summary>The trailers to send after the last reply; also sent if the handler fails.</summary>
-    public IDictionary ResponseTrailers
+    public IDictionary ReplyTrailers
     {
         get => _responseTrailers ??= NewHeaders();
         set => _responseTrailers = value ?? throw new ArgumentNullException(nameof(value));
@@ -79,18 +79,18 @@ public sealed class RpcMethodContext : RpcHandlerContext
 
     /// <summary>The extensions to send in the native protocol's response header; also sent if the handler
     /// fails. Not sent on HTTP and gRPC endpoints, which have no such header.</summary>
-    public IDictionary ResponseExtensions
+    public IDictionary ReplyExtensions
     {
-        get => _responseExtensions ??= HeaderExtensionMap.ToDictionary(_context.ResponseExtensions);
+        get => _responseExtensions ??= HeaderExtensionMap.ToDictionary(_context.ReplyExtensions);
         set => _responseExtensions = value ?? throw new ArgumentNullException(nameof(value));
     }
 
     /// <summary>How replies are compressed on gRPC endpoints if the caller accepts it. Set it before the
     /// first reply.</summary>
-    public RpcCompression ResponseCompression
+    public RpcCompression ReplyCompression
     {
-        get => _context.ResponseCompression;
-        set => _context.ResponseCompression = value;
+        get => _context.ReplyCompression;
+        set => _context.ReplyCompression = value;
     }
 
     /// <summary>Whether this is the context of a call.</summary>
@@ -102,7 +102,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
     {
         if (_responseHeaders is not null)
         {
-            Fill(_context.ResponseHeaders, _responseHeaders, nameof(ResponseHeaders));
+            Fill(_context.ReplyHeaders, _responseHeaders, nameof(ReplyHeaders));
             _responseHeaders = null;
         }
     }
@@ -153,7 +153,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
     {
         if (_responseTrailers is not null)
         {
-            Fill(_context.ResponseTrailers, _responseTrailers, nameof(ResponseTrailers));
+            Fill(_context.ReplyTrailers, _responseTrailers, nameof(ReplyTrailers));
             _responseTrailers = null;
         }
     }
@@ -167,7 +167,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
 
         try
         {
-            _context.ResponseExtensions = HeaderExtensionMap.ToMessage(
+            _context.ReplyExtensions = HeaderExtensionMap.ToMessage(
                 Method.Service.Schema, RpcResponseHeader.Descriptor, _responseExtensions);
             _responseExtensions = null;
         }
@@ -175,7 +175,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The handler of {Method.FullName} set invalid {nameof(ResponseExtensions)}: {e.Message}", e)
+                $"The handler of {Method.FullName} set invalid {nameof(ReplyExtensions)}: {e.Message}", e)
             {
                 ErrorId = RpcErrorIds.InvalidExtension,
             };

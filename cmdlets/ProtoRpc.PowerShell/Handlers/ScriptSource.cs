@@ -271,7 +271,7 @@ internal sealed class HandlerPace
 
     /// <summary>Counts a run that just ended.</summary>
     /// <param name="start">When it began, by <see cref="Stopwatch.GetTimestamp"/>.</param>
-    public void Note(long start) => _score = Stopwatch.GetElapsedTime(start) <= Short
+    public void Record(long start) => _score = Stopwatch.GetElapsedTime(start) <= Short
         ? Math.Min(_score + 1, Most)
         : Math.Max(_score - OfLongRun, Least);
 }

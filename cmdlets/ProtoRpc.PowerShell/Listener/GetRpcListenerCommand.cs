@@ -11,6 +11,10 @@ public abstract class RpcListenerCommand : RpcCmdlet
     protected const string ByListener = "Listener";
     protected const string ById = "Id";
 
+    private protected RpcListenerCommand()
+    {
+    }
+
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByListener)]
     [ArgumentCompleter(typeof(ListenerCompleter))]
     public RpcListener[] Listener { get; set; } = [];

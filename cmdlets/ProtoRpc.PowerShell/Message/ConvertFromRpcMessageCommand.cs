@@ -15,6 +15,10 @@ public abstract class RpcConvertCommand : RpcCmdlet
     protected const string ByConnection = "Connection";
     protected const string BySchema = "Schema";
 
+    private protected RpcConvertCommand()
+    {
+    }
+
     [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true)]
     [AllowNull]
     [AllowEmptyCollection]
@@ -143,6 +147,10 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
 {
     private RpcSchema? _schema;
     private RpcMessageInfo? _type;
+
+    private protected RpcConvertObjectCommand()
+    {
+    }
 
     [Parameter(Position = 0)]
     [ValidateNotNullOrEmpty]

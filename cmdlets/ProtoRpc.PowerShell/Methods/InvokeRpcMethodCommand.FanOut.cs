@@ -181,16 +181,16 @@ public sealed partial class InvokeRpcMethodCommand
 
     private void CheckCommonParts(RpcMethodInfo? method = null)
     {
-        if (ResponseHeadersVariable is not null
+        if (ReplyHeadersVariable is not null
             || TrailersVariable is not null
-            || ResponseExtensionsVariable is not null
+            || ReplyExtensionsVariable is not null
             || (IsFed && method is { IsClientStreaming: true }))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 "Parallel calls cannot share response headers, trailers, extensions or a request stream. "
                 + "Remove -ThrottleLimit, -AsJob, -PassThruResult and all but one connection or endpoint, "
-                + "or -ResponseHeadersVariable, -TrailersVariable and -ResponseExtensionsVariable. "
+                + "or -ReplyHeadersVariable, -TrailersVariable and -ReplyExtensionsVariable. "
                 + "Give the messages of a request stream as a list with -Message.")
             {
                 ErrorId = RpcErrorIds.NotForManyCalls,

@@ -20,7 +20,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
 
     private MessageMapper? _mapper;
     private StreamingInvocation? _stream;
-    private RpcResponseInfo? _info;
+    private RpcReplyInfo? _info;
     private bool _connectionIsGiven;
     private bool _sawInput;
     private bool _streamEnded;
@@ -82,7 +82,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     [Parameter(ParameterSetName = ByInput)]
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
-    public string? ResponseHeadersVariable { get; set; }
+    public string? ReplyHeadersVariable { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
@@ -101,7 +101,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     [Parameter(ParameterSetName = ByInput)]
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
-    public string? ResponseExtensionsVariable { get; set; }
+    public string? ReplyExtensionsVariable { get; set; }
 
     [Parameter]
     public SwitchParameter WaitForReady { get; set; }
@@ -223,7 +223,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
 
     private void CallUnary(RpcClient client, RpcMethodInfo method)
     {
-        RpcResponseInfo? info = NewInfo();
+        RpcReplyInfo? info = NewInfo();
         using TransferProgress progress = new(method, WriteProgress);
         try
         {
@@ -365,30 +365,30 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     private CallLogLine? _report;
 
     // Headers and trailers are read only if a variable needs them.
-    private RpcResponseInfo? NewInfo() =>
-        ResponseHeadersVariable is null && TrailersVariable is null && ResponseExtensionsVariable is null
+    private RpcReplyInfo? NewInfo() =>
+        ReplyHeadersVariable is null && TrailersVariable is null && ReplyExtensionsVariable is null
             && !IsVerbose
             ? null
-            : new RpcResponseInfo();
+            : new RpcReplyInfo();
 
     // One request and one reply, with a verbose line when the call has ended.
     private DynamicMessage Invoke(
         RpcClient client, RpcMethodInfo method, DynamicMessage request, RpcCallOptions options)
     {
-        BeginReport(method.FullName, client.Endpoint, options.Response);
+        BeginReport(method.FullName, client.Endpoint, options.ReplyInfo);
         return Reported(() => client.Invoke(method, request, options, Cancellation));
     }
 
     // The same of the raw layer.
     private byte[] Execute(RpcRawClient client)
     {
-        RpcResponseInfo? info = IsVerbose ? new RpcResponseInfo() : null;
+        RpcReplyInfo? info = IsVerbose ? new RpcReplyInfo() : null;
         BeginReport(client.InterfaceId.ToString(), client.Endpoint, info);
         return Reported(() => client.Execute(Bytes, RawOptions(info), Cancellation));
     }
 
-    private RpcCallOptions RawOptions(RpcResponseInfo? info = null) =>
-        new() { Timeout = Deadline, WaitForReady = WaitForReady, Response = info };
+    private RpcCallOptions RawOptions(RpcReplyInfo? info = null) =>
+        new() { Timeout = Deadline, WaitForReady = WaitForReady, ReplyInfo = info };
 
     private TReply Reported<TReply>(Func<TReply> call)
     {
@@ -410,7 +410,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
         }
     }
 
-    private void BeginReport(string method, RpcEndpoint endpoint, RpcResponseInfo? info) =>
+    private void BeginReport(string method, RpcEndpoint endpoint, RpcReplyInfo? info) =>
         _report = info is not null && IsVerbose ? new CallLogLine(method, endpoint, info) : null;
 
     private void EndReport(RpcStatusCode status)
@@ -425,12 +425,12 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     }
 
     private RpcCallOptions Options(
-        RpcResponseInfo? info, IProgress<RpcProgress>? progress = null, RpcMethodInfo? method = null) => new()
+        RpcReplyInfo? info, IProgress<RpcProgress>? progress = null, RpcMethodInfo? method = null) => new()
         {
             Timeout = Deadline,
             Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
             Extensions = method is null ? null : ExtensionsFor(method, Extension),
-            Response = info,
+            ReplyInfo = info,
             Progress = progress,
             WaitForReady = WaitForReady,
         };
@@ -444,11 +444,11 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
             ? null
             : HeaderExtensionMap.ToMessage(method.Service.Schema, RpcRequestHeader.Descriptor, extension);
 
-    private void SetVariables(RpcResponseInfo? info)
+    private void SetVariables(RpcReplyInfo? info)
     {
-        if (ResponseHeadersVariable is not null)
+        if (ReplyHeadersVariable is not null)
         {
-            SessionState.PSVariable.Set(ResponseHeadersVariable, HeaderMapping.ToHashtable(info!.Headers));
+            SessionState.PSVariable.Set(ReplyHeadersVariable, HeaderMapping.ToHashtable(info!.Headers));
         }
 
         if (TrailersVariable is not null)
@@ -456,10 +456,10 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
             SessionState.PSVariable.Set(TrailersVariable, HeaderMapping.ToHashtable(info!.Trailers));
         }
 
-        if (ResponseExtensionsVariable is not null)
+        if (ReplyExtensionsVariable is not null)
         {
             SessionState.PSVariable.Set(
-                ResponseExtensionsVariable, HeaderExtensionMap.ToDictionary(info!.Extensions));
+                ReplyExtensionsVariable, HeaderExtensionMap.ToDictionary(info!.Extensions));
         }
     }
 

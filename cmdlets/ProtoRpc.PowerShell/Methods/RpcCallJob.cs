@@ -293,7 +293,7 @@ internal sealed class CallRows(Func<FanOutResult, Action<string>, PSObject?> con
 /// <param name="method">The full name of the method, or the id of a raw interface.</param>
 /// <param name="endpoint">Where.</param>
 /// <param name="info">Has the sizes at the end.</param>
-internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcResponseInfo info)
+internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyInfo info)
 {
     private readonly long _start = Stopwatch.GetTimestamp();
 

@@ -12,6 +12,10 @@ namespace ProtoRpc;
 /// <summary>The base of cmdlets that set the replies of a mock.</summary>
 public abstract class RpcMockSetupCommand : RpcHandlersCommand
 {
+    private protected RpcMockSetupCommand()
+    {
+    }
+
     [Parameter]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(HandlerCompleter))]

@@ -39,10 +39,10 @@ internal static class EndpointParameters
         ["Reflection"] = EndpointGroup.With(EndpointFeatures.Reflection),
         ["CallContext"] = Messages,
         ["Extension"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
-        ["ResponseExtensionsVariable"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
+        ["ReplyExtensionsVariable"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
         ["ExceptionType"] = EndpointGroup.OfMessages(EndpointFeatures.ExceptionTypes),
         ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
-        ["ResponseHeadersVariable"] = Messages,
+        ["ReplyHeadersVariable"] = Messages,
         ["TrailersVariable"] = Messages,
         // Parameters of listeners. HTTP endpoints also serve gRPC-Web.
         ["Certificate"] = WithTls,

@@ -238,7 +238,7 @@ internal sealed class GrpcService(
         }
         catch (HttpRefusal refusal)
         {
-            Note(http, path, peer, refusal.Code);
+            Record(http, path, peer, refusal.Code);
             // gRPC says it in its own status, in an answer that is a success to HTTP.
             await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null)
                 .ConfigureAwait(false);
@@ -249,7 +249,7 @@ internal sealed class GrpcService(
             CallFailure failure = e is RpcException or MissingMethodException
                 ? CallFailure.OfRequest(e)
                 : host.Fail(context: null, peer, e);
-            Note(http, path, peer, failure.Code);
+            Record(http, path, peer, failure.Code);
             await response.FailAsync(failure, null).ConfigureAwait(false);
         }
 
@@ -263,7 +263,7 @@ internal sealed class GrpcService(
         }
     }
 
-    private void Note(HttpContext http, string path, PeerIdentity peer, RpcStatusCode status) =>
+    private void Record(HttpContext http, string path, PeerIdentity peer, RpcStatusCode status) =>
         host.Monitor.Refuse(
             "grpc", endpoint, path.TrimStart('/'), peer, status, parent: HttpActivity.ParentOf(http));
 

@@ -155,7 +155,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     }
 
     private bool Compresses =>
-        _context.ResponseCompression == RpcCompression.Gzip && GrpcRequest.TakesGzip(Request);
+        _context.ReplyCompression == RpcCompression.Gzip && GrpcRequest.TakesGzip(Request);
 
     // The one request of a method that takes one.
     private async ValueTask<IMessage?> ReceiveOnlyAsync()

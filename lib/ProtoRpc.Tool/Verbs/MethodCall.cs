@@ -8,7 +8,7 @@ namespace ProtoRpc.Tool.Verbs;
 internal sealed class MethodCall(
     ServerSession session, RpcMethodInfo method, RpcMetadata headers, ReplyOutput output, CallReport report)
 {
-    private readonly RpcResponseInfo _response = new();
+    private readonly RpcReplyInfo _response = new();
 
     // Why a request cannot be read, or a reply cannot be written.
     private ExceptionDispatchInfo? _broken;
@@ -27,7 +27,7 @@ internal sealed class MethodCall(
             Deadline = session.Deadline,
             Timeout = session.Deadline is null ? null : Timeout.InfiniteTimeSpan,
             Headers = headers,
-            Response = _response,
+            ReplyInfo = _response,
         };
         report.Begin(session, method, headers);
         try

@@ -66,7 +66,7 @@ internal static class CallHeaders
             header.GetExtension(ProtorpcTransportExtensions.ResponseTrailers),
             "trailers", RpcStatusCode.Internal, limits);
         RpcSchema? schema = call?.Method.Service.Schema;
-        if (call?.Options?.Response is { } info)
+        if (call?.Options?.ReplyInfo is { } info)
         {
             info.Headers = NativeMetadata.Read(
                 header.GetExtension(ProtorpcTransportExtensions.ResponseHeaders),
@@ -93,13 +93,13 @@ internal static class CallSideChannel
         options?.Context ?? channel.Context;
 
     /// <summary>Stores the context that the reply brought.</summary>
-    public static void Keep(IRpcChannel channel, RpcCallOptions? options, RpcCallContext changed)
+    public static void Save(IRpcChannel channel, RpcCallOptions? options, RpcCallContext changed)
     {
         if (options is not { Context: not null })
         {
             channel.Context = changed;
         }
-        else if (options.Response is { } info)
+        else if (options.ReplyInfo is { } info)
         {
             info.Context = changed;
         }

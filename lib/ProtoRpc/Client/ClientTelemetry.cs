@@ -19,10 +19,10 @@ internal sealed class ClientTelemetry
     private readonly string _method;
     private readonly RpcEndpoint _endpoint;
     private readonly ClientLog? _log;
-    private readonly RpcResponseInfo? _info;
+    private readonly RpcReplyInfo? _info;
 
     private ClientTelemetry(
-        string system, string method, RpcEndpoint endpoint, ClientLog? log, RpcResponseInfo? info)
+        string system, string method, RpcEndpoint endpoint, ClientLog? log, RpcReplyInfo? info)
     {
         _method = method;
         _endpoint = endpoint;
@@ -40,7 +40,7 @@ internal sealed class ClientTelemetry
     /// <param name="log">The log of the client; null for none.</param>
     /// <param name="info">Contains the sizes when the call ends; null if they are not counted.</param>
     public static ClientTelemetry? Begin(
-        string system, string method, RpcEndpoint endpoint, ClientLog? log, RpcResponseInfo? info) =>
+        string system, string method, RpcEndpoint endpoint, ClientLog? log, RpcReplyInfo? info) =>
         RpcDiagnostics.Source.HasListeners() || Duration.Enabled || log is { LogsFailures: true }
             ? new(system, method, endpoint, log, info)
             : null;
@@ -176,7 +176,7 @@ internal sealed class ClientLog
         options.LoggerFactory?.CreateLogger<TClient>() is { } logger ? new ClientLog(logger) : null;
 
     /// <summary>Logs a call that succeeded.</summary>
-    public void End(string method, RpcEndpoint endpoint, TimeSpan time, RpcResponseInfo? info) => Try(() =>
+    public void End(string method, RpcEndpoint endpoint, TimeSpan time, RpcReplyInfo? info) => Try(() =>
         CallEnded(
             _logger, method, endpoint, Get(time), info?.BytesSent ?? 0, info?.BytesReceived ?? 0,
             info?.Retries ?? 0, null));

@@ -60,7 +60,7 @@ public sealed class RpcClientCallContext
         Options = options with
         {
             Headers = options.Headers?.Copy() ?? new RpcMetadata(),
-            Response = options.Response ?? new RpcResponseInfo(),
+            ReplyInfo = options.ReplyInfo ?? new RpcReplyInfo(),
         };
     }
 
@@ -82,7 +82,7 @@ public sealed class RpcClientCallContext
     public RpcCallOptions Options { get; }
 
     /// <summary>The headers and trailers of the latest reply; empty before it arrives.</summary>
-    public RpcResponseInfo Response => Options.Response!;
+    public RpcReplyInfo ReplyInfo => Options.ReplyInfo!;
 
     /// <summary>The stream with the request's bytes for <see cref="RpcClient.Upload"/>; null for other calls.
     /// To call <c>next</c> again, the stream must be seekable.</summary>
@@ -284,8 +284,8 @@ internal sealed class ClientInterceptors
     private CallSpec Next(RpcClientCallContext context)
     {
         context.CancellationToken.ThrowIfCancellationRequested();
-        context.Response.Headers = new RpcMetadata();
-        context.Response.Trailers = new RpcMetadata();
+        context.ReplyInfo.Headers = new RpcMetadata();
+        context.ReplyInfo.Trailers = new RpcMetadata();
         return CallSpec.Create(context.Method, context.Options, _limits, _endpoint);
     }
 

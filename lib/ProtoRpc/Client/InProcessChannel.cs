@@ -277,7 +277,7 @@ internal sealed class InProcessStream : IRpcStream
 
         try
         {
-            Note(isSent: true, body.Length);
+            Record(isSent: true, body.Length);
             await _call.Requests.Writer.WriteAsync(body.ToArray(), _end.Token).ConfigureAwait(false);
             return true;
         }
@@ -308,7 +308,7 @@ internal sealed class InProcessStream : IRpcStream
             InProcessReply reply = await ReceiveAsync().ConfigureAwait(false);
             if (reply is { Body: null, IsLast: false })
             {
-                _spec.Options?.Response?.Began?.Invoke();
+                _spec.Options?.ReplyInfo?.Began?.Invoke();
                 reply = await ReceiveAsync().ConfigureAwait(false);
             }
 
@@ -317,7 +317,7 @@ internal sealed class InProcessStream : IRpcStream
                 return false;
             }
 
-            Note(isSent: false, body.Length);
+            Record(isSent: false, body.Length);
             MessageChecks.RequireSize(body.Length, _channel.Options.Limits.MaxMessageBytes, "reply");
             Current = new ReplyBody(body).Of(_clock, _channel.Endpoint);
             return true;
@@ -349,15 +349,15 @@ internal sealed class InProcessStream : IRpcStream
         _over = reply.IsLast;
         if (reply.Header is { } header)
         {
-            Keep(header);
+            Save(header);
         }
 
         return reply;
     }
 
-    private void Note(bool isSent, int bytes)
+    private void Record(bool isSent, int bytes)
     {
-        if (_spec.Options?.Response is { } info)
+        if (_spec.Options?.ReplyInfo is { } info)
         {
             info.BytesSent += isSent ? bytes : 0;
             info.BytesReceived += isSent ? 0 : bytes;
@@ -369,11 +369,11 @@ internal sealed class InProcessStream : IRpcStream
         }
     }
 
-    private void Keep(RpcResponseHeader header)
+    private void Save(RpcResponseHeader header)
     {
         if (header.CallContext is { } context)
         {
-            CallSideChannel.Keep(_channel, _spec.Options, context);
+            CallSideChannel.Save(_channel, _spec.Options, context);
         }
 
         if (CallHeaders.ReadResponse(header, _spec.Method.FullName, _spec, _channel.Options) is { } failure)

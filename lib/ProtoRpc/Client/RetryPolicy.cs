@@ -159,7 +159,7 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
     /// <param name="info">Counts the retries; null for none.</param>
     /// <param name="method">The called method, for the log; null while connecting.</param>
     public CallRetries Start(
-        CallClock clock, bool waits, RpcResponseInfo? info = null, string? method = null) =>
+        CallClock clock, bool waits, RpcReplyInfo? info = null, string? method = null) =>
         new(this, waits, clock, info, method);
 
     /// <summary>Starts the attempts to connect, which have no time limit of their own.</summary>
@@ -171,7 +171,7 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
     private bool Repeats(CallSpec call) => Retries > 0 || Waits(call);
 
     private CallRetries Start(CallSpec call, CancellationToken cancellation) => Start(
-        call.Clock.For(cancellation), Waits(call), call.Options?.Response, call.Method.FullName);
+        call.Clock.For(cancellation), Waits(call), call.Options?.ReplyInfo, call.Method.FullName);
 
     private TReply Repeat<TReply>(
         IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
@@ -236,7 +236,7 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
 /// <param name="info">Counts the retries; null for none.</param>
 /// <param name="method">The called method; null while connecting.</param>
 internal sealed class CallRetries(
-    RetryPolicy policy, bool waits, CallClock clock, RpcResponseInfo? info, string? method)
+    RetryPolicy policy, bool waits, CallClock clock, RpcReplyInfo? info, string? method)
 {
     private RpcException? _last;
     private int _made;

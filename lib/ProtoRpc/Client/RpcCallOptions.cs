@@ -27,13 +27,13 @@ public sealed record RpcCallOptions
     public IMessage? Extensions { get; set; }
 
     /// <summary>Receives the headers, trailers and extensions of the reply.</summary>
-    public RpcResponseInfo? Response { get; set; }
+    public RpcReplyInfo? ReplyInfo { get; set; }
 
     /// <summary>How requests are compressed; null for the client's setting.</summary>
     public RpcCompression? Compression { get; set; }
 
     /// <summary>A side channel for this call only; null for the client's. The client's is neither sent nor
-    /// replaced. The returned one is in <see cref="Response"/>.</summary>
+    /// replaced. The returned one is in <see cref="ReplyInfo"/>.</summary>
     internal RpcCallContext? Context { get; init; }
 
     /// <summary>Whether a gateway makes the call for a caller that sent no headers. Native endpoints then get
@@ -49,7 +49,7 @@ public sealed record RpcCallOptions
 }
 
 /// <summary>The metadata of a call's replies. Filled while the call runs.</summary>
-public sealed class RpcResponseInfo
+public sealed class RpcReplyInfo
 {
     /// <summary>The headers, once they arrive.</summary>
     public RpcMetadata Headers { get; internal set; } = new();

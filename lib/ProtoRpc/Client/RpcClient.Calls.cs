@@ -148,12 +148,12 @@ public sealed partial class RpcClient
 
     // The log contains the sizes of calls, so they are counted.
     private RpcCallOptions? Counted(RpcCallOptions? options) =>
-        _log is { LogsCalls: true } && options?.Response is null
-            ? (options ?? new RpcCallOptions()) with { Response = new RpcResponseInfo() }
+        _log is { LogsCalls: true } && options?.ReplyInfo is null
+            ? (options ?? new RpcCallOptions()) with { ReplyInfo = new RpcReplyInfo() }
             : options;
 
     private ClientTelemetry? Observe(in CallSpec call) => ClientTelemetry.Begin(
-        Endpoint.IsGrpc ? "grpc" : "protorpc", call.Method.FullName, Endpoint, _log, call.Options?.Response);
+        Endpoint.IsGrpc ? "grpc" : "protorpc", call.Method.FullName, Endpoint, _log, call.Options?.ReplyInfo);
 
     private IMessage RequestOf(RpcMethodInfo method, object request)
     {

@@ -168,7 +168,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         ReadOnlySpan<byte> request, RpcCallOptions options, CancellationToken cancellationToken = default)
     {
         CallClock clock = Begin(options, cancellationToken);
-        RpcResponseInfo? info = InfoOf(options);
+        RpcReplyInfo? info = InfoOf(options);
         CallRetries retries = RetriesOf(options, clock, info);
         ClientTelemetry? telemetry = Observe(info);
         RpcException? failure = null;
@@ -222,7 +222,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         ReadOnlyMemory<byte> request, RpcCallOptions options, CancellationToken cancellationToken = default)
     {
         CallClock clock = Begin(options, cancellationToken);
-        RpcResponseInfo? info = InfoOf(options);
+        RpcReplyInfo? info = InfoOf(options);
         CallRetries retries = RetriesOf(options, clock, info);
         ClientTelemetry? telemetry = Observe(info);
         RpcException? failure = null;
@@ -326,13 +326,13 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     }
 
     // The log contains the sizes of calls, so they are counted.
-    private RpcResponseInfo? InfoOf(RpcCallOptions options) =>
-        options.Response ?? (_log is { LogsCalls: true } ? new RpcResponseInfo() : null);
+    private RpcReplyInfo? InfoOf(RpcCallOptions options) =>
+        options.ReplyInfo ?? (_log is { LogsCalls: true } ? new RpcReplyInfo() : null);
 
-    private CallRetries RetriesOf(RpcCallOptions options, CallClock clock, RpcResponseInfo? info) =>
+    private CallRetries RetriesOf(RpcCallOptions options, CallClock clock, RpcReplyInfo? info) =>
         _retry.Start(clock, options.WaitForReady, info, _name);
 
-    private ClientTelemetry? Observe(RpcResponseInfo? info) =>
+    private ClientTelemetry? Observe(RpcReplyInfo? info) =>
         ClientTelemetry.Begin("dcerpc", _name, Endpoint, _log, info);
 
     private void End(ClientTelemetry? telemetry, RpcStatusCode status, RpcException? failure)
@@ -341,7 +341,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         Interlocked.Increment(ref _calls);
     }
 
-    private static void Count(RpcResponseInfo? info, int sent = 0, int received = 0)
+    private static void Count(RpcReplyInfo? info, int sent = 0, int received = 0)
     {
         if (info is not null)
         {
@@ -350,7 +350,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         }
     }
 
-    private byte[] ReplyOf(NativeClientCall exchange, int code, RpcResponseInfo? info)
+    private byte[] ReplyOf(NativeClientCall exchange, int code, RpcReplyInfo? info)
     {
         Count(info, received: exchange.Reply.Length);
         return code == 0

@@ -34,7 +34,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     /// <summary>Reads the whole text into an empty message.</summary>
     public void Read(in MessageTarget target)
     {
-        Note(target);
+        Record(target);
         ReadAll(target);
         foreach (MessageTarget message in _inTwo ?? [])
         {
@@ -132,15 +132,15 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     /// <param name="type">Its generated class; null for a dynamic message.</param>
     protected MessageTarget NewMessage(MessageLayout layout, GeneratedType? type)
     {
-        _budget.TakeMessage(layout);
+        _budget.CountMessage(layout);
         MessageTarget message = MessageTarget.Create(layout, type);
-        Note(message);
+        Record(message);
         return message;
     }
 
     protected void AddEntry(in MessageTarget message, FieldLayout field, object key, object value)
     {
-        _budget.TakeEntry();
+        _budget.CountEntry();
         if (!StoreEntry(message, field, key, value, replaces: false))
         {
             throw Invalid("the key occurs twice. Remove one of them.");
@@ -259,7 +259,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
             ? throw Invalid(text, problem)
             : bits;
 
-    private void Note(in MessageTarget message)
+    private void Record(in MessageTarget message)
     {
         if (message.IsInTwo)
         {

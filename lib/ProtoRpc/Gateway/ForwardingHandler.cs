@@ -214,7 +214,7 @@ internal readonly struct ForwardedCall
         _context = context;
         _rule = rule;
         _client = client.Key;
-        Response = new RpcResponseInfo();
+        Response = new RpcReplyInfo();
         bool isEndless =
             context.Deadline is not { } deadline || deadline - DateTimeOffset.UtcNow > LongestWait;
         bool isFirstHop = !context.MayHaveHeaders && !client.IsSeen
@@ -228,7 +228,7 @@ internal readonly struct ForwardedCall
             Extensions =
                 client.Endpoint.Has(EndpointFeatures.HeaderExtensions) ? context.FoundExtensions : null,
             Context = ContextOf(),
-            Response = Response,
+            ReplyInfo = Response,
         };
     }
 
@@ -236,7 +236,7 @@ internal readonly struct ForwardedCall
     public RpcCallOptions Options { get; }
 
     /// <summary>What comes beside the replies.</summary>
-    public RpcResponseInfo Response { get; }
+    public RpcReplyInfo Response { get; }
 
     private string SessionKey => $"protorpc.gateway.{_client:N}";
 
@@ -245,7 +245,7 @@ internal readonly struct ForwardedCall
     {
         if (Response.Headers.Count > 0)
         {
-            _rule.Copy(Response.Headers, _context.ResponseHeaders);
+            _rule.Copy(Response.Headers, _context.ReplyHeaders);
             Response.Headers = new RpcMetadata();
         }
     }
@@ -256,12 +256,12 @@ internal readonly struct ForwardedCall
         ReturnHeaders();
         if (Response.Trailers.Count > 0)
         {
-            _rule.Copy(Response.Trailers, _context.ResponseTrailers);
+            _rule.Copy(Response.Trailers, _context.ReplyTrailers);
         }
 
         if (Response.Extensions is { } extensions && extensions.CalculateSize() > 0)
         {
-            _context.ResponseExtensions = extensions;
+            _context.ReplyExtensions = extensions;
         }
 
         if (Response.Context is { } changed)

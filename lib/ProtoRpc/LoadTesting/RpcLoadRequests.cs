@@ -82,10 +82,10 @@ public abstract class RpcLoadRequests
 
     /// <summary>Returns the next request. Waits if it is not ready.</summary>
     /// <param name="cancellation">Ends the wait.</param>
-    internal abstract LoadRequest Take(CancellationToken cancellation);
+    internal abstract LoadRequest Next(CancellationToken cancellation);
 
-    /// <inheritdoc cref="Take"/>
-    internal abstract ValueTask<LoadRequest> TakeAsync(CancellationToken cancellation);
+    /// <inheritdoc cref="Next"/>
+    internal abstract ValueTask<LoadRequest> NextAsync(CancellationToken cancellation);
 
     /// <summary>The number of calls that waited for their request.</summary>
     internal virtual long Starved => 0;
@@ -171,12 +171,12 @@ internal sealed class QueuedRequests : RpcLoadRequests
         _queue.Writer.TryWrite(request);
     }
 
-    internal override LoadRequest Take(CancellationToken cancellation) =>
+    internal override LoadRequest Next(CancellationToken cancellation) =>
         _queue.Reader.TryRead(out LoadRequest? request)
             ? Taken(request)
-            : TakeAsync(cancellation).AsTask().GetAwaiter().GetResult();
+            : NextAsync(cancellation).AsTask().GetAwaiter().GetResult();
 
-    internal override async ValueTask<LoadRequest> TakeAsync(CancellationToken cancellation)
+    internal override async ValueTask<LoadRequest> NextAsync(CancellationToken cancellation)
     {
         if (!_queue.Reader.TryRead(out LoadRequest? request))
         {
@@ -200,10 +200,10 @@ internal sealed class RepeatedRequests(IReadOnlyList<LoadRequest> requests) : Rp
     private readonly LoadRequest[] _requests = [.. requests];
     private long _next = -1;
 
-    internal override LoadRequest Take(CancellationToken cancellation) => _requests.Length == 1
+    internal override LoadRequest Next(CancellationToken cancellation) => _requests.Length == 1
         ? _requests[0]
         : _requests[Interlocked.Increment(ref _next) % _requests.Length];
 
-    internal override ValueTask<LoadRequest> TakeAsync(CancellationToken cancellation) =>
-        ValueTask.FromResult(Take(cancellation));
+    internal override ValueTask<LoadRequest> NextAsync(CancellationToken cancellation) =>
+        ValueTask.FromResult(Next(cancellation));
 }

@@ -237,7 +237,7 @@ internal sealed class LoadSlice(
         {
             try
             {
-                LoadRequest request = target.Requests.Take(calls.Token);
+                LoadRequest request = target.Requests.Next(calls.Token);
                 long free = Stopwatch.GetTimestamp();
                 while (schedule.IsPaced && SleepBefore(due) is > 0 and int milliseconds)
                 {
@@ -279,7 +279,7 @@ internal sealed class LoadSlice(
         {
             try
             {
-                LoadRequest request = await target.Requests.TakeAsync(calls.Token).ConfigureAwait(false);
+                LoadRequest request = await target.Requests.NextAsync(calls.Token).ConfigureAwait(false);
                 long free = Stopwatch.GetTimestamp();
                 while (schedule.IsPaced && SleepBefore(due) is > 0 and int milliseconds)
                 {

@@ -112,12 +112,12 @@ internal struct ElementBudget(RpcMessageInfo type, int limit, Action? look = nul
     }
 
     /// <summary>Counts a message within the message.</summary>
-    public void TakeMessage(MessageLayout layout) => Take(layout.Elements);
+    public void CountMessage(MessageLayout layout) => Count(layout.Elements);
 
     /// <summary>Counts an entry of a map, without a message that is its value.</summary>
-    public void TakeEntry() => Take(1);
+    public void CountEntry() => Count(1);
 
-    private void Take(int count)
+    private void Count(int count)
     {
         _left -= count;
         if (_left < 0)

@@ -131,7 +131,7 @@ internal sealed class GivenReply(IReadOnlyList<IMessage> messages, Exception? fa
 
         foreach ((string name, string value) in rpc.Trailers)
         {
-            context.ResponseTrailers.Set(name, value);
+            context.ReplyTrailers.Set(name, value);
         }
 
         // A new one for each call, for the same failure is thrown by many threads. The author of the test

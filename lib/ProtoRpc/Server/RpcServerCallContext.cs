@@ -90,11 +90,11 @@ public sealed class RpcServerCallContext : RpcPeerContext
     public RpcMetadata RequestHeaders => _requestHeaders ??= HeaderSource?.Invoke() ?? new RpcMetadata();
 
     /// <summary>The headers to send before the first reply.</summary>
-    public RpcMetadata ResponseHeaders => _responseHeaders ??= new RpcMetadata();
+    public RpcMetadata ReplyHeaders => _responseHeaders ??= new RpcMetadata();
 
     /// <summary>The trailers to send after the last reply; also sent if the call fails. HTTP endpoints send
     /// them as headers of the response, or at the end of a stream of replies.</summary>
-    public RpcMetadata ResponseTrailers => _responseTrailers ??= new RpcMetadata();
+    public RpcMetadata ReplyTrailers => _responseTrailers ??= new RpcMetadata();
 
     /// <summary>The extensions of the native protocol's request header that the service's schema declares, as
     /// a <c>google.protobuf.rpc_messages.RpcRequestHeader</c>. Empty on HTTP and gRPC endpoints, which have
@@ -105,7 +105,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>The extensions to send in the native protocol's response header, as a
     /// <c>google.protobuf.rpc_messages.RpcResponseHeader</c>; also sent if the call fails. Not sent on HTTP
     /// and gRPC endpoints, which have no such header.</summary>
-    public DynamicMessage ResponseExtensions
+    public DynamicMessage ReplyExtensions
     {
         get => _responseExtensions ??= new DynamicMessage(
             HeaderExtensions.TypeIn(Method.Service.Schema, RpcResponseHeader.Descriptor));
@@ -114,7 +114,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
 
     /// <summary>How replies are compressed on gRPC endpoints if the caller accepts it. Set it before the
     /// first reply.</summary>
-    public RpcCompression ResponseCompression { get; set; }
+    public RpcCompression ReplyCompression { get; set; }
 
     /// <summary>Whether the last request was compressed, on gRPC endpoints.</summary>
     public bool IsRequestCompressed { get; internal set; }

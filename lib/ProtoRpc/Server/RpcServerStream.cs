@@ -149,7 +149,7 @@ internal sealed class UnaryStream(ServerMethod method, RpcServerCallContext cont
         context.CancellationToken.ThrowIfCancellationRequested();
         if (!compress)
         {
-            context.ResponseCompression = RpcCompression.None;
+            context.ReplyCompression = RpcCompression.None;
         }
 
         Reply = reply;

@@ -61,7 +61,7 @@ internal sealed class OrderServer : IDisposable
             throw new RpcException(RpcStatusCode.Aborted, "try again");
         }
 
-        context.ResponseTrailers.Add("x-last", id.Length == 0 ? "none" : id);
+        context.ReplyTrailers.Add("x-last", id.Length == 0 ? "none" : id);
         return new PlaceReply { Id = id, Total = request.Order?.Items.Count ?? 0 };
     }
 

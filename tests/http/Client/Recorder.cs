@@ -20,7 +20,7 @@ internal sealed class Recorder(string name) : IRpcClientInterceptor
         try
         {
             IMessage reply = await next(context, request);
-            _seen.Enqueue(line + (context.Response.Trailers.GetText("x-last") ?? IdOf(reply)));
+            _seen.Enqueue(line + (context.ReplyInfo.Trailers.GetText("x-last") ?? IdOf(reply)));
             return reply;
         }
         catch (RpcException e)

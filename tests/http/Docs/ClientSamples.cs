@@ -129,7 +129,7 @@ internal static class ClientSamples
         IMessage reply = await handler(context, new PlaceRequest { Order = new Order { Id = "o1" } });
 
         Assert.Equal("o1", ((PlaceReply)reply).Id);
-        Assert.Equal("o1", context.ResponseTrailers.GetText("x-last"));
+        Assert.Equal("o1", context.ReplyTrailers.GetText("x-last"));
         // </test>
 
         // <teststream>

@@ -83,7 +83,7 @@ public static class ClientSamplesTests
             (context, request) =>
             {
                 string id = ((PlaceRequest)request).Order.Id;
-                context.ResponseTrailers.Add("x-last", id);
+                context.ReplyTrailers.Add("x-last", id);
                 return ValueTask.FromResult<IMessage>(new PlaceReply { Id = id });
             },
             async (context, stream) =>

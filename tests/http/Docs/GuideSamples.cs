@@ -177,7 +177,7 @@ internal sealed class StockInterceptor : IRpcInterceptor
             throw new RpcException(RpcStatusCode.InvalidArgument, "An order is required.");
         }
 
-        context.ResponseTrailers.Add("x-stock", "checked");
+        context.ReplyTrailers.Add("x-stock", "checked");
         return await next(context, request);
     }
 }

@@ -53,8 +53,8 @@ public static class EarlyHeaderTests
         using RpcClient client = RpcClient.Connect(app.Grpc, WordsServer.Schema);
         using RpcServer gateway = Forward(client, Grpc);
         using RpcClient caller = RpcClient.Connect(gateway.Endpoints[0], WordsServer.Schema);
-        RpcResponseInfo info = new();
-        await using RpcStreamingCall call = caller.Open("Chat", new() { Response = info });
+        RpcReplyInfo info = new();
+        await using RpcStreamingCall call = caller.Open("Chat", new() { ReplyInfo = info });
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
             () => call.ReadAsync().AsTask().WaitAsync(Patience));

@@ -75,9 +75,9 @@ public static class GatewayHeaderTests
     {
         using RpcServer server = Words((context, request) =>
         {
-            context.ResponseHeaders.Add("set-cookie", "a=b");
-            context.ResponseHeaders.Add("access-control-allow-origin", "*");
-            context.ResponseHeaders.Add("x-mine", "1");
+            context.ReplyHeaders.Add("set-cookie", "a=b");
+            context.ReplyHeaders.Add("access-control-allow-origin", "*");
+            context.ReplyHeaders.Add("x-mine", "1");
             return request;
         });
         using RpcClient client = RpcClient.Connect(server.Endpoints[0], WordsServer.Schema);

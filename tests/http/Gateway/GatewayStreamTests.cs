@@ -51,13 +51,13 @@ public static class GatewayStreamTests
         string front, string back)
     {
         using GatewayChain chain = new(front, back);
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
         List<string> replies = [];
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
         {
             await foreach (DynamicMessage reply in chain.Caller.InvokeStreamAsync(
-                "Split", WordsServer.Text("header a b fail c"), new() { Response = info }))
+                "Split", WordsServer.Text("header a b fail c"), new() { ReplyInfo = info }))
             {
                 replies.Add(WordsServer.TextOf(reply));
             }

@@ -32,9 +32,9 @@ public static class GatewayTests
         RpcMetadata headers = new();
         headers.Add("x-asked", "one");
         headers.Add("x-asked-bin", [1, 2, 255]);
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
-        await chain.SayAsync("headers", new() { Headers = headers, Response = info });
+        await chain.SayAsync("headers", new() { Headers = headers, ReplyInfo = info });
 
         Assert.Equal("one", info.Headers.GetText("x-first"));
         Assert.Equal([1, 2, 255], info.Trailers.GetBytes("x-last-bin"));
@@ -45,9 +45,9 @@ public static class GatewayTests
     public static async Task Status_text_details_and_trailers_of_a_failure_pass(string front, string back)
     {
         using GatewayChain chain = new(front, back);
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
-        RpcException error = await chain.FailsAsync("fail", new() { Response = info });
+        RpcException error = await chain.FailsAsync("fail", new() { ReplyInfo = info });
 
         Assert.Equal(RpcStatusCode.NotFound, error.Code);
         Assert.Equal("Kein Öl: 100 % leer\n", error.Message);

@@ -76,13 +76,13 @@ public static class GrpcServerTests
     {
         using WordsServer server = new();
         using RpcClient client = server.Connect();
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
         RpcMetadata headers = new() { { "x-asked", "here" }, { "x-asked-bin", [1, 2, 255] } };
 
         client.Invoke(
             client.GetMethod("Say"),
             WordsServer.Text("headers"),
-            new RpcCallOptions { Headers = headers, Response = info });
+            new RpcCallOptions { Headers = headers, ReplyInfo = info });
 
         Assert.Equal("here", info.Headers.GetText("x-first"));
         Assert.Equal([1, 2, 255], info.Trailers.GetBytes("x-last-bin"));
@@ -105,9 +105,9 @@ public static class GrpcServerTests
     {
         using WordsServer server = new();
         using RpcClient client = server.Connect();
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
         await using RpcStreamingCall call = client.Open(
-            client.GetMethod("Split"), new RpcCallOptions { Response = info });
+            client.GetMethod("Split"), new RpcCallOptions { ReplyInfo = info });
         await call.SendAsync(WordsServer.Text("header"));
 
         Assert.False(await call.ReadAsync());

@@ -37,10 +37,10 @@ public static class BusyMarkTests
             server.Endpoint, SearchServer.Schema, new() { RetryCount = 10 });
         Task<DynamicMessage> held = BusyServer.CallAsync(holder, "hold");
         await BusyServer.UntilAsync(() => server.Begun.Count == 1, "one runs");
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
         Task<DynamicMessage> call = client.InvokeAsync(
-            "Search", new { query = "again" }, new() { Response = info });
+            "Search", new { query = "again" }, new() { ReplyInfo = info });
         await BusyServer.UntilAsync(() => server.Counters.Refused == 1, "it is refused");
         server.Gate.Release();
 

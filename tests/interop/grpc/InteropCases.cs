@@ -104,10 +104,10 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
                 ["response_size"] = 314159,
                 ["response_compressed"] = new Dictionary<string, object> { ["value"] = compressed },
             });
-            RpcResponseInfo info = new();
+            RpcReplyInfo info = new();
 
             DynamicMessage reply = client.Invoke(
-                client.GetMethod("UnaryCall"), request, new RpcCallOptions { Response = info });
+                client.GetMethod("UnaryCall"), request, new RpcCallOptions { ReplyInfo = info });
 
             Assert.Equal(314159, BodyLength(reply));
             Assert.Equal(compressed, info.IsCompressed);
@@ -125,10 +125,10 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
             },
         });
 
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
         List<(int Length, bool IsCompressed)> replies = [];
         await using RpcStreamingCall call = client.Open(
-            client.GetMethod("StreamingOutputCall"), new RpcCallOptions { Response = info });
+            client.GetMethod("StreamingOutputCall"), new RpcCallOptions { ReplyInfo = info });
         await call.SendAsync(request);
         await call.CompleteAsync();
         while (await call.ReadAsync())
@@ -147,17 +147,17 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
             { "x-grpc-test-echo-initial", "test_initial_metadata_value" },
             { "x-grpc-test-echo-trailing-bin", bytes },
         };
-        RpcResponseInfo unary = new();
-        RpcResponseInfo duplex = new();
+        RpcReplyInfo unary = new();
+        RpcReplyInfo duplex = new();
 
         client.Invoke(
             client.GetMethod("UnaryCall"),
             Large(),
-            new RpcCallOptions { Headers = headers, Response = unary });
+            new RpcCallOptions { Headers = headers, ReplyInfo = unary });
         await CallAsync(
-            "FullDuplexCall", [Output([314159], 271828)], new() { Headers = headers, Response = duplex });
+            "FullDuplexCall", [Output([314159], 271828)], new() { Headers = headers, ReplyInfo = duplex });
 
-        foreach (RpcResponseInfo info in new[] { unary, duplex })
+        foreach (RpcReplyInfo info in new[] { unary, duplex })
         {
             Assert.Equal("test_initial_metadata_value", info.Headers.GetText("x-grpc-test-echo-initial"));
             Assert.Equal(bytes, info.Trailers.GetBytes("x-grpc-test-echo-trailing-bin"));

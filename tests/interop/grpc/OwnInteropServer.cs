@@ -88,7 +88,7 @@ internal sealed class OwnInteropServer : IInteropServer
         DynamicMessage asked = (DynamicMessage)request;
         Echo(context);
         CheckCompression(context, asked);
-        context.ResponseCompression = IsSet(asked, "response_compressed")
+        context.ReplyCompression = IsSet(asked, "response_compressed")
             ? RpcCompression.Gzip
             : RpcCompression.None;
         FailIfAsked(asked);
@@ -98,7 +98,7 @@ internal sealed class OwnInteropServer : IInteropServer
     private static async ValueTask ReplyAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         Echo(context);
-        context.ResponseCompression = RpcCompression.Gzip;
+        context.ReplyCompression = RpcCompression.Gzip;
         while (await stream.ReadAsync() is DynamicMessage request)
         {
             FailIfAsked(request);
@@ -133,12 +133,12 @@ internal sealed class OwnInteropServer : IInteropServer
     {
         if (context.RequestHeaders.GetText(EchoInitial) is { } initial)
         {
-            context.ResponseHeaders.Add(EchoInitial, initial);
+            context.ReplyHeaders.Add(EchoInitial, initial);
         }
 
         if (context.RequestHeaders.GetBytes(EchoTrailing) is { } trailing)
         {
-            context.ResponseTrailers.Add(EchoTrailing, trailing);
+            context.ReplyTrailers.Add(EchoTrailing, trailing);
         }
     }
 

@@ -103,12 +103,12 @@ internal sealed class WordsServer : IDisposable
             case "wait":
                 return await WaitAsync(context);
             case "headers":
-                context.ResponseHeaders.Add("x-first", context.RequestHeaders.GetText("x-asked") ?? "none");
-                context.ResponseTrailers.Add(
+                context.ReplyHeaders.Add("x-first", context.RequestHeaders.GetText("x-asked") ?? "none");
+                context.ReplyTrailers.Add(
                     "x-last-bin", context.RequestHeaders.GetBytes("x-asked-bin") ?? []);
                 return Text(context.ClientAddress);
             case "fail":
-                context.ResponseTrailers.Add("x-last", "of a failure");
+                context.ReplyTrailers.Add("x-last", "of a failure");
                 throw new RpcException(RpcStatusCode.NotFound, "Kein Öl: 100 % leer\n")
                 {
                     Details = [Text("a detail")],
@@ -123,10 +123,10 @@ internal sealed class WordsServer : IDisposable
             case "throw":
                 throw new InvalidOperationException("broken");
             case "reserved":
-                context.ResponseTrailers.Add("grpc-status", "7");
+                context.ReplyTrailers.Add("grpc-status", "7");
                 return request;
             case "gzip":
-                context.ResponseCompression = RpcCompression.Gzip;
+                context.ReplyCompression = RpcCompression.Gzip;
                 return Text(context.IsRequestCompressed ? "compressed" : "plain");
             case "who":
                 return Text(
@@ -147,7 +147,7 @@ internal sealed class WordsServer : IDisposable
         {
             if (word == "header")
             {
-                context.ResponseHeaders.Add("x-first", "there");
+                context.ReplyHeaders.Add("x-first", "there");
                 continue;
             }
 

@@ -129,9 +129,9 @@ public static class ClientLogTests
             .StartListening();
         using RpcRawClient client = RpcRawClient.Connect(
             server.Endpoints[0], Interface, new RpcClientOptions { LoggerFactory = log });
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
-        client.Execute([1, 2, 3], new RpcCallOptions { Response = info });
+        client.Execute([1, 2, 3], new RpcCallOptions { ReplyInfo = info });
         Assert.Equal((3, 6, 0), (info.BytesSent, info.BytesReceived, info.Retries));
         await client.ExecuteAsync(new byte[] { 1 });
         await Assert.ThrowsAsync<RpcException>(() => client.ExecuteAsync(new byte[] { 0 }));

@@ -25,13 +25,13 @@ public static class KeptRequestTests
             Unused(kind), schema,
             new RpcClientOptions { Service = "calls.Echo", Lazy = true, RetryCount = Retries });
         PassCount count = new(schema.GetMessage("calls.EchoRequest"));
-        RpcResponseInfo first = new();
-        RpcResponseInfo second = new();
+        RpcReplyInfo first = new();
+        RpcReplyInfo second = new();
 
         Assert.Throws<RpcException>(
-            () => client.Invoke("Say", new { text = "x" }, new RpcCallOptions { Response = first }));
+            () => client.Invoke("Say", new { text = "x" }, new RpcCallOptions { ReplyInfo = first }));
         await Assert.ThrowsAsync<RpcException>(
-            () => client.InvokeAsync("Say", new { text = "x" }, new RpcCallOptions { Response = second }));
+            () => client.InvokeAsync("Say", new { text = "x" }, new RpcCallOptions { ReplyInfo = second }));
 
         Assert.Equal((Retries, Retries), (first.Retries, second.Retries));
         Assert.Equal(2, count.Now.Encodes);

@@ -63,7 +63,7 @@ public static class GatewayTests
             .Handle<EchoRequest, EchoReply>("Say", (context, _) =>
             {
                 came = context.RequestHeaders.GetText("protorpc-hops");
-                context.ResponseHeaders.Add("x-answer", came ?? "none");
+                context.ReplyHeaders.Add("x-answer", came ?? "none");
                 return new EchoReply { Text = "x" };
             })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
@@ -81,9 +81,9 @@ public static class GatewayTests
         try
         {
             using RpcClient caller = EchoServer.Connect(last);
-            RpcResponseInfo info = new();
+            RpcReplyInfo info = new();
 
-            caller.Invoke<EchoReply>("Say", Request, new() { Response = info });
+            caller.Invoke<EchoReply>("Say", Request, new() { ReplyInfo = info });
 
             Assert.Equal(expected, came);
             Assert.Equal(expected, info.Headers.GetText("x-answer"));

@@ -66,7 +66,7 @@ internal static class ExtendedServer
     }
 
     public static void SetNode(RpcServerCallContext context) =>
-        context.ResponseExtensions.Set(context.ResponseExtensions.Type.FindField("[ext.node]")!, "n1");
+        context.ReplyExtensions.Set(context.ReplyExtensions.Type.FindField("[ext.node]")!, "n1");
 
     /// <summary>A message with some of its fields.</summary>
     public static DynamicMessage Message(string type, params (string Name, object Value)[] fields)

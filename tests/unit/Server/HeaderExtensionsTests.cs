@@ -23,12 +23,12 @@ public static class HeaderExtensionsTests
             Assert.Equal("s1", span.Get("id"));
             Assert.Equal("Ann", context.RequestHeaders.GetText("x-who"));
             SetNode(context);
-            context.ResponseHeaders.Add("x-node", "n2");
+            context.ReplyHeaders.Add("x-node", "n2");
         });
         using RpcClient client = Connect(server, new RpcClientOptions { MultiPartThreshold = parts });
         RpcMetadata headers = new();
         headers.Add("x-who", "Ann");
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
         ExtendedServer.Do(
             client,
@@ -38,7 +38,7 @@ public static class HeaderExtensionsTests
                 Extensions = Message(
                     RequestHeader, ("[ext.tenant]", "acme"), ("[ext.tags]", new[] { "a", "b" }),
                     ("[ext.span]", Message("ext.Span", ("id", "s1"), ("sampled", true)))),
-                Response = info,
+                ReplyInfo = info,
             },
             size: 5000);
 
@@ -51,9 +51,10 @@ public static class HeaderExtensionsTests
     {
         using RpcServer server = Start(context => Assert.Equal(0, context.RequestExtensions.CalculateSize()));
         using RpcClient client = Connect(server);
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
-        ExtendedServer.Do(client, new RpcCallOptions { Response = info, Timeout = TimeSpan.FromSeconds(20) });
+        ExtendedServer.Do(
+            client, new RpcCallOptions { ReplyInfo = info, Timeout = TimeSpan.FromSeconds(20) });
 
         Assert.Equal(0, info.Extensions!.CalculateSize());
         Assert.Equal(ResponseHeader, info.Extensions!.Type.FullName);
@@ -76,10 +77,10 @@ public static class HeaderExtensionsTests
             },
             new RpcServerOptions { ErrorDetail = detail });
         using RpcClient client = Connect(server);
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
         RpcException error = Assert.Throws<RpcException>(
-            () => ExtendedServer.Do(client, new RpcCallOptions { Response = info }));
+            () => ExtendedServer.Do(client, new RpcCallOptions { ReplyInfo = info }));
 
         DynamicMessage extensions = Assert.IsType<DynamicMessage>(error.Extensions);
         Assert.Equal("later", error.Message);
@@ -195,7 +196,7 @@ public static class HeaderExtensionsTests
         {
             Extensions = given,
         });
-        using RpcServer replies = Start(context => context.ResponseExtensions = given);
+        using RpcServer replies = Start(context => context.ReplyExtensions = given);
         using RpcClient ofFails = Connect(fails);
         using RpcClient ofReplies = Connect(replies);
 
@@ -279,9 +280,9 @@ public static class HeaderExtensionsTests
             Convert.FromHexString("C23E016E" + "C0BB0105" + "C88214" + "00")));
         using RpcClient client = RpcClient.Connect(
             server.Endpoints[0], ExtendedServer.Schema, new RpcClientOptions { Service = "ext.Extended" });
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
-        ExtendedServer.Do(client, new RpcCallOptions { Response = info });
+        ExtendedServer.Do(client, new RpcCallOptions { ReplyInfo = info });
 
         Assert.Equal("n", info.Extensions!.Get("[ext.node]"));
         Assert.Equal(4, info.Extensions!.CalculateSize());
@@ -297,7 +298,7 @@ public static class HeaderExtensionsTests
             server.Endpoints[0], ExtendedServer.Schema, new RpcClientOptions { Service = "ext.Extended" });
 
         RpcException error = Assert.Throws<RpcException>(
-            () => ExtendedServer.Do(client, new RpcCallOptions { Response = new RpcResponseInfo() }));
+            () => ExtendedServer.Do(client, new RpcCallOptions { ReplyInfo = new RpcReplyInfo() }));
 
         Assert.Equal((RpcStatusCode.Internal, "BadHeader"), (error.Code, error.ErrorId));
     }

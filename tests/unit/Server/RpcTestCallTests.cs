@@ -35,8 +35,8 @@ public static class RpcTestCallTests
         Assert.False(context.CancellationToken.IsCancellationRequested);
         source.Cancel();
         Assert.True(context.CancellationToken.IsCancellationRequested);
-        context.ResponseTrailers.Add("x-cost", "1");
-        Assert.Equal("1", context.ResponseTrailers.GetText("x-cost"));
+        context.ReplyTrailers.Add("x-cost", "1");
+        Assert.Equal("1", context.ReplyTrailers.GetText("x-cost"));
     }
 
     [Fact]

@@ -21,7 +21,7 @@ internal sealed class GrpcCall : IRpcStream
 
     private readonly GrpcChannel _channel;
     private readonly RpcCallOptions? _options;
-    private readonly RpcResponseInfo? _info;
+    private readonly RpcReplyInfo? _info;
     private readonly bool _compresses;
     private readonly CallClock _clock;
     private readonly CancellationTokenSource _end;
@@ -59,7 +59,7 @@ internal sealed class GrpcCall : IRpcStream
         _channel = channel;
         _clock = clock;
         _options = options;
-        _info = options?.Response;
+        _info = options?.ReplyInfo;
         _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
         _request = channel.NewRequest(path, options?.Headers);
         _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller, channel.Closed);
@@ -70,7 +70,7 @@ internal sealed class GrpcCall : IRpcStream
                 : _single = new GrpcMessageContent(only, _compresses, kept);
             if (_single is not null && (_info is not null || channel.Options.Trace is { IsEnabled: true }))
             {
-                _single.Sent = bytes => Note(isSent: true, bytes);
+                _single.Sent = bytes => Record(isSent: true, bytes);
             }
 
             GrpcHeaders.Add(_request, channel.Options.Headers);
@@ -135,7 +135,7 @@ internal sealed class GrpcCall : IRpcStream
             Stream stream = content.Opened.Result;
             PooledMessageBytes frame = _frame ??= new PooledMessageBytes(int.MaxValue, "request");
             frame.Reset();
-            Note(isSent: true, GrpcFrameWriter.Write(frame, message, _compresses && compress));
+            Record(isSent: true, GrpcFrameWriter.Write(frame, message, _compresses && compress));
             await stream.WriteAsync(frame.Message, _end.Token).ConfigureAwait(false);
             await stream.FlushAsync(_end.Token).ConfigureAwait(false);
             return true;
@@ -176,7 +176,7 @@ internal sealed class GrpcCall : IRpcStream
 
             _hasReplies = true;
             GrpcFrame frame = reader.Current;
-            Note(isSent: false, frame.Body.Length);
+            Record(isSent: false, frame.Body.Length);
             if (_info is not null)
             {
                 _info.IsCompressed = frame.IsCompressed;
@@ -331,7 +331,7 @@ internal sealed class GrpcCall : IRpcStream
 
         if (GrpcCallContext.Read(GrpcHeaders.Find(trailing, GrpcCallContext.HeaderName)) is { } changed)
         {
-            CallSideChannel.Keep(_channel, _options, changed);
+            CallSideChannel.Save(_channel, _options, changed);
         }
 
         if (GrpcStatus.Read(trailing, trailers, _hasReplies) is { } failure)
@@ -378,7 +378,7 @@ internal sealed class GrpcCall : IRpcStream
             : _channel.Explain(exception, isAnswered: _response is not null);
     }
 
-    private void Note(bool isSent, long bytes)
+    private void Record(bool isSent, long bytes)
     {
         if (_info is { } info)
         {

@@ -303,14 +303,14 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         _refusal = null;
         return await GrpcDialer.DialAsync(
             Endpoint, Options.Tls, Options.Proxy, CallClock.ForTimer(Options.Limits.ConnectTimeout),
-            why => _refusal = why, cancellation, NoteLookUp,
+            why => _refusal = why, cancellation, RecordLookUp,
             checksServer
                 ? socket => LocalServer.Require(Endpoint, socket, Options.Security.ServerUser)
                 : null)
             .ConfigureAwait(false);
     }
 
-    private IPAddress[] NoteLookUp(string host)
+    private IPAddress[] RecordLookUp(string host)
     {
         _lookingUp = host;
         try

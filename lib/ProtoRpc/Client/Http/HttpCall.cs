@@ -129,7 +129,7 @@ internal sealed class HttpCall : IRpcStream
                     return false;
                 }
 
-                if (_call.Options?.Response is { } info)
+                if (_call.Options?.ReplyInfo is { } info)
                 {
                     info.BytesReceived += item.Length;
                 }
@@ -166,7 +166,7 @@ internal sealed class HttpCall : IRpcStream
         RpcMetadata trailers = HttpErrorReader.ReadEnd(mediaType, end)
             ?? throw HttpErrorReader.ReadAfterReplies(
                 _call.Method.FullName, mediaType, end, ReadTrailers());
-        if (_call.Options?.Response is { } info)
+        if (_call.Options?.ReplyInfo is { } info)
         {
             info.Trailers = trailers;
         }
@@ -175,7 +175,7 @@ internal sealed class HttpCall : IRpcStream
     private RpcMetadata ReadTrailers()
     {
         RpcMetadata trailers = HttpResponseMetadata.TrailersOf(_response!);
-        if (_call.Options?.Response is { } info)
+        if (_call.Options?.ReplyInfo is { } info)
         {
             info.Trailers = trailers;
         }

@@ -58,7 +58,7 @@ internal sealed partial class HttpChannel
         HttpBody body = call.Kept is { } kept ? Keep(kept, call, request) : Encode(call, request);
         try
         {
-            if (call.Options?.Response is { } info)
+            if (call.Options?.ReplyInfo is { } info)
             {
                 info.BytesSent += body.PlainLength;
             }

@@ -174,7 +174,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
         HttpStreamFormat format =
             HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
-        call.Options?.Response?.Began?.Invoke();
+        call.Options?.ReplyInfo?.Began?.Invoke();
         return format;
     }
 
@@ -210,7 +210,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     private string ReadHead(CallSpec call, HttpResponseMessage response)
     {
         ReadContext(call, response);
-        if (call.Options?.Response is { } info)
+        if (call.Options?.ReplyInfo is { } info)
         {
             info.Headers = HttpResponseMetadata.HeadersOf(response);
             info.Trailers = HttpResponseMetadata.TrailersOf(response);
@@ -251,7 +251,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     {
         RpcMethodInfo method = call.Method;
         ReadOnlyMemory<byte> bytes = body.Message;
-        if (call.Options?.Response is { } info)
+        if (call.Options?.ReplyInfo is { } info)
         {
             info.BytesReceived += bytes.Length;
         }
@@ -281,7 +281,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
         try
         {
-            CallSideChannel.Keep(
+            CallSideChannel.Save(
                 this, call.Options,
                 RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(values.First())));
         }

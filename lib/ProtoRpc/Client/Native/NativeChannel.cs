@@ -309,7 +309,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     {
         using NativeClientCall exchange = await client.BeginAsync<TWait>(clock).ConfigureAwait(false);
         UInt128 id = WriteRequest(client, exchange, name, body, clock.Left, call);
-        if (call?.Options?.Response is { } info)
+        if (call?.Options?.ReplyInfo is { } info)
         {
             info.BytesSent += exchange.RequestLength;
         }
@@ -445,7 +445,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         NativeClientCall exchange, UInt128 id, int code, string method, ReplyReader<TReply> read,
         CallSpec? call, CallClock clock)
     {
-        if (call?.Options?.Response is { } info)
+        if (call?.Options?.ReplyInfo is { } info)
         {
             info.BytesReceived += exchange.Reply.Length;
         }
@@ -458,7 +458,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         ReadOnlySpan<byte> payload = exchange.Reply.Span;
         Span<byte> octets = stackalloc byte[PlainHeaders.MessageIdBytes];
         BinaryPrimitives.WriteUInt128LittleEndian(octets, id);
-        if ((call?.Options?.Response is null || IsFirstHop(call))
+        if ((call?.Options?.ReplyInfo is null || IsFirstHop(call))
             && PlainHeaders.TryReadResponse(payload, octets, out ReadOnlySpan<byte> body))
         {
             return read(new ReplyBody(exchange.Reply[^body.Length..]).Of(clock, endpoint));
@@ -479,7 +479,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
         if (header.CallContext is { } context)
         {
-            CallSideChannel.Keep(this, call?.Options, context);
+            CallSideChannel.Save(this, call?.Options, context);
         }
 
         return CallHeaders.ReadResponse(header, method, call, options) is { } failure

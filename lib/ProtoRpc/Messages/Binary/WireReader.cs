@@ -249,17 +249,17 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
     /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
     public DynamicMessage NewMessage(MessageLayout layout)
     {
-        _budget.TakeMessage(layout);
+        _budget.CountMessage(layout);
         return new DynamicMessage(layout);
     }
 
     /// <summary>Counts a message that another parser makes.</summary>
     /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
-    public void CountMessage(MessageLayout layout) => _budget.TakeMessage(layout);
+    public void CountMessage(MessageLayout layout) => _budget.CountMessage(layout);
 
     /// <summary>Counts an entry of a map.</summary>
     /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
-    public void CountEntry() => _budget.TakeEntry();
+    public void CountEntry() => _budget.CountEntry();
 
     public void LeaveMessage(int outerEnd)
     {

@@ -97,7 +97,7 @@ internal sealed class ClientAssociation : IDisposable
         _bindId = ++CallId;
         byte[] bind = Propose(PduType.Bind, group);
         bind = Security is null ? bind : Security.Begin(bind);
-        PduTrace.Note(Trace, _endpoint, isSent: true, bind);
+        PduTrace.Record(Trace, _endpoint, isSent: true, bind);
         return bind;
     }
 
@@ -128,7 +128,7 @@ internal sealed class ClientAssociation : IDisposable
             return false;
         }
 
-        PduTrace.Note(Trace, _endpoint, isSent: true, bytes.Span);
+        PduTrace.Record(Trace, _endpoint, isSent: true, bytes.Span);
         return true;
     }
 
@@ -166,7 +166,7 @@ internal sealed class ClientAssociation : IDisposable
             }
 
             Memory<byte> pdu = _input.Take(header.FragmentLength);
-            PduTrace.Note(Trace, _endpoint, isSent: false, pdu.Span);
+            PduTrace.Record(Trace, _endpoint, isSent: false, pdu.Span);
             if (header.Type == PduType.Shutdown)
             {
                 return ClientStep.Shutdown;

@@ -10,7 +10,7 @@ internal static class PduTrace
     private const int MaxContexts = 8;
 
     /// <summary>Traces whole PDUs, if there is a trace that wants them.</summary>
-    public static void Note(RpcTrace? trace, RpcEndpoint endpoint, bool isSent, ReadOnlySpan<byte> pdus)
+    public static void Record(RpcTrace? trace, RpcEndpoint endpoint, bool isSent, ReadOnlySpan<byte> pdus)
     {
         if (trace is { IsEnabled: true })
         {

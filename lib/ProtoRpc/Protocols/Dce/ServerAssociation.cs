@@ -115,7 +115,7 @@ internal sealed class ServerAssociation : IDisposable
 
             ReceivedPdus++;
             Memory<byte> pdu = _input.Take(header.FragmentLength);
-            Note(isSent: false, pdu.Span);
+            Record(isSent: false, pdu.Span);
             ServerStep step = Handle(header, pdu);
             if (step != ServerStep.Receive)
             {
@@ -131,7 +131,7 @@ internal sealed class ServerAssociation : IDisposable
     public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
     {
         bool isThere = _writer.TryNext(out bytes);
-        Note(isSent: true, bytes.Span);
+        Record(isSent: true, bytes.Span);
         return isThere;
     }
 
@@ -417,7 +417,7 @@ internal sealed class ServerAssociation : IDisposable
             : notice;
     }
 
-    private void Note(bool isSent, ReadOnlySpan<byte> pdus)
+    private void Record(bool isSent, ReadOnlySpan<byte> pdus)
     {
         if (Trace is var (to, endpoint) && to.IsEnabled)
         {

@@ -114,7 +114,7 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
         lock (_gate)
         {
             waited = _queue.Remove(call.Place);
-            Note();
+            Record();
         }
 
         if (waited)
@@ -127,17 +127,17 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
     // other. No call waits while fewer calls run than allowed.
     private void LetIn()
     {
-        Note();
+        Record();
         while (_queue.Count > 0 && TryTakeTurn())
         {
             _queue.TryTake(out WaitingCall? next);
             next!.End(hasTurn: true);
         }
 
-        Note();
+        Record();
     }
 
-    private void Note()
+    private void Record()
     {
         int count = _queue.Count;
         monitor.AddQueued(count - Interlocked.Exchange(ref _waiting, count));

@@ -35,7 +35,7 @@ internal sealed class ServerConnection
         {
             RefuseBind = refusal,
             Security = new ServerSecurity(listener.PolicyOf, ReadPeer),
-            Refused = NoteRefusal,
+            Refused = RecordRefusal,
             Trace = listener.Services.Select(service => service.Trace).FirstOrDefault(t => t is not null)
                 is { } trace
                 ? (trace, listener.Endpoint)
@@ -194,7 +194,7 @@ internal sealed class ServerConnection
             _running = null;
         }
 
-        NoteRefusal([_association.Interface], refusal, _association.Request.Length);
+        RecordRefusal([_association.Interface], refusal, _association.Request.Length);
         _association.FaultCall(refusal, didNotExecute: true);
         return null;
     }
@@ -277,7 +277,7 @@ internal sealed class ServerConnection
 
     // Servers that share the endpoint have separate logs. A rejection without an interface is written to all
     // of them.
-    private void NoteRefusal(IReadOnlyList<Guid> interfaces, uint status, int bytes)
+    private void RecordRefusal(IReadOnlyList<Guid> interfaces, uint status, int bytes)
     {
         PeerIdentity? peer = null;
         foreach (ExecInterface service in _listener.Services

@@ -354,7 +354,7 @@ internal sealed class Transfer : IDisposable
                     + $"and {TotalBytes - Body.Length} are left");
             }
 
-            Keep(payload);
+            Save(payload);
             Volatile.Write(ref _received, Body.Length);
             if (payload.Length > 0)
             {
@@ -399,7 +399,7 @@ internal sealed class Transfer : IDisposable
         }
     }
 
-    private void Keep(ByteString payload)
+    private void Save(ByteString payload)
     {
         try
         {

@@ -222,7 +222,7 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
         {
             foreach ((object key, object value) in message.MapOf(field))
             {
-                Note(key);
+                Record(key);
                 HiddenOf(field.Value, value);
             }
 
@@ -241,14 +241,14 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
         }
         else if (message.References[field.Slot] is List<string> texts)
         {
-            texts.ForEach(Note);
+            texts.ForEach(Record);
             message.Set(field.Info, texts.ConvertAll(_ => MessageMask.Hidden));
         }
         else
         {
             foreach (object value in (IEnumerable)message.References[field.Slot]!)
             {
-                Note(value);
+                Record(value);
             }
 
             message.Clear(field.Info);
@@ -277,7 +277,7 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
             return child;
         }
 
-        Note(value);
+        Record(value);
         return field.Kind switch
         {
             RpcFieldKind.String => MessageMask.Hidden,
@@ -288,7 +288,7 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
     }
 
     // Short ones stand everywhere, and say nothing.
-    private void Note(object value)
+    private void Record(object value)
     {
         if (value is not (byte[] or bool)
             && Convert.ToString(value, CultureInfo.InvariantCulture) is { } text)

@@ -85,10 +85,14 @@ public static class InProcessTests
         using RpcClient client = talk.Connect();
         RpcMetadata headers = new();
         headers.Add("token", "t1");
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
         client.Invoke<Words>(
-            "Say", new Words { Text = "headers" }, new RpcCallOptions { Headers = headers, Response = info });
+            "Say", new Words { Text = "headers" }, new RpcCallOptions
+            {
+                Headers = headers,
+                ReplyInfo = info
+            });
 
         Assert.Equal("got t1", info.Headers.GetText("first"));
         Assert.Equal("bye", info.Trailers.GetText("last"));

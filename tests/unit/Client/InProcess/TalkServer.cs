@@ -46,14 +46,14 @@ internal sealed class TalkServer : IDisposable
             case "fail":
                 throw new FormatException("out of paper");
             case "refuse":
-                context.ResponseTrailers.Add("why", "closed");
+                context.ReplyTrailers.Add("why", "closed");
                 throw new RpcException(RpcStatusCode.FailedPrecondition, "The shop is closed.");
             case "wait":
                 await WaitAsync(context).ConfigureAwait(false);
                 break;
             case "headers":
-                context.ResponseHeaders.Add("first", $"got {context.RequestHeaders.GetText("token")}");
-                context.ResponseTrailers.Add("last", "bye");
+                context.ReplyHeaders.Add("first", $"got {context.RequestHeaders.GetText("token")}");
+                context.ReplyTrailers.Add("last", "bye");
                 break;
             case "count":
                 context.Session["n"] = (context.Session["n"] as int? ?? 0) + 1;

@@ -202,8 +202,9 @@ public static class RpcRawServerTests
             server.Endpoints[0], Interface, new RpcClientOptions { RetryCount = 20 });
         Task<byte[]> running = Task.Run(() => first.Execute([1]));
         entered.Wait();
-        RpcResponseInfo info = new();
-        Task<byte[]> repeated = second.ExecuteAsync(new byte[] { 2 }, new RpcCallOptions { Response = info });
+        RpcReplyInfo info = new();
+        Task<byte[]> repeated =
+            second.ExecuteAsync(new byte[] { 2 }, new RpcCallOptions { ReplyInfo = info });
 
         for (long end = Environment.TickCount64 + 20_000; info.Retries == 0; await Task.Delay(5))
         {
@@ -226,10 +227,10 @@ public static class RpcRawServerTests
             .StartListening();
         using RpcRawClient client = RpcRawClient.Connect(
             server.Endpoints[0], Interface, new RpcClientOptions { RetryCount = 3 });
-        RpcResponseInfo info = new();
+        RpcReplyInfo info = new();
 
         RpcException error = Assert.Throws<RpcException>(
-            () => client.Execute(new byte[101], new RpcCallOptions { Response = info }));
+            () => client.Execute(new byte[101], new RpcCallOptions { ReplyInfo = info }));
 
         Assert.Equal((RpcStatusCode.ResourceExhausted, 0), (error.Code, info.Retries));
     }

@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 public static class LoadTurnsTests
 {

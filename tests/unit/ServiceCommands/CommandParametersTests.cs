@@ -1,6 +1,6 @@
 using ProtoRpc.ServiceCommands;
 
-namespace ProtoRpc.Tests.Commands;
+namespace ProtoRpc.Tests.ServiceCommands;
 
 public static class CommandParametersTests
 {

@@ -3,7 +3,7 @@ using ProtoRpc.Messages.Binary;
 using ProtoRpc.Tests.Client.InProcess;
 using ProtoRpc.Tests.Client.Talk;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 public static class RpcLoadRequestsTests
 {
@@ -16,9 +16,9 @@ public static class RpcLoadRequestsTests
         RpcLoadRequests requests = RpcLoadRequests.Same(
             Say, new Dictionary<string, object?> { ["text"] = "abc" });
 
-        LoadRequest first = requests.Take(CancellationToken.None);
+        LoadRequest first = requests.Next(CancellationToken.None);
 
-        Assert.Same(first, requests.Take(CancellationToken.None));
+        Assert.Same(first, requests.Next(CancellationToken.None));
         Assert.Equal(5, first.Bytes);
         OpaqueMessage message = Assert.IsType<OpaqueMessage>(Assert.Single(first.Messages));
         Assert.Equal("abc", Words.Parser.ParseFrom(message.Bytes.Span).Text);
@@ -31,7 +31,7 @@ public static class RpcLoadRequestsTests
             Say, new[] { "a", "b", "c" }.Select(text => new object[] { new Words { Text = text } }));
 
         string taken = string.Concat(Enumerable.Range(0, 7).Select(
-            _ => TextOf(requests.Take(CancellationToken.None))));
+            _ => TextOf(requests.Next(CancellationToken.None))));
 
         Assert.Equal("abcabca", taken);
     }
@@ -45,8 +45,8 @@ public static class RpcLoadRequestsTests
             RpcErrorIds.InvalidLoadTest,
             Assert.Throws<RpcException>(() => RpcLoadRequests.Same(Say, word, word)).ErrorId);
         Assert.Throws<RpcException>(() => RpcLoadRequests.Same(Say));
-        Assert.Equal(2, RpcLoadRequests.Same(Join, word, word).Take(CancellationToken.None).Messages.Length);
-        Assert.Empty(RpcLoadRequests.Same(Join).Take(CancellationToken.None).Messages);
+        Assert.Equal(2, RpcLoadRequests.Same(Join, word, word).Next(CancellationToken.None).Messages.Length);
+        Assert.Empty(RpcLoadRequests.Same(Join).Next(CancellationToken.None).Messages);
         Assert.Throws<ArgumentOutOfRangeException>(() => RpcLoadRequests.InTurn(Say, []));
     }
 
@@ -80,7 +80,7 @@ public static class RpcLoadRequestsTests
             Join, new RpcRandomMessageOptions { Seed = 3, MaxBytes = 50, StreamLength = 4 });
 
         LoadRequest[] taken =
-            [.. Enumerable.Range(0, 100).Select(_ => requests.Take(CancellationToken.None))];
+            [.. Enumerable.Range(0, 100).Select(_ => requests.Next(CancellationToken.None))];
 
         Assert.All(taken, request => Assert.Equal(4, request.Messages.Length));
         Assert.All(
@@ -95,10 +95,10 @@ public static class RpcLoadRequestsTests
         RpcLoadRequests requests = RpcLoadRequests.Random(
             Join, new RpcRandomMessageOptions { MaxBytes = 1024 * 1024, StreamLength = 32 });
 
-        LoadRequest first = requests.Take(CancellationToken.None);
-        requests.Take(CancellationToken.None);
+        LoadRequest first = requests.Next(CancellationToken.None);
+        requests.Next(CancellationToken.None);
 
-        Assert.Same(first, requests.Take(CancellationToken.None));
+        Assert.Same(first, requests.Next(CancellationToken.None));
     }
 
     [Theory]
@@ -119,14 +119,14 @@ public static class RpcLoadRequestsTests
     public static async Task Requests_that_are_made_meanwhile_come_in_order_and_waits_are_counted()
     {
         QueuedRequests requests = new();
-        Task<LoadRequest> waiting = Task.Run(() => requests.Take(CancellationToken.None));
+        Task<LoadRequest> waiting = Task.Run(() => requests.Next(CancellationToken.None));
         await Transports.Eventually.TrueAsync(() => requests.Starved == 1, "one waits");
 
         requests.Add(Say, [new Words { Text = "a" }]);
         requests.Add(Say, [new Words { Text = "b" }]);
 
         Assert.Equal("a", TextOf(await waiting));
-        Assert.Equal("b", TextOf(requests.Take(CancellationToken.None)));
+        Assert.Equal("b", TextOf(requests.Next(CancellationToken.None)));
         Assert.Equal(1, requests.Starved);
     }
 
@@ -150,7 +150,7 @@ public static class RpcLoadRequestsTests
 
         Assert.Equal(1000, count);
         Assert.False(large.WantsMore);
-        large.Take(CancellationToken.None);
+        large.Next(CancellationToken.None);
         Assert.True(large.WantsMore);
     }
 
@@ -159,7 +159,7 @@ public static class RpcLoadRequestsTests
     {
         QueuedRequests requests = new();
         using CancellationTokenSource stop = new();
-        Task waiting = Task.Run(() => requests.Take(stop.Token));
+        Task waiting = Task.Run(() => requests.Next(stop.Token));
         await Transports.Eventually.TrueAsync(() => requests.Starved == 1, "one waits");
 
         await stop.CancelAsync();

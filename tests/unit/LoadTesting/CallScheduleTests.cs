@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using ProtoRpc.LoadTesting;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 public static class CallScheduleTests
 {

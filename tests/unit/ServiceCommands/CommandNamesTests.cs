@@ -1,7 +1,7 @@
 using System.Diagnostics;
 using ProtoRpc.ServiceCommands;
 
-namespace ProtoRpc.Tests.Commands;
+namespace ProtoRpc.Tests.ServiceCommands;
 
 public static class CommandNamesTests
 {

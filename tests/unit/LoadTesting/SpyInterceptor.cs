@@ -1,6 +1,6 @@
 using Google.Protobuf;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 /// <summary>Counts the calls whose text it has read.</summary>
 internal sealed class SpyInterceptor : IRpcClientInterceptor

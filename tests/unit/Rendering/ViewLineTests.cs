@@ -1,8 +1,8 @@
 using System.Collections;
 using ProtoRpc.Rendering;
-using static ProtoRpc.Tests.Views.Parcels;
+using static ProtoRpc.Tests.Rendering.Parcels;
 
-namespace ProtoRpc.Tests.Views;
+namespace ProtoRpc.Tests.Rendering;
 
 public static class ViewLineTests
 {

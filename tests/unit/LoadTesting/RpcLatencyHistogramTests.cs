@@ -1,6 +1,6 @@
 using System.Diagnostics;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 public static class RpcLatencyHistogramTests
 {

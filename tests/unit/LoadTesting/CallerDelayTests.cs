@@ -1,6 +1,6 @@
 using ProtoRpc.LoadTesting;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 public static class CallerDelayTests
 {

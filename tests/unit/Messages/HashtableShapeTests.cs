@@ -2,7 +2,7 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Tests.Messages;
 
-public static class TableShapeTests
+public static class HashtableShapeTests
 {
     private static readonly RpcSchema Schema = ProtoRpc.Tests.Schema.TestProtos.Everything;
 

@@ -1,7 +1,7 @@
 using System.Buffers;
 using ProtoRpc.Tests.Schema;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 public static class RandomMessagesTests
 {

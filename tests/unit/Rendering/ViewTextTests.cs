@@ -1,7 +1,7 @@
 using System.Text;
 using ProtoRpc.Rendering;
 
-namespace ProtoRpc.Tests.Views;
+namespace ProtoRpc.Tests.Rendering;
 
 public static class ViewTextTests
 {

@@ -1,7 +1,7 @@
 using ProtoRpc.Tests.Client.InProcess;
 using ProtoRpc.Tests.Client.Talk;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 /// <summary>A server whose handler the test gives, and load tests of it.</summary>
 internal static class MeasuredServer

@@ -1,9 +1,9 @@
 using System.Collections;
 using System.Collections.Specialized;
 using ProtoRpc.Rendering;
-using static ProtoRpc.Tests.Views.Parcels;
+using static ProtoRpc.Tests.Rendering.Parcels;
 
-namespace ProtoRpc.Tests.Views;
+namespace ProtoRpc.Tests.Rendering;
 
 public static class MessageTableTests
 {

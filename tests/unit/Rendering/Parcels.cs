@@ -2,7 +2,7 @@ using System.Collections;
 using System.Diagnostics.CodeAnalysis;
 using ProtoRpc.Tests.Schema;
 
-namespace ProtoRpc.Tests.Views;
+namespace ProtoRpc.Tests.Rendering;
 
 /// <summary>Messages of parcels.proto as objects of a host that makes values when they are looked at, as the
 /// shell does.</summary>

@@ -2,9 +2,9 @@ using System.Diagnostics;
 using ProtoRpc.Tests.Client.InProcess;
 using ProtoRpc.Tests.Client.Talk;
 using ProtoRpc.Tests.Transports;
-using static ProtoRpc.Tests.Load.MeasuredServer;
+using static ProtoRpc.Tests.LoadTesting.MeasuredServer;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 /// <summary>Load tests whose calls fail, and those that end before their time.</summary>
 public static class LoadFailureTests

@@ -1,7 +1,7 @@
 using ProtoRpc.Rendering;
 using ProtoRpc.Tests.Schema;
 
-namespace ProtoRpc.Tests.Views;
+namespace ProtoRpc.Tests.Rendering;
 
 public static class ProtoViewTests
 {

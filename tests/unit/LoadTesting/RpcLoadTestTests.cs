@@ -1,9 +1,9 @@
 using System.Diagnostics;
 using ProtoRpc.Tests.Client.InProcess;
 using ProtoRpc.Tests.Client.Talk;
-using static ProtoRpc.Tests.Load.MeasuredServer;
+using static ProtoRpc.Tests.LoadTesting.MeasuredServer;
 
-namespace ProtoRpc.Tests.Load;
+namespace ProtoRpc.Tests.LoadTesting;
 
 public static class RpcLoadTestTests
 {

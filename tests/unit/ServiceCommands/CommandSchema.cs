@@ -1,6 +1,6 @@
 using ProtoRpc.Tests.Schema;
 
-namespace ProtoRpc.Tests.Commands;
+namespace ProtoRpc.Tests.ServiceCommands;
 
 /// <summary>Schemas of the tests, from .proto text.</summary>
 internal static class CommandSchema
