@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using Google.Protobuf;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using ProtoRpc.AspNetCore.Application;
@@ -77,4 +78,19 @@ public sealed class RpcHostBuilder
         Services.AddSingleton(new HostedService(bind));
         return this;
     }
+}
+
+/// <summary>An interceptor of the application's services, taken from the scope of each call.</summary>
+internal sealed class ServiceInterceptor<TInterceptor> : IRpcInterceptor
+    where TInterceptor : class, IRpcInterceptor
+{
+    public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next) =>
+        GetService(context).InvokeAsync(context, request, next);
+
+    public ValueTask InvokeStreamAsync(
+        RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next) =>
+        GetService(context).InvokeStreamAsync(context, stream, next);
+
+    private static IRpcInterceptor GetService(RpcServerCallContext context) =>
+        context.Services!.GetRequiredService<TInterceptor>();
 }

@@ -1,5 +1,6 @@
+using System.Collections;
 using System.Management.Automation;
-using ProtoRpc.PowerShell.Completion;
+using Google.Protobuf;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 
@@ -142,5 +143,35 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         return MyInvocation.BoundParameters.TryGetValue(name, out object? given)
             ? LanguagePrimitives.IsTrue(given) ? ActionPreference.Continue : ActionPreference.SilentlyContinue
             : null;
+    }
+}
+
+/// <summary>Runs a script block around every call of a listener. The handler runs in the filter's worker, so
+/// that a call never uses two workers.</summary>
+internal sealed class ScriptFilter(HandlerPool pool, ScriptSource script)
+    : IRpcInterceptor, IRpcRawInterceptor
+{
+    /// <inheritdoc/>
+    public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next) =>
+        pool.HandleAsync(context, request, script, next);
+
+    /// <inheritdoc/>
+    public ValueTask<ReadOnlyMemory<byte>?> InvokeAsync(
+        RpcRawContext client, ReadOnlyMemory<byte> request, RpcRawHandler next) =>
+        pool.HandleAsync(client, request, script, next);
+}
+
+/// <summary>Offers the modules of the session. For a path, the shell offers files.</summary>
+internal sealed class ModuleCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        using System.Management.Automation.PowerShell shell =
+            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
+        return
+        [
+            .. shell.AddCommand(@"Microsoft.PowerShell.Core\Get-Module").Invoke<PSModuleInfo>()
+                .Select(module => new Candidate(module.Name, $"{module.Name} {module.Version}")),
+        ];
     }
 }

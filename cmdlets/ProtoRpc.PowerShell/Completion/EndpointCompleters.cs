@@ -80,16 +80,6 @@ internal sealed class PrincipalCompleter : HostCompleter
         (service, host) => new Candidate($"{service}/{host.Item1}", host.Item2));
 }
 
-/// <summary>Offers host names that clients can use to call a listener.</summary>
-internal sealed class AllowedHostCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
-    [
-        new Candidate(Environment.MachineName.ToLowerInvariant(), "This machine"),
-        new Candidate("*", "Every name"),
-    ];
-}
-
 /// <summary>Offers the thumbprints of certificates with a private key in the stores of the user and the
 /// machine. The word may also match their subjects. Without a match, the shell offers files.</summary>
 internal sealed class CertificateCompleter : RpcCompleter
@@ -132,39 +122,12 @@ internal sealed class CertificateCompleter : RpcCompleter
     }
 }
 
-/// <summary>Offers references to secrets in environment variables. Never reads their values.</summary>
-internal sealed class SecretCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Environment
-        .GetEnvironmentVariables().Keys.Cast<string>()
-        .Order(StringComparer.OrdinalIgnoreCase)
-        .Select(name => new Candidate($"env:{name}", $"The environment variable {name}"));
-}
-
-/// <summary>Offers the tags of registered endpoints.</summary>
-internal sealed class TagCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
-        RpcEndpointRegistry.OfUser.Read()
-            .SelectMany(endpoint => endpoint.Tag.Select(tag => (Tag: tag, endpoint.Name)))
-            .GroupBy(pair => pair.Tag, pair => pair.Name, StringComparer.OrdinalIgnoreCase)
-            .Select(tag => new Candidate(tag.Key, string.Join(", ", tag)));
-}
-
 /// <summary>Offers the open connections of this runspace.</summary>
 internal sealed class ConnectionCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
         RunspaceStore.Current.Connections.Select(connection => Candidate.OfScript(
             $"(Get-RpcConnection {connection.Id})", $"{connection.Endpoint} {connection.Service}"));
-}
-
-/// <summary>Offers the ids of the open connections of this runspace.</summary>
-internal sealed class ConnectionIdCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
-        RunspaceStore.Current.Connections.Select(
-            connection => OfId(connection.Id, $"{connection.Endpoint} {connection.Service}"));
 }
 
 /// <summary>Offers the listeners of this runspace.</summary>
@@ -188,45 +151,4 @@ internal sealed class MockCompleter : RpcCompleter
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
         RunspaceStore.Current.Listeners.OfType<RpcMockListener>().Select(mock => Candidate.OfScript(
             $"(Get-RpcListener {mock.Id})", mock.ToString()));
-}
-
-/// <summary>Offers the methods of a mock, or of all mocks of this runspace.</summary>
-internal sealed class MockMethodCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
-    {
-        IEnumerable<RpcMockListener> mocks = Unwrap(bound["Mock"]) is RpcMockListener mock
-            ? [mock]
-            : RunspaceStore.Current.Listeners.OfType<RpcMockListener>();
-        List<RpcMethodInfo> methods =
-            [.. mocks.SelectMany(one => one.Mock.Methods).DistinctBy(method => method.FullName)];
-        HashSet<string> unique = [.. methods.CountBy(method => method.Name)
-            .Where(count => count.Value == 1)
-            .Select(count => count.Key)];
-        return methods.Select(method => new Candidate(
-            unique.Contains(method.Name) ? method.Name : method.FullName, MethodCompleter.ToolTip(method)));
-    }
-}
-
-/// <summary>Offers the ids of the sessions that the listeners of this runspace keep.</summary>
-internal sealed class SessionIdCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => RunspaceStore.Current.Listeners
-        .SelectMany(RpcSessionInfo.GetSessions)
-        .Select(session => new Candidate(session.Id.ToString(), session.ToString()));
-}
-
-/// <summary>Offers the modules of the session. For a path, the shell offers files.</summary>
-internal sealed class ModuleCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
-    {
-        using System.Management.Automation.PowerShell shell =
-            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
-        return
-        [
-            .. shell.AddCommand(@"Microsoft.PowerShell.Core\Get-Module").Invoke<PSModuleInfo>()
-                .Select(module => new Candidate(module.Name, $"{module.Name} {module.Version}")),
-        ];
-    }
 }

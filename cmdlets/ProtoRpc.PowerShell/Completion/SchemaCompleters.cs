@@ -2,7 +2,6 @@ using System.Collections;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
-using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.PowerShell.Completion;
 
@@ -71,16 +70,6 @@ internal sealed class MessageCompleter : RpcCompleter
         || name.Equals($"{method.Service.FullName}.{method.Name}", StringComparison.OrdinalIgnoreCase);
 }
 
-/// <summary>Offers methods, for their requests, and message types.</summary>
-internal sealed class MessageOrMethodCompleter : RpcCompleter
-{
-    private readonly MethodCompleter _methods = new();
-    private readonly MessageTypeCompleter _types = new();
-
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
-        _methods.Candidates(bound).Concat(_types.Candidates(bound));
-}
-
 /// <summary>Offers message types.</summary>
 internal sealed class MessageTypeCompleter : RpcCompleter
 {
@@ -100,56 +89,6 @@ internal sealed class InterfaceIdCompleter : RpcCompleter
         .Concat(RunspaceStore.Current.Listeners.SelectMany(listener => listener.InterfaceId
             .Select(id => new Candidate($"{id}", $"listener {listener.Id}"))))
         .DistinctBy(candidate => candidate.Name);
-}
-
-/// <summary>Offers the names of the fields in messages of the services, nested ones included.</summary>
-internal sealed class FieldNameCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
-    {
-        Queue<RpcMessageInfo> waiting = new(SchemasOf(bound)
-            .SelectMany(schema => schema.Services)
-            .SelectMany(service => service.Methods)
-            .SelectMany(method => new[] { method.RequestType, method.ReplyType }));
-        HashSet<RpcMessageInfo> seen = [.. waiting];
-        HashSet<string> names = [];
-        while (waiting.TryDequeue(out RpcMessageInfo? type))
-        {
-            foreach (RpcFieldInfo field in type.Fields)
-            {
-                if (!type.IsMapEntry && names.Add(field.Name))
-                {
-                    yield return new Candidate(field.Name, $"{field.TypeName} of {type.FullName}");
-                }
-
-                if (field.MessageType is { } nested && seen.Add(nested))
-                {
-                    waiting.Enqueue(nested);
-                }
-            }
-        }
-    }
-}
-
-/// <summary>Offers the extensions of the request header that the schema declares.</summary>
-internal sealed class ExtensionCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
-    {
-        IReadOnlyList<RpcFieldInfo> fields = FieldsOf(bound);
-        if (fields.Count > 0)
-        {
-            yield return Candidate.OfScript(
-                ScriptLiteral.Table(fields.Select(field => KeyValuePair.Create<object, string>(
-                    field.Name, HashtableCompletion.ScriptOf(field)))),
-                "The extensions of the request header");
-        }
-    }
-
-    internal override HashtableShape? TableOf(IDictionary bound) => HashtableShape.OfFields(FieldsOf(bound));
-
-    private static IReadOnlyList<RpcFieldInfo> FieldsOf(IDictionary bound) =>
-        [.. SchemasOf(bound).SelectMany(HeaderExtensionMap.OfRequests).DistinctBy(field => field.Name)];
 }
 
 /// <summary>Offers a hashtable with an empty handler for each method of the services.</summary>
@@ -188,40 +127,4 @@ internal sealed class HandlerCompleter : RpcCompleter
                 wanted.Length == 0 || wanted.Contains(service.FullName) || wanted.Contains(service.Name)),
         ];
     }
-}
-
-/// <summary>Offers the request of a ping, with the extensions that the schema declares.</summary>
-internal sealed class PingMessageCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Types(bound)
-        .Select(type => Candidate.OfScript(
-            ScriptLiteral.Format(ShellMapper.Create(asHashtable: true).Template(type)), type.FullName));
-
-    internal override HashtableShape? TableOf(IDictionary bound) => HashtableShape.OfMessage(Types(bound));
-
-    private static IEnumerable<RpcMessageInfo> Types(IDictionary bound) => SchemasOf(bound)
-        .Cast<RpcSchema?>()
-        .DefaultIfEmpty(null)
-        .Select(schema => PingProtocol.InfoIn(schema).RequestType);
-}
-
-/// <summary>Offers the formats of messages that HTTP endpoints accept.</summary>
-internal sealed class HttpFormatCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => MessageFormats.OfHttp
-        .Select(format => new Candidate(format.Name, format.MediaTypes[0]));
-}
-
-/// <summary>Offers a rule for each service that allows all authenticated callers.</summary>
-internal sealed class AuthorizationCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)
-        .Where(schema => schema.Services.Count > 0)
-        .Select(schema => Candidate.OfScript(
-            ScriptLiteral.Table(schema.Services.Select(service => KeyValuePair.Create<object, string>(
-                $"{service.FullName}/*", ScriptLiteral.Format("*")))),
-            "Each service for authenticated callers"));
-
-    internal override HashtableShape? TableOf(IDictionary bound) =>
-        HashtableShape.OfRules(SchemasOf(bound).SelectMany(schema => schema.Services));
 }

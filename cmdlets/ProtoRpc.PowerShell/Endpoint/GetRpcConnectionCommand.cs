@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
@@ -84,4 +85,12 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
             connection.Dispose();
         }
     }
+}
+
+/// <summary>Offers the ids of the open connections of this runspace.</summary>
+internal sealed class ConnectionIdCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RunspaceStore.Current.Connections.Select(
+            connection => OfId(connection.Id, $"{connection.Endpoint} {connection.Service}"));
 }

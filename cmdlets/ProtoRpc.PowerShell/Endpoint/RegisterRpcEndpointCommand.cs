@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
@@ -256,4 +257,30 @@ public sealed class UnregisterRpcEndpointCommand : RpcCmdlet
             }
         }
     }
+}
+
+/// <summary>Offers the formats of messages that HTTP endpoints accept.</summary>
+internal sealed class HttpFormatCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => MessageFormats.OfHttp
+        .Select(format => new Candidate(format.Name, format.MediaTypes[0]));
+}
+
+/// <summary>Offers references to secrets in environment variables. Never reads their values.</summary>
+internal sealed class SecretCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Environment
+        .GetEnvironmentVariables().Keys.Cast<string>()
+        .Order(StringComparer.OrdinalIgnoreCase)
+        .Select(name => new Candidate($"env:{name}", $"The environment variable {name}"));
+}
+
+/// <summary>Offers the tags of registered endpoints.</summary>
+internal sealed class TagCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        RpcEndpointRegistry.OfUser.Read()
+            .SelectMany(endpoint => endpoint.Tag.Select(tag => (Tag: tag, endpoint.Name)))
+            .GroupBy(pair => pair.Tag, pair => pair.Name, StringComparer.OrdinalIgnoreCase)
+            .Select(tag => new Candidate(tag.Key, string.Join(", ", tag)));
 }

@@ -1,6 +1,8 @@
+using System.Collections;
 using System.Diagnostics;
 using System.Management.Automation;
 using Google.Protobuf;
+using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
@@ -366,4 +368,19 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         public RpcPingResult Ping(TimeSpan left) =>
             ping(left > TimeSpan.Zero ? left : TimeSpan.FromMilliseconds(1));
     }
+}
+
+/// <summary>Offers the request of a ping, with the extensions that the schema declares.</summary>
+internal sealed class PingMessageCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Types(bound)
+        .Select(type => Candidate.OfScript(
+            ScriptLiteral.Format(ShellMapper.Create(asHashtable: true).Template(type)), type.FullName));
+
+    internal override HashtableShape? TableOf(IDictionary bound) => HashtableShape.OfMessage(Types(bound));
+
+    private static IEnumerable<RpcMessageInfo> Types(IDictionary bound) => SchemasOf(bound)
+        .Cast<RpcSchema?>()
+        .DefaultIfEmpty(null)
+        .Select(schema => PingProtocol.InfoIn(schema).RequestType);
 }

@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Management.Automation;
 using System.Security;
+using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
@@ -518,4 +519,57 @@ public sealed class NtlmAccountSource
     {
         ErrorId = RpcErrorIds.InvalidNtlmAccount,
     };
+}
+
+/// <summary>Offers the names of the fields in messages of the services, nested ones included.</summary>
+internal sealed class FieldNameCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        Queue<RpcMessageInfo> waiting = new(SchemasOf(bound)
+            .SelectMany(schema => schema.Services)
+            .SelectMany(service => service.Methods)
+            .SelectMany(method => new[] { method.RequestType, method.ReplyType }));
+        HashSet<RpcMessageInfo> seen = [.. waiting];
+        HashSet<string> names = [];
+        while (waiting.TryDequeue(out RpcMessageInfo? type))
+        {
+            foreach (RpcFieldInfo field in type.Fields)
+            {
+                if (!type.IsMapEntry && names.Add(field.Name))
+                {
+                    yield return new Candidate(field.Name, $"{field.TypeName} of {type.FullName}");
+                }
+
+                if (field.MessageType is { } nested && seen.Add(nested))
+                {
+                    waiting.Enqueue(nested);
+                }
+            }
+        }
+    }
+}
+
+/// <summary>Offers a rule for each service that allows all authenticated callers.</summary>
+internal sealed class AuthorizationCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => SchemasOf(bound)
+        .Where(schema => schema.Services.Count > 0)
+        .Select(schema => Candidate.OfScript(
+            ScriptLiteral.Table(schema.Services.Select(service => KeyValuePair.Create<object, string>(
+                $"{service.FullName}/*", ScriptLiteral.Format("*")))),
+            "Each service for authenticated callers"));
+
+    internal override HashtableShape? TableOf(IDictionary bound) =>
+        HashtableShape.OfRules(SchemasOf(bound).SelectMany(schema => schema.Services));
+}
+
+/// <summary>Offers host names that clients can use to call a listener.</summary>
+internal sealed class AllowedHostCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+    [
+        new Candidate(Environment.MachineName.ToLowerInvariant(), "This machine"),
+        new Candidate("*", "Every name"),
+    ];
 }

@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
@@ -49,4 +50,14 @@ public sealed class NewRpcMessageCommand : RpcDescribeCommand
             return null;
         }
     }
+}
+
+/// <summary>Offers methods, for their requests, and message types.</summary>
+internal sealed class MessageOrMethodCompleter : RpcCompleter
+{
+    private readonly MethodCompleter _methods = new();
+    private readonly MessageTypeCompleter _types = new();
+
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+        _methods.Candidates(bound).Concat(_types.Candidates(bound));
 }

@@ -1,5 +1,7 @@
 using System.Collections;
+using System.Diagnostics;
 using System.Management.Automation;
+using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Methods;
@@ -527,4 +529,49 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
 
     private protected override bool IsGiven(string parameter) =>
         _givenToCommand?.Contains(parameter) ?? base.IsGiven(parameter);
+}
+
+/// <summary>What <c>-Verbose</c> says of a call when it has ended.</summary>
+/// <param name="method">The full name of the method, or the id of a raw interface.</param>
+/// <param name="endpoint">Where.</param>
+/// <param name="info">Has the sizes at the end.</param>
+internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyInfo info)
+{
+    private readonly long _start = Stopwatch.GetTimestamp();
+
+    /// <summary>The call in one line.</summary>
+    /// <param name="status">How it ended.</param>
+    public string TextOf(RpcStatusCode status)
+    {
+        string trace = Activity.Current is { IdFormat: ActivityIdFormat.W3C } current
+            ? $", trace {current.TraceId}"
+            : "";
+        return FormattableString.Invariant(
+            $"{method} on {endpoint}: {status} in {Elapsed:0.###} ms, {info.BytesSent} bytes sent, ")
+            + FormattableString.Invariant(
+                $"{info.BytesReceived} bytes received, {info.Retries} retries{trace}");
+    }
+
+    private double Elapsed => Stopwatch.GetElapsedTime(_start).TotalMilliseconds;
+}
+
+/// <summary>Offers the extensions of the request header that the schema declares.</summary>
+internal sealed class ExtensionCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        IReadOnlyList<RpcFieldInfo> fields = FieldsOf(bound);
+        if (fields.Count > 0)
+        {
+            yield return Candidate.OfScript(
+                ScriptLiteral.Table(fields.Select(field => KeyValuePair.Create<object, string>(
+                    field.Name, HashtableCompletion.ScriptOf(field)))),
+                "The extensions of the request header");
+        }
+    }
+
+    internal override HashtableShape? TableOf(IDictionary bound) => HashtableShape.OfFields(FieldsOf(bound));
+
+    private static IReadOnlyList<RpcFieldInfo> FieldsOf(IDictionary bound) =>
+        [.. SchemasOf(bound).SelectMany(HeaderExtensionMap.OfRequests).DistinctBy(field => field.Name)];
 }

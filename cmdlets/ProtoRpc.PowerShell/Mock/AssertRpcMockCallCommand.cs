@@ -5,6 +5,7 @@ using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Text;
 using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
 
@@ -345,3 +346,21 @@ internal sealed record WhereCondition(string Member, string Text, ScriptBlock Va
 /// <param name="Expected">The comparison.</param>
 /// <param name="Received">The actual value.</param>
 internal sealed record WhereDifference(string Expected, string Received);
+
+/// <summary>Offers the methods of a mock, or of all mocks of this runspace.</summary>
+internal sealed class MockMethodCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        IEnumerable<RpcMockListener> mocks = Unwrap(bound["Mock"]) is RpcMockListener mock
+            ? [mock]
+            : RunspaceStore.Current.Listeners.OfType<RpcMockListener>();
+        List<RpcMethodInfo> methods =
+            [.. mocks.SelectMany(one => one.Mock.Methods).DistinctBy(method => method.FullName)];
+        HashSet<string> unique = [.. methods.CountBy(method => method.Name)
+            .Where(count => count.Value == 1)
+            .Select(count => count.Key)];
+        return methods.Select(method => new Candidate(
+            unique.Contains(method.Name) ? method.Name : method.FullName, MethodCompleter.ToolTip(method)));
+    }
+}

@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
@@ -72,4 +73,12 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
 
         return all.FindAll(session => Id.Contains(session.Id));
     }
+}
+
+/// <summary>Offers the ids of the sessions that the listeners of this runspace keep.</summary>
+internal sealed class SessionIdCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => RunspaceStore.Current.Listeners
+        .SelectMany(RpcSessionInfo.GetSessions)
+        .Select(session => new Candidate(session.Id.ToString(), session.ToString()));
 }

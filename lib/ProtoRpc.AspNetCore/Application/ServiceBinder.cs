@@ -252,18 +252,3 @@ internal sealed class BoundMethod(RpcMethodInfo info, Type service, MethodInfo m
     private static object Cast<TRequest>(IAsyncEnumerable<IMessage> requests)
         where TRequest : class, IMessage => CastAll<TRequest>(requests);
 }
-
-/// <summary>An interceptor of the application's services, taken from the scope of each call.</summary>
-internal sealed class ServiceInterceptor<TInterceptor> : IRpcInterceptor
-    where TInterceptor : class, IRpcInterceptor
-{
-    public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request, RpcHandler next) =>
-        GetService(context).InvokeAsync(context, request, next);
-
-    public ValueTask InvokeStreamAsync(
-        RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next) =>
-        GetService(context).InvokeStreamAsync(context, stream, next);
-
-    private static IRpcInterceptor GetService(RpcServerCallContext context) =>
-        context.Services!.GetRequiredService<TInterceptor>();
-}

@@ -1,6 +1,5 @@
 using System.Buffers;
 using Google.Protobuf;
-using Google.Protobuf.Reflection;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Transports;
@@ -122,22 +121,4 @@ internal readonly record struct ReplyBody(
 
     /// <summary>A copy of the reply in separate memory.</summary>
     public ReplyBody Copy() => this with { Bytes = new(Bytes.ToArray()) };
-}
-
-/// <summary>A reply of which only the size is known.</summary>
-internal sealed class MeasuredReply(RpcMessageInfo type, int bytes) : IMessage
-{
-    /// <inheritdoc/>
-    public MessageDescriptor Descriptor => type.Descriptor;
-
-    /// <inheritdoc/>
-    public int CalculateSize() => bytes;
-
-    /// <inheritdoc/>
-    public void WriteTo(CodedOutputStream output) => throw Gone();
-
-    /// <inheritdoc/>
-    public void MergeFrom(CodedInputStream input) => throw Gone();
-
-    private static NotSupportedException Gone() => new("Only the size of this message was kept.");
 }

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
+using Google.Protobuf.Reflection;
 using ProtoRpc.Client;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
@@ -497,4 +498,22 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
             yield return Passed(request);
         }
     }
+}
+
+/// <summary>A reply of which only the size is known.</summary>
+internal sealed class MeasuredReply(RpcMessageInfo type, int bytes) : IMessage
+{
+    /// <inheritdoc/>
+    public MessageDescriptor Descriptor => type.Descriptor;
+
+    /// <inheritdoc/>
+    public int CalculateSize() => bytes;
+
+    /// <inheritdoc/>
+    public void WriteTo(CodedOutputStream output) => throw Gone();
+
+    /// <inheritdoc/>
+    public void MergeFrom(CodedInputStream input) => throw Gone();
+
+    private static NotSupportedException Gone() => new("Only the size of this message was kept.");
 }

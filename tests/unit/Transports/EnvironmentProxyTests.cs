@@ -1,5 +1,6 @@
 using System.Net;
 using System.Text;
+using ProtoRpc.Client;
 using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Tests.Transports;

@@ -78,44 +78,6 @@ internal struct SspiHandle
     private nuint _upper;
 }
 
-/// <summary><c>SEC_WINNT_AUTH_IDENTITY_W</c>: a user with its password; lengths in characters.</summary>
-[StructLayout(LayoutKind.Sequential)]
-internal unsafe struct SspiIdentity
-{
-    public const uint Unicode = 2;
-
-    public char* User;
-    public uint UserLength;
-    public char* Domain;
-    public uint DomainLength;
-    public char* Password;
-    public uint PasswordLength;
-    public uint Flags;
-}
-
-/// <summary><c>SecPkgContext_NegotiationInfo</c>: which package both sides agreed on.</summary>
-[SupportedOSPlatform("windows")]
-[StructLayout(LayoutKind.Sequential)]
-internal unsafe struct SspiNegotiation
-{
-    private SspiPackageInfo* _package;
-    private uint _state;
-
-    /// <summary>The package's name; frees what the system allocated.</summary>
-    public string? TakeName()
-    {
-        if (_package == null)
-        {
-            return null;
-        }
-
-        string? name = _package->Name == null ? null : new string(_package->Name);
-        SspiApi.FreeContextBuffer(_package);
-        _package = null;
-        return name;
-    }
-}
-
 /// <summary><c>SecPkgInfoW</c>: a package.</summary>
 [StructLayout(LayoutKind.Sequential)]
 internal unsafe struct SspiPackageInfo
@@ -126,38 +88,6 @@ internal unsafe struct SspiPackageInfo
     public uint MaxToken;
     public char* Name;
     public char* Comment;
-}
-
-/// <summary><c>SecPkgContext_Sizes</c>: how large tokens and signatures are.</summary>
-[StructLayout(LayoutKind.Sequential)]
-internal struct SspiSizes
-{
-    public uint MaxToken;
-    public uint MaxSignature;
-    public uint BlockSize;
-    public uint SecurityTrailer;
-}
-
-/// <summary><c>SecPkgContext_ClientSpecifiedTarget</c>: the service that a client asked for.</summary>
-[SupportedOSPlatform("windows")]
-[StructLayout(LayoutKind.Sequential)]
-internal unsafe struct SspiTarget
-{
-    private char* _name;
-
-    /// <summary>The service principal name; frees what the system allocated.</summary>
-    public string TakeName()
-    {
-        if (_name == null)
-        {
-            return "";
-        }
-
-        string name = new(_name);
-        SspiApi.FreeContextBuffer(_name);
-        _name = null;
-        return name;
-    }
 }
 
 /// <summary><c>SecBufferDesc</c>: the parts of a message.</summary>
@@ -212,38 +142,6 @@ internal unsafe struct SspiBuffer(uint type, byte* value, int length)
     public uint Length = (uint)length;
     public uint Type = type;
     public byte* Value = value;
-}
-
-/// <summary>What is asked of a context. The numbers of clients and servers differ.</summary>
-internal static class SspiFlags
-{
-    /// <summary>Mutual authentication, replay and sequence detection, confidentiality, DCE style, a
-    /// connection, and integrity.</summary>
-    public const uint OfClient = 0x2 | 0x4 | 0x8 | Confidentiality | DceStyle | 0x800 | ClientIntegrity;
-
-    /// <summary>The same for a server, which need not ask for mutual authentication.</summary>
-    public const uint OfDceServer = OfServer | DceStyle;
-
-    /// <summary>The same without DCE style, which callers of HTTP do not speak.</summary>
-    public const uint OfServer = 0x4 | 0x8 | Confidentiality | 0x800 | ServerIntegrity;
-
-    public const uint Confidentiality = 0x10;
-    public const uint ClientIntegrity = 0x10000;
-    public const uint ServerIntegrity = 0x20000;
-    private const uint DceStyle = 0x200;
-
-    /// <summary>Whether what a context got is enough for a level.</summary>
-    public static bool Support(uint got, bool isServer, RpcProtectionLevel level)
-    {
-        uint integrity = isServer ? ServerIntegrity : ClientIntegrity;
-        uint needed = level switch
-        {
-            <= RpcProtectionLevel.Connect => 0,
-            RpcProtectionLevel.Privacy => Confidentiality | integrity,
-            _ => integrity,
-        };
-        return (got & needed) == needed;
-    }
 }
 
 /// <summary>What SSPI answers, and exceptions of it.</summary>

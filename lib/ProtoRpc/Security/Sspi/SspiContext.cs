@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.ComponentModel;
+using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using System.Security;
 using System.Security.Principal;
@@ -368,5 +369,92 @@ internal static class SspiChoice
                     && !(hasAccounts && mechanism.TakesAccounts))
                 .Select(mechanism => mechanism.Package),
         ];
+    }
+}
+
+/// <summary><c>SecPkgContext_NegotiationInfo</c>: which package both sides agreed on.</summary>
+[SupportedOSPlatform("windows")]
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct SspiNegotiation
+{
+    private SspiPackageInfo* _package;
+    private uint _state;
+
+    /// <summary>The package's name; frees what the system allocated.</summary>
+    public string? TakeName()
+    {
+        if (_package == null)
+        {
+            return null;
+        }
+
+        string? name = _package->Name == null ? null : new string(_package->Name);
+        SspiApi.FreeContextBuffer(_package);
+        _package = null;
+        return name;
+    }
+}
+
+/// <summary><c>SecPkgContext_Sizes</c>: how large tokens and signatures are.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal struct SspiSizes
+{
+    public uint MaxToken;
+    public uint MaxSignature;
+    public uint BlockSize;
+    public uint SecurityTrailer;
+}
+
+/// <summary><c>SecPkgContext_ClientSpecifiedTarget</c>: the service that a client asked for.</summary>
+[SupportedOSPlatform("windows")]
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct SspiTarget
+{
+    private char* _name;
+
+    /// <summary>The service principal name; frees what the system allocated.</summary>
+    public string TakeName()
+    {
+        if (_name == null)
+        {
+            return "";
+        }
+
+        string name = new(_name);
+        SspiApi.FreeContextBuffer(_name);
+        _name = null;
+        return name;
+    }
+}
+
+/// <summary>What is asked of a context. The numbers of clients and servers differ.</summary>
+internal static class SspiFlags
+{
+    /// <summary>Mutual authentication, replay and sequence detection, confidentiality, DCE style, a
+    /// connection, and integrity.</summary>
+    public const uint OfClient = 0x2 | 0x4 | 0x8 | Confidentiality | DceStyle | 0x800 | ClientIntegrity;
+
+    /// <summary>The same for a server, which need not ask for mutual authentication.</summary>
+    public const uint OfDceServer = OfServer | DceStyle;
+
+    /// <summary>The same without DCE style, which callers of HTTP do not speak.</summary>
+    public const uint OfServer = 0x4 | 0x8 | Confidentiality | 0x800 | ServerIntegrity;
+
+    public const uint Confidentiality = 0x10;
+    public const uint ClientIntegrity = 0x10000;
+    public const uint ServerIntegrity = 0x20000;
+    private const uint DceStyle = 0x200;
+
+    /// <summary>Whether what a context got is enough for a level.</summary>
+    public static bool Support(uint got, bool isServer, RpcProtectionLevel level)
+    {
+        uint integrity = isServer ? ServerIntegrity : ClientIntegrity;
+        uint needed = level switch
+        {
+            <= RpcProtectionLevel.Connect => 0,
+            RpcProtectionLevel.Privacy => Confidentiality | integrity,
+            _ => integrity,
+        };
+        return (got & needed) == needed;
     }
 }

@@ -1,4 +1,5 @@
 using System.Net;
+using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 
 namespace ProtoRpc.Security.Sspi;
@@ -93,4 +94,19 @@ internal sealed unsafe class SspiCredential : IDisposable
             }
         }
     }
+}
+
+/// <summary><c>SEC_WINNT_AUTH_IDENTITY_W</c>: a user with its password; lengths in characters.</summary>
+[StructLayout(LayoutKind.Sequential)]
+internal unsafe struct SspiIdentity
+{
+    public const uint Unicode = 2;
+
+    public char* User;
+    public uint UserLength;
+    public char* Domain;
+    public uint DomainLength;
+    public char* Password;
+    public uint PasswordLength;
+    public uint Flags;
 }

@@ -328,3 +328,32 @@ internal readonly record struct CallTarget(string System, string Method, RpcEndp
     /// <summary>The method of a call whose method could not be read, or does not exist.</summary>
     public const string UnknownMethod = TelemetryNames.UnknownMethod;
 }
+
+/// <summary>Shortens callers' texts to one line for log entries.</summary>
+internal static class AccessLogText
+{
+    private const int MaxLength = 256;
+
+    /// <summary>The text, cut and without control characters.</summary>
+    public static string Format(string? text) => TerminalText.OneLine(text, MaxLength);
+
+    /// <summary>The name of a caller; empty for an anonymous one.</summary>
+    public static string NameOf(PeerIdentity peer)
+    {
+        try
+        {
+            return Format(peer.User.Name);
+        }
+        catch (Exception e) when (e is SystemException)
+        {
+            // Windows resolves names on demand, and its directory may be unreachable.
+            return "?";
+        }
+    }
+
+    /// <summary>The address or the process of a caller.</summary>
+    public static string Format(PeerIdentity peer) =>
+        peer.Address.Length > 0 ? peer.Address
+        : peer.ProcessId != 0 ? $"pid:{peer.ProcessId}"
+        : "";
+}

@@ -161,35 +161,6 @@ internal sealed class AccessLogFile(string path, Action<string>? warn) : IAccess
     }
 }
 
-/// <summary>Shortens callers' texts to one line for log entries.</summary>
-internal static class AccessLogText
-{
-    private const int MaxLength = 256;
-
-    /// <summary>The text, cut and without control characters.</summary>
-    public static string Format(string? text) => TerminalText.OneLine(text, MaxLength);
-
-    /// <summary>The name of a caller; empty for an anonymous one.</summary>
-    public static string NameOf(PeerIdentity peer)
-    {
-        try
-        {
-            return Format(peer.User.Name);
-        }
-        catch (Exception e) when (e is SystemException)
-        {
-            // Windows resolves names on demand, and its directory may be unreachable.
-            return "?";
-        }
-    }
-
-    /// <summary>The address or the process of a caller.</summary>
-    public static string Format(PeerIdentity peer) =>
-        peer.Address.Length > 0 ? peer.Address
-        : peer.ProcessId != 0 ? $"pid:{peer.ProcessId}"
-        : "";
-}
-
 /// <summary>Receives the calls of a listening server, from many threads. Disposing writes the waiting
 /// calls.</summary>
 internal interface IAccessLogSink : IDisposable
