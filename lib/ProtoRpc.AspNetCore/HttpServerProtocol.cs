@@ -43,12 +43,9 @@ internal sealed class HttpServerProtocol(HttpServerOptions options, TlsPorts por
         if (HttpTransport.QueryOf(endpoint) is { Length: > 0 } query)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidEndpoint,
                 $"Cannot listen on '{endpoint}': only clients have a query in the address of a server. "
-                + $"Remove '{query}'.")
-            {
-                ErrorId = RpcErrorIds.InvalidEndpoint,
-            };
+                + $"Remove '{query}'.");
         }
     }
 }

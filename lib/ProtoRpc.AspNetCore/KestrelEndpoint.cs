@@ -361,12 +361,8 @@ internal static class OwnerOnlySocket
     }
 
     public static RpcException TooLong(RpcEndpoint endpoint, Exception why) => new(
-        RpcStatusCode.InvalidArgument,
-        $"'{endpoint}' cannot be used here: {why.Message} Use a shorter path.", why)
-    {
-        ErrorId = RpcErrorIds.EndpointNameTooLong,
-        Endpoint = endpoint,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.EndpointNameTooLong,
+        $"'{endpoint}' cannot be used here: {why.Message} Use a shorter path.", endpoint, why);
 
     private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 

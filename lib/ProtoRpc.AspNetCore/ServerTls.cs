@@ -79,11 +79,8 @@ internal static class ServerTls
 
     private static RpcException Refused(
         RpcEndpoint endpoint, string why, string errorId, string remedy) => new(
-        RpcStatusCode.FailedPrecondition, $"Cannot listen on '{endpoint}': {why}. {remedy}")
-        {
-            ErrorId = errorId,
-            Endpoint = endpoint,
-        };
+        RpcStatusCode.FailedPrecondition, errorId,
+        $"Cannot listen on '{endpoint}': {why}. {remedy}", endpoint);
 }
 
 /// <summary>The TLS ports of servers. HTTP and gRPC can share an address, because requests differ in

@@ -189,12 +189,9 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
             .Select(kind => $"'{kind.ExampleBinding("host")}'");
         IEnumerable<string> uris = EndpointKinds.All.Select(kind => $"'{kind.ExampleUri("host")}'");
         return new RpcException(
-            RpcStatusCode.InvalidArgument,
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidEndpoint,
             $"'{text}' is not an endpoint: {problem}.{hint} Write a string binding such as "
-            + $"{string.Join(", ", bindings)}, or a URI such as {string.Join(", ", uris)}.")
-        {
-            ErrorId = RpcErrorIds.InvalidEndpoint,
-        };
+            + $"{string.Join(", ", bindings)}, or a URI such as {string.Join(", ", uris)}.");
     }
 
     // A name becomes a file name on Unix and a pipe name on Windows, so it must not contain a path.

@@ -27,6 +27,19 @@ public sealed class RpcException : Exception
         IsByProtoRpc = isByProtoRpc;
     }
 
+    internal RpcException(
+        RpcStatusCode code, string message, RpcEndpoint? endpoint, Exception? innerException = null)
+        : this(code, message, innerException, isByProtoRpc: true) => Endpoint = endpoint;
+
+    internal RpcException(
+        RpcStatusCode code, string errorId, string message, RpcEndpoint? endpoint,
+        Exception? innerException = null)
+        : this(code, errorId, message, innerException) => Endpoint = endpoint;
+
+    internal RpcException(
+        RpcStatusCode code, string errorId, string message, Exception? innerException = null)
+        : this(code, message, innerException, isByProtoRpc: true) => _errorId = errorId;
+
     /// <summary>The status of the call.</summary>
     public RpcStatusCode Code { get; }
 

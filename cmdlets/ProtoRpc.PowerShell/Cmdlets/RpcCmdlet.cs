@@ -225,10 +225,9 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         foreach (int id in ids.Where(id => !known.Contains(id)))
         {
             RpcException missing = new(
-                RpcStatusCode.NotFound, $"This runspace has no {kind} with the id {id}.")
-            {
-                ErrorId = kind == "listener" ? RpcErrorIds.ListenerNotFound : RpcErrorIds.ConnectionNotFound,
-            };
+                RpcStatusCode.NotFound,
+                kind == "listener" ? RpcErrorIds.ListenerNotFound : RpcErrorIds.ConnectionNotFound,
+                $"This runspace has no {kind} with the id {id}.");
             WriteError(RpcErrors.ToRecord(missing, id));
         }
 
@@ -312,11 +311,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         catch (Exception e) when (e is RuntimeException or ArgumentException)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"A hashtable for -Schema has the parameters of Import-RpcSchema: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.InvalidSchemaSource,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSchemaSource,
+                $"A hashtable for -Schema has the parameters of Import-RpcSchema: {e.Message}", e);
         }
     }
 

@@ -345,12 +345,9 @@ internal sealed record EndpointTarget(
     {
         [EndpointTarget only] => only,
         IReadOnlyList<EndpointTarget> several => throw new RpcException(
-            RpcStatusCode.InvalidArgument,
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidEndpoint,
             $"'{text}' stands for {several.Count} endpoints: "
-            + $"{string.Join(", ", several.Take(5).Select(target => target.Name))}. Give one of them.")
-        {
-            ErrorId = RpcErrorIds.InvalidEndpoint,
-        },
+            + $"{string.Join(", ", several.Take(5).Select(target => target.Name))}. Give one of them."),
     };
 
     /// <summary>The text that finds the target again: the endpoint, or the registered name with its

@@ -69,23 +69,16 @@ internal static class RpcErrors
         Enum.Parse<ErrorCategory>(RpcStatusTable.CategoryOf(code));
 
     public static RpcException NotAFile(string path, string why, Exception? inner = null) =>
-        new(RpcStatusCode.NotFound, $"Cannot read '{path}': {why}.", inner)
-        { ErrorId = RpcErrorIds.FileNotFound };
+        new(RpcStatusCode.NotFound, RpcErrorIds.FileNotFound, $"Cannot read '{path}': {why}.", inner);
 
     public static RpcException NotOnFileSystem(string path, ProviderInfo provider) => new(
-        RpcStatusCode.NotFound,
+        RpcStatusCode.NotFound, RpcErrorIds.FileNotFound,
         $"'{path}' is not on the file system: it is on the provider {provider.Name}. Give a full path, or "
-        + "change to a folder with Set-Location.")
-    {
-        ErrorId = RpcErrorIds.FileNotFound,
-    };
+        + "change to a folder with Set-Location.");
 
     public static RpcException NoSchema(RpcConnection connection) => new(
-        RpcStatusCode.FailedPrecondition,
-        $"The connection to {connection} has no schema. Give Connect-RpcEndpoint a -Schema.")
-    {
-        ErrorId = RpcErrorIds.NoSchema,
-    };
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
+        $"The connection to {connection} has no schema. Give Connect-RpcEndpoint a -Schema.");
 
     // The method and the endpoint, unless the text already names them.
     private static IEnumerable<string> PlacesOf(RpcException error)

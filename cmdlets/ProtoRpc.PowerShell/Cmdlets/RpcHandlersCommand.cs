@@ -37,12 +37,9 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         if (Impersonate && !OperatingSystem.IsWindows())
         {
             throw new RpcException(
-                RpcStatusCode.Unimplemented,
+                RpcStatusCode.Unimplemented, RpcErrorIds.ImpersonationNotSupported,
                 "-Impersonate works only on Windows, where a thread can act as another user. "
-                + "Check what callers may do with -Authorization, or with $RpcContext.User in the handler.")
-            {
-                ErrorId = RpcErrorIds.ImpersonationNotSupported,
-            };
+                + "Check what callers may do with -Authorization, or with $RpcContext.User in the handler.");
         }
     }
 

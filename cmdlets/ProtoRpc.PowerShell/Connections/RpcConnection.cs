@@ -85,8 +85,7 @@ public sealed class RpcConnection : IDisposable
     internal void WhenClosed(Action<RpcConnection> action) => _closed = action;
 
     private RpcException Wrong(string why) =>
-        new(RpcStatusCode.FailedPrecondition, $"The connection to {this} {why}.")
-        {
-            ErrorId = RpcErrorIds.WrongConnection,
-        };
+        new(
+            RpcStatusCode.FailedPrecondition, RpcErrorIds.WrongConnection,
+            $"The connection to {this} {why}.");
 }

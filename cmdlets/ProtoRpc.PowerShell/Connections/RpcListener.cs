@@ -128,11 +128,8 @@ public class RpcListener
     /// <summary>The server of the services.</summary>
     /// <exception cref="RpcException">FailedPrecondition: this is a raw listener.</exception>
     internal RpcServer Server => _services ?? throw new RpcException(
-        RpcStatusCode.FailedPrecondition,
-        $"The {this} is a raw listener, which cannot be changed. Stop it, and start another.")
-    {
-        ErrorId = RpcErrorIds.RawListener,
-    };
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.RawListener,
+        $"The {this} is a raw listener, which cannot be changed. Stop it, and start another.");
 
     /// <summary>The workers of the handlers.</summary>
     internal HandlerPool Handlers => _handlers;

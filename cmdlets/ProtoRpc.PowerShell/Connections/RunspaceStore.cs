@@ -157,10 +157,8 @@ internal sealed class RunspaceStore
         if (given is not null)
         {
             return given.IsOpen ? given : throw new RpcException(
-                RpcStatusCode.FailedPrecondition, $"The connection to {given} {given.ClosedText}")
-            {
-                ErrorId = RpcErrorIds.ConnectionClosed,
-            };
+                RpcStatusCode.FailedPrecondition, RpcErrorIds.ConnectionClosed,
+                $"The connection to {given} {given.ClosedText}");
         }
 
         IReadOnlyList<RpcConnection> open = Connections;
@@ -168,18 +166,12 @@ internal sealed class RunspaceStore
         {
             1 => open[0],
             0 => throw new RpcException(
-                RpcStatusCode.FailedPrecondition,
-                $"There is no open connection. Run Connect-RpcEndpoint first, or give {alternative}.")
-            {
-                ErrorId = RpcErrorIds.NoConnection,
-            },
+                RpcStatusCode.FailedPrecondition, RpcErrorIds.NoConnection,
+                $"There is no open connection. Run Connect-RpcEndpoint first, or give {alternative}."),
             _ => throw new RpcException(
-                RpcStatusCode.FailedPrecondition,
+                RpcStatusCode.FailedPrecondition, RpcErrorIds.AmbiguousConnection,
                 $"There are {open.Count} open connections ({string.Join(", ", open.Take(5))}). "
-                + "Choose one with -Connection, or pipe it in.")
-            {
-                ErrorId = RpcErrorIds.AmbiguousConnection,
-            },
+                + "Choose one with -Connection, or pipe it in."),
         };
     }
 

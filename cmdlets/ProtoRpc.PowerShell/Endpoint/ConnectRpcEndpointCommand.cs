@@ -60,13 +60,10 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         if (Lazy && Reflection)
         {
             Fail(new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
                 "-Reflection reads the schema while connecting, and -Lazy does not connect yet. Remove one "
                 + "of them. Without -Schema, a lazy connection to a gRPC endpoint reads the schema with its "
-                + "first call.")
-            {
-                ErrorId = RpcErrorIds.ParameterNotSupported,
-            });
+                + "first call."));
         }
 
         RpcSchema? schema = FindSchema();
@@ -157,11 +154,8 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         if (LoadBalancing != RpcLoadBalancing.None)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                "-LoadBalancing requires -Schema. A raw connection uses one endpoint.")
-            {
-                ErrorId = RpcErrorIds.LoadBalancingNotSupported,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.LoadBalancingNotSupported,
+                "-LoadBalancing requires -Schema. A raw connection uses one endpoint.");
         }
 
         return RpcRawClient.Connect(endpoint, interfaceId, CreateOptions(), Cancellation);

@@ -172,12 +172,9 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
         if (!client.Endpoint.Has(EndpointFeatures.Reflection))
         {
             throw new RpcException(
-                RpcStatusCode.FailedPrecondition,
+                RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
                 $"'{client.Endpoint}' needs a schema, because servers on such endpoints do not publish "
-                + "theirs. Give -Schema.")
-            {
-                ErrorId = RpcErrorIds.NoSchema,
-            };
+                + "theirs. Give -Schema.");
         }
 
         foreach (string warning in client.FetchSchema(cancellationToken: Cancellation).Warnings)
@@ -251,10 +248,9 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
         WriteObject(shown);
     }
 
-    private static RpcException Invalid(string message) => new(RpcStatusCode.InvalidArgument, message)
-    {
-        ErrorId = RpcErrorIds.InvalidLoadTest,
-    };
+    private static RpcException Invalid(string message) => new(
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLoadTest,
+        message);
 
     private readonly List<RpcEndpoint> _endpoints = [];
     private RpcSchema? _given;

@@ -122,10 +122,9 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
             if (MyInvocation.BoundParameters.TryGetValue(name, out object? value)
                 && value is (null or ""))
             {
-                Fail(new RpcException(RpcStatusCode.InvalidArgument, $"-{name} has no value.")
-                {
-                    ErrorId = RpcErrorIds.ParameterNotSupported,
-                });
+                Fail(new RpcException(
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+                    $"-{name} has no value."));
             }
         }
     }

@@ -350,14 +350,10 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
     }
 
     private RpcException NotReady(PendingEndpoint endpoint) => new(
-        RpcStatusCode.DeadlineExceeded,
+        RpcStatusCode.DeadlineExceeded, RpcErrorIds.EndpointNotReady,
         $"'{endpoint.Name}' was not ready within {Timeout.TotalSeconds:0.###} s. {endpoint.Last?.Message} "
         + "Increase -Timeout, or check why the service does not start.",
-        endpoint.Last)
-    {
-        ErrorId = RpcErrorIds.EndpointNotReady,
-        Endpoint = endpoint.Last?.Endpoint,
-    };
+        endpoint.Last?.Endpoint, endpoint.Last);
 
     private sealed class PendingEndpoint(string name, Func<TimeSpan, RpcPingResult> ping)
     {

@@ -35,12 +35,9 @@ internal static class AccessLogTarget
                 return RpcAccessLog.ToFile(file.FullName, Warn);
             default:
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidAccessLog,
                     "-AccessLog takes the path of a file or a script block, not "
-                    + (given is string ? "an empty text." : $"a {given.GetType().FullName}."))
-                {
-                    ErrorId = RpcErrorIds.InvalidAccessLog,
-                };
+                    + (given is string ? "an empty text." : $"a {given.GetType().FullName}."));
         }
 
         void Warn(string text) => streams.Add(new WarningRecord(text));

@@ -148,14 +148,11 @@ internal sealed class HandlerEnvironment
         if (kept.Count > 0)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ClosureNotSupported,
                 $"{what} was made by GetNewClosure() and uses its variables "
                 + $"({string.Join(", ", kept.Select(variable => $"${variable.Name}"))}), which only "
                 + "handlers and filters can do. Remove GetNewClosure(), and write $using: before "
-                + "their names.")
-            {
-                ErrorId = RpcErrorIds.ClosureNotSupported,
-            };
+                + "their names.");
         }
     }
 
@@ -168,11 +165,8 @@ internal sealed class HandlerEnvironment
             .Where(name => kept?.ContainsKey(name) != true))
         {
             PSVariable variable = _caller.SessionState.PSVariable.Get(name) ?? throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"The handler uses '$using:{name}', but there is no variable ${name} here.")
-            {
-                ErrorId = RpcErrorIds.UsingVariableNotFound,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.UsingVariableNotFound,
+                $"The handler uses '$using:{name}', but there is no variable ${name} here.");
             SetVariable(ScriptSource.UsingName(name), ForOtherRunspaces(name, variable.Value));
         }
 
@@ -356,13 +350,10 @@ internal static class ClosureVariables
                     .Any(found => found.BaseObject is CommandInfo info && info.ModuleName == module.Name))
             {
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.ClosureFunctionNotSupported,
                     $"The handler calls '{name}', a function of the dynamic module that it was made "
                     + "in, which cannot be brought into the listener's workers. Put the function into a "
-                    + "module file, and name that with -Module.")
-                {
-                    ErrorId = RpcErrorIds.ClosureFunctionNotSupported,
-                };
+                    + "module file, and name that with -Module.");
             }
         }
     }

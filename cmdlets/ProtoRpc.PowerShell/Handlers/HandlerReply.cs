@@ -97,13 +97,9 @@ internal static class HandlerReply
         catch (PSInvalidCastException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal,
+                RpcStatusCode.Internal, RpcErrorIds.WrongReply,
                 $"The handler of interface {interfaceId} did not write bytes: {e.Message} Write one byte[], "
-                + "and pipe other output to Out-Null.",
-                e)
-            {
-                ErrorId = RpcErrorIds.WrongReply,
-            };
+                + "and pipe other output to Out-Null.", e);
         }
     }
 
@@ -116,12 +112,9 @@ internal static class HandlerReply
         if (exception is ExitException or FlowControlException)
         {
             return new RpcException(
-                RpcStatusCode.Unknown,
+                RpcStatusCode.Unknown, RpcErrorIds.HandlerLeft,
                 $"The handler ended with '{WordOf(exception)}', which returns no reply. Use return or throw.",
-                exception)
-            {
-                ErrorId = RpcErrorIds.HandlerLeft,
-            };
+                exception);
         }
 
         string trace = "";
@@ -174,10 +167,7 @@ internal static class HandlerReply
     {
         Exception thrown = record.Exception as RuntimeException ?? exception;
         thrown.Data[ScriptStackTrace] = record.ScriptStackTrace;
-        RpcException said = new(RpcStatusCode.Unknown, exception.Message, thrown)
-        {
-            ErrorId = RpcErrorIds.HandlerThrew,
-        };
+        RpcException said = new(RpcStatusCode.Unknown, RpcErrorIds.HandlerThrew, exception.Message, thrown);
         Records.AddOrUpdate(said, record);
         return said;
     }
@@ -221,8 +211,9 @@ internal static class HandlerReply
     };
 
     private static RpcException Wrong(RpcMethodInfo method, string what, Exception? inner) =>
-        new(RpcStatusCode.Internal, $"The handler of {method.FullName} {what}", inner)
-        { ErrorId = RpcErrorIds.WrongReply };
+        new(
+            RpcStatusCode.Internal, RpcErrorIds.WrongReply,
+            $"The handler of {method.FullName} {what}", inner);
 }
 
 /// <summary>A failed call in the listener's records.</summary>

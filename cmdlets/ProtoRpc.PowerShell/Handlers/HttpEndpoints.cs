@@ -75,12 +75,9 @@ internal sealed class HttpEndpoints : IDisposable
             // callers, and whether it allows anonymous ones.
             changes.Add((
                 _checks.GetValueOrDefault(type) ?? throw new RpcException(
-                    RpcStatusCode.FailedPrecondition,
+                    RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSuchCheck,
                     $"The listener has no -{type}Check to replace. Stop it, and start it with -{type}Check "
-                    + "on an HTTP or gRPC endpoint.")
-                {
-                    ErrorId = RpcErrorIds.NoSuchCheck,
-                },
+                    + "on an HTTP or gRPC endpoint."),
                 environment.AddPlain(script, "A check")));
         }
 

@@ -121,13 +121,9 @@ internal sealed class RawFilterCall(
         catch (PSInvalidCastException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal,
+                RpcStatusCode.Internal, RpcErrorIds.WrongRequest,
                 $"A filter of interface {_context.InterfaceId} passed on a value that is not bytes: "
-                + e.Message,
-                e)
-            {
-                ErrorId = RpcErrorIds.WrongRequest,
-            };
+                + e.Message, e);
         }
     }
 }

@@ -141,11 +141,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         catch (RpcException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal,
-                $"The handler of {Method.FullName} set an invalid call context: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.WrongCallContext,
-            };
+                RpcStatusCode.Internal, RpcErrorIds.WrongCallContext,
+                $"The handler of {Method.FullName} set an invalid call context: {e.Message}", e);
         }
     }
 
@@ -174,11 +171,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         catch (RpcException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal,
-                $"The handler of {Method.FullName} set invalid {nameof(ReplyExtensions)}: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.InvalidExtension,
-            };
+                RpcStatusCode.Internal, RpcErrorIds.InvalidExtension,
+                $"The handler of {Method.FullName} set invalid {nameof(ReplyExtensions)}: {e.Message}", e);
         }
     }
 
@@ -203,11 +197,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
         catch (RpcException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The handler of {Method.FullName} set invalid {name}: {e.Message}",
-                e)
-            {
-                ErrorId = RpcErrorIds.InvalidHeader,
-            };
+                RpcStatusCode.Internal, RpcErrorIds.InvalidHeader,
+                $"The handler of {Method.FullName} set invalid {name}: {e.Message}", e);
         }
     }
 }

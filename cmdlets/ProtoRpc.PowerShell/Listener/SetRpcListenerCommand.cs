@@ -118,12 +118,9 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         if (!hasScripts && Endpoint.Length == 0 && Certificate is null)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.NothingToSet,
                 "Nothing to set. Give -Handler, -Filter, -Endpoint, -Certificate, or a check such as "
-                + "-BasicCheck.")
-            {
-                ErrorId = RpcErrorIds.NothingToSet,
-            };
+                + "-BasicCheck.");
         }
 
         foreach (string name in new[] { nameof(WorkerCount), nameof(Impersonate) })

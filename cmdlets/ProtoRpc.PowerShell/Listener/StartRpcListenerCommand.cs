@@ -181,12 +181,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
 
     private RpcSchema ResolveSchema() => Schema is not null ? Resolve(Schema)
         : Handler.Connection is not { } connection ? throw new RpcException(
-            RpcStatusCode.InvalidArgument,
+            RpcStatusCode.InvalidArgument, RpcErrorIds.NoSchema,
             "-Schema is missing. Give the .proto files of the services, or a connection with a schema as "
             + "-Handler.")
-        {
-            ErrorId = RpcErrorIds.NoSchema,
-        }
         : RpcGateway.ServicesOf(connection.Client)[0].Schema;
 
     private RpcEndpoint[] ParseEndpoints() => [.. Endpoint.Select(RpcEndpoint.Parse)];
@@ -196,13 +193,10 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         if (ParameterSetName == ByRawHandler && (Record is not null || Mask.Length > 0))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
                 $"-{(Record is null ? nameof(Mask) : nameof(Record))} requires a schema to record the fields "
                 + "of messages, and a raw listener has none. Give -Handler and -Schema, or use -AccessLog "
-                + "to log calls without their contents.")
-            {
-                ErrorId = RpcErrorIds.ParameterNotSupported,
-            };
+                + "to log calls without their contents.");
         }
 
         EndpointParameters.Check(
@@ -514,11 +508,8 @@ public sealed class NtlmAccountSource
     }
 
     private static RpcException Invalid(string what) => new(
-        RpcStatusCode.InvalidArgument,
-        $"An NTLM account is a credential, or a hashtable with {NameKey} and {HashKey}: {what}.")
-    {
-        ErrorId = RpcErrorIds.InvalidNtlmAccount,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidNtlmAccount,
+        $"An NTLM account is a credential, or a hashtable with {NameKey} and {HashKey}: {what}.");
 }
 
 /// <summary>Offers the names of the fields in messages of the services, nested ones included.</summary>

@@ -120,10 +120,8 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
     private static byte[] ToBytes(object value) =>
         ReadBytes(value, out byte[] bytes) is { } wrong
             ? throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"-InputObject: {ValueText.Format(value)} {wrong}")
-            {
-                ErrorId = RpcErrorIds.InvalidInputObject,
-            }
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidInputObject,
+                $"-InputObject: {ValueText.Format(value)} {wrong}")
             : bytes;
 
     private void Write(ReadOnlyMemory<byte> bytes)
@@ -194,12 +192,9 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
         return hasSchema && name is not null && (_schema ??= FindSchema()).FindMessage(name) is { } found
             ? found
             : throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.UnknownMessageType,
                 $"The message type of {Describe(InputObject)} is unknown, because it is not a reply of "
-                + "this schema. Give the full name of the message with -Type.")
-            {
-                ErrorId = RpcErrorIds.UnknownMessageType,
-            };
+                + "this schema. Give the full name of the message with -Type.");
     }
 
     private RpcMessageInfo? TypeOfInput() => InputObject switch
@@ -278,13 +273,10 @@ public sealed class ConvertToRpcRecordCommand : RpcConvertObjectCommand
             if (record.Properties[name] is { } other)
             {
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.AmbiguousColumn,
                     $"A record of {message.Type.FullName} cannot have the columns '{other.Name}' and "
                     + $"'{name}', which "
-                    + "differ only in case. Use ConvertTo-RpcMessage -Format Json.")
-                {
-                    ErrorId = RpcErrorIds.AmbiguousColumn,
-                };
+                    + "differ only in case. Use ConvertTo-RpcMessage -Format Json.");
             }
 
             record.Properties.Add(new PSNoteProperty(name, value));

@@ -78,10 +78,9 @@ internal sealed class FanOut : IDisposable
 
     /// <summary>The error of a failed call.</summary>
     public static RpcException ErrorOf(Exception error, CallPlace place) =>
-        error as RpcException ?? new RpcException(RpcStatusCode.Internal, error.Message, error)
-        {
-            Endpoint = place.Endpoint,
-        };
+        error as RpcException ?? new RpcException(
+            RpcStatusCode.Internal,
+            error.Message, place.Endpoint, error);
 
     private void TakeNext()
     {

@@ -187,14 +187,11 @@ public sealed partial class InvokeRpcMethodCommand
             || (IsFed && method is { IsClientStreaming: true }))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.NotForManyCalls,
                 "Parallel calls cannot share response headers, trailers, extensions or a request stream. "
                 + "Remove -ThrottleLimit, -AsJob, -PassThruResult and all but one connection or endpoint, "
                 + "or -ReplyHeadersVariable, -TrailersVariable and -ReplyExtensionsVariable. "
-                + "Give the messages of a request stream as a list with -Message.")
-            {
-                ErrorId = RpcErrorIds.NotForManyCalls,
-            };
+                + "Give the messages of a request stream as a list with -Message.");
         }
     }
 
@@ -272,11 +269,8 @@ public sealed partial class InvokeRpcMethodCommand
         if (ParameterSetName == ByEndpoint && input is RpcConnection)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                "A connection from the pipeline and -Endpoint cannot be used together. Remove one of them.")
-            {
-                ErrorId = RpcErrorIds.ParameterNotSupported,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+                "A connection from the pipeline and -Endpoint cannot be used together. Remove one of them.");
         }
     }
 
@@ -419,12 +413,9 @@ public sealed partial class InvokeRpcMethodCommand
     }
 
     private static RpcException NoSchemaOf(RpcEndpoint endpoint) => new(
-        RpcStatusCode.FailedPrecondition,
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
         $"'{endpoint}' needs a schema, because servers on such endpoints do not publish theirs. "
-        + "Give -Schema.")
-    {
-        ErrorId = RpcErrorIds.NoSchema,
-    };
+        + "Give -Schema.");
 
     private FileInfo? _messageFile;
 
@@ -442,11 +433,9 @@ public sealed partial class InvokeRpcMethodCommand
     private FileInfo MessageFile => Message is null && (InputObject is null || !IsFed)
         ? _messageFile ??= new FileInfo(ResolveLiteral(MessagePath!))
         : throw new RpcException(
-            RpcStatusCode.InvalidArgument,
-            "-MessagePath cannot be used with -Message or with messages from the pipeline. Give one of them.")
-        {
-            ErrorId = RpcErrorIds.ParameterNotSupported,
-        };
+            RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+            "-MessagePath cannot be used with -Message or with messages from the pipeline. "
+            + "Give one of them.");
 
     // A list is a message each where the method takes a stream.
     private List<DynamicMessage> RequestsOf(RpcMethodInfo method, object? request)

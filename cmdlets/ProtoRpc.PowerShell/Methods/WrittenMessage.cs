@@ -62,12 +62,9 @@ internal static class WrittenMessage
         {
             IEnumerable<string> endings = MessageFormats.All.SelectMany(known => known.FileExtensions);
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.WrongFileEnding,
                 $"The ending of '{file.FullName}' is not one of {string.Join(", ", endings)}. "
-                + "Give its format with -MessageFormat.")
-            {
-                ErrorId = RpcErrorIds.WrongFileEnding,
-            };
+                + "Give its format with -MessageFormat.");
         }
 
         try

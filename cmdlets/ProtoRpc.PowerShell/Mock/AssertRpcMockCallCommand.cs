@@ -88,11 +88,8 @@ public sealed class AssertRpcMockCallCommand : RpcCmdlet
         catch (RuntimeException e)
         {
             Fail(new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"The block of -Where failed for call {index + 1} of {call.Method}: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.MockCallMismatch,
-            });
+                RpcStatusCode.InvalidArgument, RpcErrorIds.MockCallMismatch,
+                $"The block of -Where failed for call {index + 1} of {call.Method}: {e.Message}", e));
             return false;
         }
     }

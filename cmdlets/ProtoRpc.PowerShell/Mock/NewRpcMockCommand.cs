@@ -41,12 +41,9 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
         if (Latency == Timeout.InfiniteTimeSpan || Latency?.TotalMilliseconds > int.MaxValue)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHandler,
                 $"-Latency {Latency} is out of range; the longest latency is "
-                + $"{TimeSpan.FromMilliseconds(int.MaxValue).TotalDays:0} days.")
-            {
-                ErrorId = RpcErrorIds.InvalidHandler,
-            };
+                + $"{TimeSpan.FromMilliseconds(int.MaxValue).TotalDays:0} days.");
         }
 
         MockReplyValue values = new(new HandlerValue(environment, pool));

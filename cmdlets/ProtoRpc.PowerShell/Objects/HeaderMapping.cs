@@ -93,12 +93,9 @@ internal static class HeaderMapping
                 throw NotSendable(name, value.GetType().Name);
             case IDictionary or PSCustomObject:
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHeader,
                     $"The header '{name}' cannot be sent: its value is an object with members. Give "
-                    + "text, bytes or a list of them.")
-                {
-                    ErrorId = RpcErrorIds.InvalidHeader,
-                };
+                    + "text, bytes or a list of them.");
             default:
                 metadata.Add(name, LanguagePrimitives.ConvertTo<string>(value));
                 break;
@@ -111,22 +108,16 @@ internal static class HeaderMapping
     // RFC 7617: the user name ends at the first colon.
     private static string PairOf(PSCredential user) => user.UserName.Contains(':')
         ? throw new RpcException(
-            RpcStatusCode.InvalidArgument,
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHeader,
             $"The user name '{user.UserName}' contains a colon, which ends a user name in a header.")
-        {
-            ErrorId = RpcErrorIds.InvalidHeader,
-        }
         : $"{user.UserName}:{user.GetNetworkCredential().Password}";
 
     // Converting it to text would send the name of its type, which servers may log as if it were a secret.
     private static RpcException NotSendable(string name, string type) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHeader,
         $"The header '{name}' cannot be sent: its value is a {type}. Use a SecureString only for "
         + "headers with secrets (Authorization, X-Api-Key, ...), and a PSCredential only for "
-        + "Authorization. Convert the value to a string for other headers.")
-    {
-        ErrorId = RpcErrorIds.InvalidHeader,
-    };
+        + "Authorization. Convert the value to a string for other headers.");
 }
 
 /// <summary>Converts extensions of the native protocol's headers and exceptions to a dictionary for the

@@ -41,11 +41,8 @@ internal class PSObjectModel : IObjectModel
             // A wrapped object has the properties that the shell added as well.
             PSObject custom => Properties(custom),
             ScriptBlock => throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                "A script block is not a message. Write @{ instead of { for a hashtable.")
-            {
-                ErrorId = RpcErrorIds.InvalidFieldValue,
-            },
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
+                "A script block is not a message. Write @{ instead of { for a hashtable."),
             null or string or byte[] or IEnumerable or IConvertible => null,
             ValueType and not IFormattable => Properties(PSObject.AsPSObject(value)),
             ValueType => null,
@@ -196,11 +193,8 @@ internal class PSObjectModel : IObjectModel
         catch (ExtendedTypeSystemException e)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"The property '{property.Name}' cannot be read: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.InvalidFieldValue,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
+                $"The property '{property.Name}' cannot be read: {e.Message}", e);
         }
     }
 }

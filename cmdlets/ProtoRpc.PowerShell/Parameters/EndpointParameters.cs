@@ -89,11 +89,8 @@ internal static class EndpointParameters
         string endpoints = Join([.. uses.Select(use => $"'{use.Endpoint}'")]);
         string others = Join([.. groups.Select(group => group.Name)]);
         return new RpcException(
-            RpcStatusCode.InvalidArgument, $"-{name} does not apply to {endpoints}, only to {others}.")
-        {
-            ErrorId = RpcErrorIds.ParameterNotSupported,
-            Endpoint = uses[0].Endpoint,
-        };
+            RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+            $"-{name} does not apply to {endpoints}, only to {others}.", uses[0].Endpoint);
     }
 
     /// <summary>The error for TLS on an endpoint other than tcp://. If the endpoint would then be called over
@@ -128,13 +125,9 @@ internal static class EndpointParameters
         if (given.Intersect(OfAuthentication, StringComparer.OrdinalIgnoreCase).FirstOrDefault() is { } name)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
                 $"-{name} requires authentication, and calls to '{endpoint}' are anonymous. "
-                + "Give -Credential, or -Authentication Self.")
-            {
-                ErrorId = RpcErrorIds.ParameterNotSupported,
-                Endpoint = endpoint,
-            };
+                + "Give -Credential, or -Authentication Self.", endpoint);
         }
     }
 
@@ -148,11 +141,8 @@ internal static class EndpointParameters
         if (missing is not null && given.Contains(name, StringComparer.OrdinalIgnoreCase))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"-{name} requires {missing}. Give both or neither.")
-            {
-                ErrorId = RpcErrorIds.ParameterNotSupported,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+                $"-{name} requires {missing}. Give both or neither.");
         }
     }
 

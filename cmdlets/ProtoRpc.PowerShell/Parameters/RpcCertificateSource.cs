@@ -222,18 +222,12 @@ public sealed class RpcCertificateSource
     }
 
     private RpcException NotFound(string why, Exception? cause = null) => new(
-        RpcStatusCode.NotFound, $"There is no certificate '{_text}': {why}.", cause)
-    {
-        ErrorId = RpcErrorIds.CertificateNotFound,
-    };
+        RpcStatusCode.NotFound, RpcErrorIds.CertificateNotFound,
+        $"There is no certificate '{_text}': {why}.", cause);
 
     private RpcException Invalid(string why, Exception? cause = null) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidCertificate,
         $"'{Name}' cannot be used as a certificate: {why}. "
         + "Give a .pfx file, a .pem file with what is needed, the thumbprint of one in a store, "
-        + "or a certificate.",
-        cause)
-    {
-        ErrorId = RpcErrorIds.InvalidCertificate,
-    };
+        + "or a certificate.", cause);
 }

@@ -123,17 +123,14 @@ internal sealed class HandlerValue(
 
     /// <summary>The error for a value that cannot be a handler.</summary>
     public static RpcException Invalid(string message) =>
-        new(RpcStatusCode.InvalidArgument, message) { ErrorId = RpcErrorIds.InvalidHandler };
+        new(RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHandler, message);
 
     private static RpcClient ClientOf(RpcConnection connection) => connection.IsOpen
         ? connection.Client
         : throw new RpcException(
-            RpcStatusCode.FailedPrecondition,
-            $"Nothing can be forwarded: the connection to '{connection}' {connection.ClosedText}")
-        {
-            ErrorId = RpcErrorIds.ClientClosed,
-            Endpoint = connection.Endpoint,
-        };
+            RpcStatusCode.FailedPrecondition, RpcErrorIds.ClientClosed,
+            $"Nothing can be forwarded: the connection to '{connection}' {connection.ClosedText}",
+            connection.Endpoint);
 
     // Converted and checked in the caller's session; the workers only send them.
     private static RpcMethodHandler OfReplies(IEnumerable<object> replies) =>

@@ -72,12 +72,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
             throw new RpcException(
-                RpcStatusCode.PermissionDenied,
-                $"Cannot write '{target}': {FileProblem.Describe(e, target)}.",
-                e)
-            {
-                ErrorId = RpcErrorIds.CannotWriteFile,
-            };
+                RpcStatusCode.PermissionDenied, RpcErrorIds.CannotWriteFile,
+                $"Cannot write '{target}': {FileProblem.Describe(e, target)}.", e);
         }
     }
 
@@ -86,23 +82,17 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         if (path.EndsWith(".proto", StringComparison.OrdinalIgnoreCase))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.WrongFileEnding,
                 $"A descriptor set in '{path}' would be taken for text. Name it .pb, or use -Format Proto "
-                + "with a folder.")
-            {
-                ErrorId = RpcErrorIds.WrongFileEnding,
-            };
+                + "with a folder.");
         }
 
         if (Directory.Exists(path))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.PathIsFolder,
                 $"'{path}' is a folder, and a descriptor set is one file. Name a file such as "
-                + "schema.pb, or use -Format Proto to write .proto files in the folder.")
-            {
-                ErrorId = RpcErrorIds.PathIsFolder,
-            };
+                + "schema.pb, or use -Format Proto to write .proto files in the folder.");
         }
 
         RequireNew(path);
@@ -134,10 +124,9 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         // A link whose target is missing counts as an existing file.
         if ((File.Exists(path) || new FileInfo(path).LinkTarget is not null) && !Force)
         {
-            throw new RpcException(RpcStatusCode.AlreadyExists, $"'{path}' exists. Use -Force to replace it.")
-            {
-                ErrorId = RpcErrorIds.FileExists,
-            };
+            throw new RpcException(
+                RpcStatusCode.AlreadyExists, RpcErrorIds.FileExists,
+                $"'{path}' exists. Use -Force to replace it.");
         }
     }
 }

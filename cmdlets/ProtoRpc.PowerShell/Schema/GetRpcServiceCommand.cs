@@ -72,12 +72,9 @@ public sealed class GetRpcMessageTypeCommand : RpcDescribeCommand
             name.Equals(type.FullName, StringComparison.OrdinalIgnoreCase)
             || name.Equals(type.Name, StringComparison.OrdinalIgnoreCase));
         return found is null ? null : new RpcException(
-            RpcStatusCode.NotFound,
+            RpcStatusCode.NotFound, RpcErrorIds.MessageNotFound,
             $"'{found.FullName}' is an enum, not a message."
             + ValueText.OfNames(found.Values.Select(value => value.Key), " Its names are", " It has no names")
-            + ".")
-        {
-            ErrorId = RpcErrorIds.MessageNotFound,
-        };
+            + ".");
     }
 }

@@ -123,12 +123,9 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
     }
 
     private static RpcException NoSchema(RpcConnection connection) => new(
-        RpcStatusCode.FailedPrecondition,
-        $"'{connection}' does not publish its schema. Give the service's .proto files with -Schema.")
-    {
-        ErrorId = RpcErrorIds.NoSchema,
-        Endpoint = connection.Endpoint,
-    };
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
+        $"'{connection}' does not publish its schema. Give the service's .proto files with -Schema.",
+        connection.Endpoint);
 
     private void Import(
         RpcSchema schema, RpcConnection? connection, Func<CancellationToken, RpcClient>? connect)
@@ -226,12 +223,9 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         if (GivenForConnecting.FirstOrDefault() is { } name)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
                 $"-{name} does not apply to an open connection. "
-                + "Give it to Connect-RpcEndpoint, or use -Endpoint.")
-            {
-                ErrorId = RpcErrorIds.ParameterNotSupported,
-            };
+                + "Give it to Connect-RpcEndpoint, or use -Endpoint.");
         }
     }
 }
@@ -310,13 +304,10 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
         bool isName = name.Length is > 0 and <= MaxNameLength && char.IsAsciiLetter(name[0])
             && name.All(c => char.IsAsciiLetterOrDigit(c) || c is '.' or '_' or '-');
         return isName ? name : throw new RpcException(
-            RpcStatusCode.InvalidArgument,
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidModuleName,
             $"'{OutputModule}' cannot be the folder of a module: its last part, '{name}', becomes the "
             + $"module's name. Use up to {MaxNameLength} ASCII letters, digits, '.', '_' and '-', a letter "
-            + "first.")
-        {
-            ErrorId = RpcErrorIds.InvalidModuleName,
-        };
+            + "first.");
     }
 
     private void Write(string folder, IReadOnlyList<KeyValuePair<string, byte[]>> files)
@@ -348,12 +339,8 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
             throw new RpcException(
-                RpcStatusCode.PermissionDenied,
-                $"Cannot write '{folder}': {FileProblem.Describe(e, folder)}.",
-                e)
-            {
-                ErrorId = RpcErrorIds.CannotWriteFile,
-            };
+                RpcStatusCode.PermissionDenied, RpcErrorIds.CannotWriteFile,
+                $"Cannot write '{folder}': {FileProblem.Describe(e, folder)}.", e);
         }
     }
 
@@ -362,10 +349,9 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
         // A link whose target is missing also exists.
         if ((File.Exists(path) || new FileInfo(path).LinkTarget is not null) && !Force)
         {
-            throw new RpcException(RpcStatusCode.AlreadyExists, $"'{path}' exists. Use -Force to replace it.")
-            {
-                ErrorId = RpcErrorIds.FileExists,
-            };
+            throw new RpcException(
+                RpcStatusCode.AlreadyExists, RpcErrorIds.FileExists,
+                $"'{path}' exists. Use -Force to replace it.");
         }
     }
 }

@@ -328,11 +328,8 @@ internal sealed class CommandRequest
     }
 
     private RpcException NothingOf(PSObject input, RpcMessageInfo type) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidInputObject,
         $"An object of the type {input.BaseObject.GetType().Name} has no property that is a field of "
         + $"{type.FullName}. Its fields are {string.Join(", ", type.Fields.Take(10).Select(f => f.Name))}"
-        + $"{(type.Fields.Count > 10 ? ", ..." : "")}. Pipe in objects with such properties, or hashtables.")
-    {
-        ErrorId = RpcErrorIds.InvalidInputObject,
-    };
+        + $"{(type.Fields.Count > 10 ? ", ..." : "")}. Pipe in objects with such properties, or hashtables.");
 }

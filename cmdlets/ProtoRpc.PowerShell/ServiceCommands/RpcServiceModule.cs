@@ -71,11 +71,8 @@ public sealed class RpcServiceModule : IDisposable
         && Find(module, cmdlet.ImplementingType.Name, []) is { } found
             ? found
             : throw new RpcException(
-                RpcStatusCode.FailedPrecondition,
-                "The module of this command was removed. Run Import-RpcService again.")
-            {
-                ErrorId = RpcErrorIds.ModuleRemoved,
-            };
+                RpcStatusCode.FailedPrecondition, RpcErrorIds.ModuleRemoved,
+                "The module of this command was removed. Run Import-RpcService again.");
 
     // A module that exports the commands of modules that it has imported has copies of them, which say that
     // they are its own.
@@ -160,12 +157,9 @@ public sealed class RpcServiceModule : IDisposable
             if (_isChosen)
             {
                 throw new RpcException(
-                    RpcStatusCode.FailedPrecondition,
+                    RpcStatusCode.FailedPrecondition, RpcErrorIds.ConnectionClosed,
                     $"The connection to {_connection}, which {_connectName} opened, was closed. "
-                    + $"Run {_connectName} again.")
-                {
-                    ErrorId = RpcErrorIds.ConnectionClosed,
-                };
+                    + $"Run {_connectName} again.");
             }
 
             if (_connect is null && _endpoint is null)

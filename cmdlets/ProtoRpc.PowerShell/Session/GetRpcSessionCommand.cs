@@ -64,10 +64,9 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
         foreach (Guid id in Id.Where(id => all.TrueForAll(session => session.Id != id)))
         {
             RpcException missing =
-                new(RpcStatusCode.NotFound, $"No listener of this runspace has a session {id}.")
-                {
-                    ErrorId = RpcErrorIds.SessionNotFound,
-                };
+                new(
+                    RpcStatusCode.NotFound, RpcErrorIds.SessionNotFound,
+                    $"No listener of this runspace has a session {id}.");
             WriteError(RpcErrors.ToRecord(missing, id));
         }
 

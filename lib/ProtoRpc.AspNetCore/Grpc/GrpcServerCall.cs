@@ -151,12 +151,9 @@ internal static class GrpcRequest
         string encoding = request.Headers[GrpcHeaders.Encoding].ToString();
         return GrpcEncoding.IsNone(encoding) ? null
             : ContentEncoding.Find(encoding)?.Name ?? throw new RpcException(
-                RpcStatusCode.Unimplemented,
+                RpcStatusCode.Unimplemented, RpcErrorIds.UnknownGrpcEncoding,
                 $"The message encoding '{encoding}' is not supported; "
-                + $"use one of {GrpcEncoding.Accepted}.")
-            {
-                ErrorId = RpcErrorIds.UnknownGrpcEncoding,
-            };
+                + $"use one of {GrpcEncoding.Accepted}.");
     }
 
     /// <summary>Whether the caller takes messages compressed with gzip.</summary>
@@ -383,12 +380,9 @@ internal class GrpcResponse(HttpContext http)
             if (GrpcHeaders.IsReserved(name))
             {
                 throw new RpcException(
-                    RpcStatusCode.Internal,
+                    RpcStatusCode.Internal, RpcErrorIds.InvalidHeader,
                     $"The handler set the {what} '{name}', which the protocol reserves. "
-                    + "Use another name.")
-                {
-                    ErrorId = RpcErrorIds.InvalidHeader,
-                };
+                    + "Use another name.");
             }
 
             append(name, value as string ?? GrpcBinaryHeader.Encode((byte[])value));

@@ -86,14 +86,10 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, TlsPorts por
             && !(endpoint.IsLocalOnly && UnixPeer.IsIdentified))
         {
             throw new RpcException(
-                RpcStatusCode.FailedPrecondition,
+                RpcStatusCode.FailedPrecondition, RpcErrorIds.NoProofOnGrpc,
                 $"Cannot listen on '{endpoint}': the listener requires authentication, "
                 + "and gRPC supports neither NTLM nor Kerberos. "
-                + "Check passwords, tokens or certificates instead, or allow anonymous callers.")
-            {
-                ErrorId = RpcErrorIds.NoProofOnGrpc,
-                Endpoint = endpoint,
-            };
+                + "Check passwords, tokens or certificates instead, or allow anonymous callers.", endpoint);
         }
     }
 }

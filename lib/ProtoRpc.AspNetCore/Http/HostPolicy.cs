@@ -130,13 +130,9 @@ internal sealed class HostPolicy
         }
 
         throw new RpcException(
-            RpcStatusCode.InvalidArgument,
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidAllowedHost,
             $"'{name}' is not a host name. Write it without scheme, port and path, as 'rpc.example.com', "
-            + "'*.example.com' for all names under it, or '*' for every name.")
-        {
-            ErrorId = RpcErrorIds.InvalidAllowedHost,
-            Endpoint = endpoint,
-        };
+            + "'*.example.com' for all names under it, or '*' for every name.", endpoint);
     }
 
     // Browsers send international names in their ASCII form.

@@ -56,13 +56,9 @@ internal sealed class HttpAuthentication
         if (isPlain && (security.Basic is not null || security.Bearer is not null))
         {
             throw new RpcException(
-                RpcStatusCode.FailedPrecondition,
+                RpcStatusCode.FailedPrecondition, RpcErrorIds.UnencryptedEndpoint,
                 $"'{endpoint}' would receive passwords and tokens unencrypted over the network. "
-                + "Use TLS with a certificate.")
-            {
-                ErrorId = RpcErrorIds.UnencryptedEndpoint,
-                Endpoint = endpoint,
-            };
+                + "Use TLS with a certificate.", endpoint);
         }
     }
 

@@ -132,15 +132,11 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
     /// <summary>The error for a reply that a format cannot hold. It is the fault of the handler, so its
     /// status must not blame the request.</summary>
     public static RpcException Unwritable(MessageFormat format, RpcException why) => new(
-        RpcStatusCode.Internal,
+        RpcStatusCode.Internal, why.ErrorId,
         $"The reply cannot be written as {format.Name}: {why.Message}"
         + (format == MessageFormats.Binary
             ? ""
-            : $" Request it with Accept: {MessageFormats.Binary.MediaType}."),
-        why)
-    {
-        ErrorId = why.ErrorId,
-    };
+            : $" Request it with Accept: {MessageFormats.Binary.MediaType}."), why);
 
     private static FormatOptions OptionsOf(RpcLimits limits) => new()
     {
@@ -325,12 +321,9 @@ internal static class HandlerHeaders
             if (Reserved.Contains(name))
             {
                 throw new RpcException(
-                    RpcStatusCode.Internal,
+                    RpcStatusCode.Internal, RpcErrorIds.InvalidHeader,
                     $"The handler set the header '{name}', which the protocol reserves. Use "
-                    + "another name.")
-                {
-                    ErrorId = RpcErrorIds.InvalidHeader,
-                };
+                    + "another name.");
             }
 
             response.Headers.Append(name, value as string ?? Convert.ToBase64String((byte[])value));

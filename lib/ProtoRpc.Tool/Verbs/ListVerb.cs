@@ -239,10 +239,8 @@ internal static class ExportVerb
         if (!isForced && (File.Exists(path) || new FileInfo(path).LinkTarget is not null))
         {
             throw new RpcException(
-                RpcStatusCode.AlreadyExists, $"'{path}' exists. Use --force to replace it.")
-            {
-                ErrorId = RpcErrorIds.FileExists,
-            };
+                RpcStatusCode.AlreadyExists, RpcErrorIds.FileExists,
+                $"'{path}' exists. Use --force to replace it.");
         }
     }
 }

@@ -132,10 +132,8 @@ internal sealed class MethodCall(
             // The call is well; the reply has what the format cannot hold, such as a Timestamp that is out of
             // range.
             RpcException failure = new(
-                e.Code, $"The reply cannot be written: {e.Message} Use --format text or binary.", e)
-            {
-                ErrorId = e.ErrorId,
-            };
+                e.Code, e.ErrorId,
+                $"The reply cannot be written: {e.Message} Use --format text or binary.", e);
             _broken = ExceptionDispatchInfo.Capture(failure);
             throw failure;
         }

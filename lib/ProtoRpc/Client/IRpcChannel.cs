@@ -204,10 +204,7 @@ internal static class RpcChannels
             ?.Create(endpoint, service, options)
         ?? throw new RpcException(
             RpcStatusCode.Unimplemented,
-            $"This client does not support {endpoint.Transport} endpoints.")
-        {
-            Endpoint = endpoint,
-        };
+            $"This client does not support {endpoint.Transport} endpoints.", endpoint);
 
     /// <summary>Creates a channel to several servers of the same kind.</summary>
     /// <param name="endpoints">The endpoints; each address of a host is a server.</param>

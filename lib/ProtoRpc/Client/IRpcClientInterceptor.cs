@@ -301,8 +301,5 @@ internal sealed class ClientInterceptors
         RpcStatusCode.Internal,
         $"An interceptor of the client answered {method.FullName} with "
         + $"{(reply is null ? "nothing" : $"a {reply.Descriptor.FullName}")}. "
-        + $"Return a {method.ReplyType.FullName}.")
-    {
-        Endpoint = endpoint,
-    };
+        + $"Return a {method.ReplyType.FullName}.", endpoint);
 }

@@ -145,10 +145,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
     private IInProcessServer Find() => InProcessNames.Find(endpoint.Name) ?? throw new RpcException(
         RpcStatusCode.Unavailable,
         $"Cannot connect to '{endpoint}': no server of this process listens under that name. Start the "
-        + "listener in this process, or check the name; another shell or job is another process.")
-    {
-        Endpoint = endpoint,
-    };
+        + "listener in this process, or check the name; another shell or job is another process.", endpoint);
 
     private TReply CallBuiltIn<TReply>(
         string service, string method, IMessage request, CallSpec call, ReplyReader<TReply> read,

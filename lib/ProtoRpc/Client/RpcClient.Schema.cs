@@ -273,10 +273,7 @@ public sealed partial class RpcClient
         $"The method '{name}' is unknown: the client of '{Endpoint}' has no schema, and the file of "
         + $"{message.FullName}, '{message.File.Name}', declares no service. Give {nameof(Connect)} a schema; "
         + $"{nameof(RpcSchema)}.{nameof(RpcSchema.FromDescriptors)} makes one from the generated file that "
-        + "declares the service.")
-    {
-        Endpoint = Endpoint,
-    };
+        + "declares the service.", Endpoint);
 
     private RpcSchema RequireSchema() => _schema
         ?? throw new RpcException(

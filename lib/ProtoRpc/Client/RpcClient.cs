@@ -224,13 +224,9 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         if (endpoints.FirstOrDefault(endpoint => endpoint.Transport != first.Transport) is { } other)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.MixedEndpoints,
                 $"'{first}' and '{other}' are of different kinds; "
-                + "one connection balances between endpoints of one kind.")
-            {
-                ErrorId = RpcErrorIds.MixedEndpoints,
-                Endpoint = other,
-            };
+                + "one connection balances between endpoints of one kind.", other);
         }
 
         options = options?.Copy() ?? new RpcClientOptions();

@@ -123,12 +123,9 @@ internal static class ClientOptionsCheck
             && !endpoint.Has(EndpointFeatures.Brotli))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.")
-            {
-                ErrorId = RpcErrorIds.CompressionNotSupported,
-                Endpoint = endpoint,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.CompressionNotSupported,
+                $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.",
+                endpoint);
         }
 
         ClientAuthorization.Check(endpoint, options);

@@ -114,10 +114,7 @@ internal static class PingResults
         string known = services.Count == 0 ? "Check the name of the service"
             : $"It serves {string.Join(", ", services.Take(Shown))}{(services.Count > Shown ? ", ..." : "")}";
         return new RpcException(
-            RpcStatusCode.NotFound, $"The server at '{endpoint}' does not serve '{service}'. {known}.")
-        {
-            ErrorId = RpcErrorIds.ServiceNotServed,
-            Endpoint = endpoint,
-        };
+            RpcStatusCode.NotFound, RpcErrorIds.ServiceNotServed,
+            $"The server at '{endpoint}' does not serve '{service}'. {known}.", endpoint);
     }
 }

@@ -295,14 +295,10 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         if (length > _limits.MaxMessageBytes)
         {
             throw new RpcException(
-                RpcStatusCode.ResourceExhausted,
+                RpcStatusCode.ResourceExhausted, RpcErrorIds.MessageTooLarge,
                 $"The request has {length:N0} bytes; the limit is {_limits.MaxMessageBytes:N0}. "
                 + "Raw calls are not sent in parts: "
-                + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
-            {
-                ErrorId = RpcErrorIds.MessageTooLarge,
-                Endpoint = Endpoint,
-            };
+                + $"raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.", Endpoint);
         }
     }
 
@@ -319,10 +315,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
             RpcStatusCode.InvalidArgument,
             $"A raw call carries only its bytes. Leave out {nameof(RpcCallOptions.Headers)}, "
             + $"{nameof(RpcCallOptions.Extensions)}, {nameof(RpcCallOptions.Compression)} and "
-            + $"{nameof(RpcCallOptions.Progress)}.")
-        {
-            Endpoint = Endpoint,
-        };
+            + $"{nameof(RpcCallOptions.Progress)}.", Endpoint);
     }
 
     // The log contains the sizes of calls, so they are counted.

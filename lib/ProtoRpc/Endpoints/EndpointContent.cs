@@ -65,11 +65,8 @@ internal sealed class EndpointContent
 
     /// <summary>Why a file cannot be read.</summary>
     public static RpcException Damaged(string path, string why, Exception? cause = null) => new(
-        RpcStatusCode.FailedPrecondition,
-        TerminalText.Neutralize($"The file of named endpoints '{path}' cannot be read: {why}."), cause)
-    {
-        ErrorId = RpcErrorIds.InvalidEndpointFile,
-    };
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.InvalidEndpointFile,
+        TerminalText.Neutralize($"The file of named endpoints '{path}' cannot be read: {why}."), cause);
 
     /// <summary>Removes an entry.</summary>
     /// <returns>The entry; null if the name is unknown.</returns>
@@ -148,12 +145,9 @@ internal static class EndpointEntry
             if (needsUser && endpoint.UserName is null)
             {
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidCredential,
                     "An environment variable holds only the password. Set "
-                    + $"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)} also.")
-                {
-                    ErrorId = RpcErrorIds.InvalidCredential,
-                };
+                    + $"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)} also.");
             }
         }
 

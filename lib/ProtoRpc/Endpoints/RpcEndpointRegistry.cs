@@ -76,11 +76,8 @@ public sealed class RpcEndpointRegistry(string path)
 
     /// <summary>The error for a name that is not registered.</summary>
     internal RpcException NotFound(string name) => new(
-        RpcStatusCode.NotFound,
-        $"No endpoint is registered as '{TerminalText.Neutralize(name)}'. {Known(name)}")
-    {
-        ErrorId = RpcErrorIds.EndpointNameNotFound,
-    };
+        RpcStatusCode.NotFound, RpcErrorIds.EndpointNameNotFound,
+        $"No endpoint is registered as '{TerminalText.Neutralize(name)}'. {Known(name)}");
 
     /// <summary>Adds an endpoint, or replaces the one with the same name.</summary>
     /// <param name="endpoint">The endpoint.</param>
@@ -98,11 +95,8 @@ public sealed class RpcEndpointRegistry(string path)
             if (old is not null && !replace)
             {
                 throw new RpcException(
-                    RpcStatusCode.AlreadyExists,
-                    $"'{Path}' already has an endpoint with the name '{endpoint.Name}'.")
-                {
-                    ErrorId = RpcErrorIds.EndpointNameTaken,
-                };
+                    RpcStatusCode.AlreadyExists, RpcErrorIds.EndpointNameTaken,
+                    $"'{Path}' already has an endpoint with the name '{endpoint.Name}'.");
             }
 
             content.Add(endpoint, old);
@@ -132,10 +126,7 @@ public sealed class RpcEndpointRegistry(string path)
         catch (RpcException e)
         {
             return RpcNamedEndpoint.MayBeName(text)
-                ? new(e.Code, $"{e.Message} It is not a registered name either. {Known(text)}", e)
-                {
-                    ErrorId = e.ErrorId,
-                }
+                ? new(e.Code, e.ErrorId, $"{e.Message} It is not a registered name either. {Known(text)}", e)
                 : e;
         }
     }
@@ -213,11 +204,9 @@ internal sealed class EndpointFile(string path)
         {
             throw new RpcException(
                 e is IOException ? RpcStatusCode.FailedPrecondition : RpcStatusCode.PermissionDenied,
+                RpcErrorIds.CannotWriteFile,
                 $"The file of named endpoints '{path}' cannot be written: {FileProblem.Describe(e, path)}.",
-                e)
-            {
-                ErrorId = RpcErrorIds.CannotWriteFile,
-            };
+                e);
         }
     }
 
@@ -343,14 +332,12 @@ internal static class EndpointFileSafety
         if (fault is not null)
         {
             throw new RpcException(
-                RpcStatusCode.PermissionDenied,
+                RpcStatusCode.PermissionDenied, RpcErrorIds.EndpointFileNotSafe,
                 TerminalText.Neutralize(
                     $"The file of named endpoints '{path}' is not used: {fault} and send your calls "
                     + "and credentials to another server. Let only your account write to it "
-                    + $"({(OperatingSystem.IsWindows() ? "icacls" : "chmod go-w")}), and check its content."))
-            {
-                ErrorId = RpcErrorIds.EndpointFileNotSafe,
-            };
+                    + $"({(OperatingSystem.IsWindows() ? "icacls" : "chmod go-w")}), "
+                    + "and check its content."));
         }
     }
 

@@ -111,11 +111,8 @@ public sealed record RpcNamedEndpoint
         if (problem is not null)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"'{TerminalText.Neutralize(name)}' cannot be the name of an endpoint: {problem}.")
-            {
-                ErrorId = RpcErrorIds.InvalidEndpointName,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidEndpointName,
+                $"'{TerminalText.Neutralize(name)}' cannot be the name of an endpoint: {problem}.");
         }
     }
 }
@@ -152,12 +149,9 @@ internal sealed record SecretReference(bool IsVariable, string? Vault, string Na
         return parts.Length is 1 or 2 && parts.All(part => IsName(part, "*?"))
             ? new(false, parts.Length == 2 ? parts[0] : null, parts[^1])
             : throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.PlainSecret,
                 $"{what} is not the reference of a secret. Secrets are never written to the file: "
-                + $"write {Forms}.")
-            {
-                ErrorId = RpcErrorIds.PlainSecret,
-            };
+                + $"write {Forms}.");
     }
 
     /// <summary>The value of the environment variable.</summary>
@@ -168,10 +162,8 @@ internal sealed record SecretReference(bool IsVariable, string? Vault, string Na
 
     /// <summary>The failure of a reference that leads to nothing.</summary>
     public RpcException NotFound(string why, Exception? cause = null) => new(
-        RpcStatusCode.FailedPrecondition, $"The secret '{this}' cannot be read: {why}.", cause)
-    {
-        ErrorId = RpcErrorIds.SecretNotFound,
-    };
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.SecretNotFound,
+        $"The secret '{this}' cannot be read: {why}.", cause);
 
     /// <inheritdoc/>
     public override string ToString() =>

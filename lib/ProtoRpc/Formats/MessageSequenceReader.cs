@@ -107,11 +107,8 @@ internal sealed class MessageSequenceReader(
         if (length >= MaxMessageBytes)
         {
             throw new RpcException(
-                RpcStatusCode.ResourceExhausted,
-                $"A message of the input has more than {MaxMessageBytes:N0} bytes, which is the most.")
-            {
-                ErrorId = RpcErrorIds.MessageTooLarge,
-            };
+                RpcStatusCode.ResourceExhausted, RpcErrorIds.MessageTooLarge,
+                $"A message of the input has more than {MaxMessageBytes:N0} bytes, which is the most.");
         }
 
         byte[] old = _buffer;
@@ -197,11 +194,8 @@ internal sealed class DelimitedSplitter : MessageSplitter
     }
 
     private static RpcException Malformed(string what) => new(
-        RpcStatusCode.InvalidArgument,
-        $"This is not a sequence of binary messages: {what}. Each has its length before it, as a varint.")
-    {
-        ErrorId = RpcErrorIds.MalformedMessage,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.MalformedMessage,
+        $"This is not a sequence of binary messages: {what}. Each has its length before it, as a varint.");
 }
 
 /// <summary>Splits messages of text or XML at the record separator (0x1E), which neither format has within a
@@ -421,11 +415,8 @@ internal static class JsonMessages
         {
             string place = array.Origin.Place(e.LineNumber ?? 0, e.BytePositionInLine ?? 0);
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"{type.Name}: this is not JSON: {JsonMessageReader.Reason(e)} (at {place})", e)
-            {
-                ErrorId = RpcErrorIds.MalformedMessage,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.MalformedMessage,
+                $"{type.Name}: this is not JSON: {JsonMessageReader.Reason(e)} (at {place})", e);
         }
     }
 }

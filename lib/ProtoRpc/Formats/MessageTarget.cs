@@ -220,12 +220,9 @@ internal static class GeneratedMessages
         catch (InvalidProtocolBufferException e)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.MalformedMessage,
                 $"The {read.Type.FullName} of the schema does not fit into the class "
-                + $"{target.GetType().FullName}: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.MalformedMessage,
-            };
+                + $"{target.GetType().FullName}: {e.Message}", e);
         }
     }
 

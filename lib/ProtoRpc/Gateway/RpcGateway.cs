@@ -96,22 +96,16 @@ public static class RpcGateway
         RpcClient client, params IReadOnlyList<string> names)
     {
         RpcSchema schema = client.Schema ?? throw new RpcException(
-            RpcStatusCode.FailedPrecondition,
+            RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
             $"The connection to '{client.Endpoint}' has no schema, so its services are unknown. "
-            + "Connect with a schema.")
-        {
-            ErrorId = RpcErrorIds.NoSchema,
-            Endpoint = client.Endpoint,
-        };
+            + "Connect with a schema.", client.Endpoint);
         RpcServiceInfo[] services = names.Count > 0
             ? [.. names.Select(schema.GetService)]
             : [.. schema.Services.Where(service => !IsOfProtocol(service))];
         return services.Length > 0 ? services : throw new RpcException(
             RpcStatusCode.FailedPrecondition,
-            $"The schema of the connection to '{client.Endpoint}' declares no service to forward.")
-        {
-            Endpoint = client.Endpoint,
-        };
+            $"The schema of the connection to '{client.Endpoint}' declares no service to forward.",
+            client.Endpoint);
     }
 
     // Each server serves its own reflection and health.

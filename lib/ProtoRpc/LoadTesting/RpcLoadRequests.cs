@@ -97,11 +97,9 @@ public abstract class RpcLoadRequests
         if (!method.IsClientStreaming && messages.Count != 1)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"{method.FullName} takes one request, not {messages.Count}. Give one message for each call.")
-            {
-                ErrorId = RpcErrorIds.InvalidLoadTest,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLoadTest,
+                $"{method.FullName} takes one request, not {messages.Count}. "
+                + "Give one message for each call.");
         }
 
         IMessage[] encoded = new IMessage[messages.Count];

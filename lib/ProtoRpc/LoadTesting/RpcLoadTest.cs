@@ -216,10 +216,9 @@ public sealed record RpcLoadOptions
         }
     }
 
-    private static RpcException Invalid(string message) => new(RpcStatusCode.InvalidArgument, message)
-    {
-        ErrorId = RpcErrorIds.InvalidLoadTest,
-    };
+    private static RpcException Invalid(string message) => new(
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLoadTest,
+        message);
 }
 
 /// <summary>The progress of a load test.</summary>

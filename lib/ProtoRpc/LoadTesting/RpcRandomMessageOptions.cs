@@ -37,11 +37,8 @@ public sealed record RpcRandomMessageOptions
     }
 
     private static RpcException Invalid(string name, int value, string range) => new(
-        RpcStatusCode.InvalidArgument,
-        $"{nameof(RpcRandomMessageOptions)}.{name} is {value}. It takes {range}.")
-    {
-        ErrorId = RpcErrorIds.InvalidLoadTest,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLoadTest,
+        $"{nameof(RpcRandomMessageOptions)}.{name} is {value}. It takes {range}.");
 }
 
 /// <summary>Makes valid messages with random fields, of a bounded size. The same seed makes the same ones.
@@ -85,20 +82,14 @@ internal sealed class RandomMessageSource(int seed, int maxBytes)
         }
 
         throw new RpcException(
-            RpcStatusCode.InvalidArgument,
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLoadTest,
             $"A {type.FullName} has required fields that do not fit into {maxBytes:N0} bytes. "
-            + "Allow larger messages.")
-        {
-            ErrorId = RpcErrorIds.InvalidLoadTest,
-        };
+            + "Allow larger messages.");
     }
 
     private static RpcException Impossible(string name) => new(
-        RpcStatusCode.InvalidArgument,
-        $"The required fields within {name} have no end, or too many messages. Give a message of your own.")
-    {
-        ErrorId = RpcErrorIds.InvalidLoadTest,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLoadTest,
+        $"The required fields within {name} have no end, or too many messages. Give a message of your own.");
 
     private DynamicMessage Make(RpcMessageInfo type, int depth)
     {

@@ -297,12 +297,9 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
         return layout is not null && ReferenceEquals(layout.Info, field)
             ? layout
             : throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.UnknownField,
                 $"{field.FullName} is not a field of {Type.FullName} in this schema. " +
-                "Take fields from the message's Type.")
-            {
-                ErrorId = RpcErrorIds.UnknownField,
-            };
+                "Take fields from the message's Type.");
     }
 
     /// <summary>Serializes the message to pooled memory. Required fields are not checked.</summary>

@@ -47,22 +47,16 @@ internal static class FieldValues
         if (field.ClosedNumbers is { } known && !known.Contains((int)bits))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
                 $"{field.Info.FullName} does not take {(int)bits}: the enum {field.Enum!.FullName} is " +
-                "closed and has no such number.")
-            {
-                ErrorId = RpcErrorIds.InvalidFieldValue,
-            };
+                "closed and has no such number.");
         }
     }
 
     public static RpcException WrongType(FieldLayout field, object? value) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
         $"{field.Info.FullName} takes {Expected(field)}, not {value?.GetType().FullName ?? "null"}. " +
-        $"{nameof(MessageMapper)} converts other types.")
-    {
-        ErrorId = RpcErrorIds.InvalidFieldValue,
-    };
+        $"{nameof(MessageMapper)} converts other types.");
 
     private static string Expected(FieldLayout field)
     {

@@ -152,13 +152,10 @@ public sealed class PlainObjectModel : IObjectModel
 
     // Without this error, a field would be silently absent if the trimmer removed the property.
     private static RpcException NotKept(object value) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.TrimmedType,
         $"A message cannot be made of the properties of a {value.GetType().FullName}, because this program "
         + "is trimmed and the properties may be missing. Pass a generated message, a DynamicMessage or a "
-        + "dictionary.")
-    {
-        ErrorId = RpcErrorIds.TrimmedType,
-    };
+        + "dictionary.");
 
     private static object? ValueOf(PropertyInfo property, object value)
     {
@@ -169,13 +166,9 @@ public sealed class PlainObjectModel : IObjectModel
         catch (TargetInvocationException e)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
                 $"The property {property.Name} of a {value.GetType().FullName} cannot be read: " +
-                $"{e.InnerException?.Message}",
-                e.InnerException)
-            {
-                ErrorId = RpcErrorIds.InvalidFieldValue,
-            };
+                $"{e.InnerException?.Message}", e.InnerException);
         }
     }
 

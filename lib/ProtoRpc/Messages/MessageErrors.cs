@@ -23,10 +23,9 @@ internal static class MessageErrors
     public static RpcException UnknownField(RpcMessageInfo type, string name)
     {
         string what = NoField(type, name);
-        return new(RpcStatusCode.InvalidArgument, char.ToUpperInvariant(what[0]) + what[1..])
-        {
-            ErrorId = RpcErrorIds.UnknownField,
-        };
+        return new(
+            RpcStatusCode.InvalidArgument, RpcErrorIds.UnknownField,
+            char.ToUpperInvariant(what[0]) + what[1..]);
     }
 
     /// <summary>The error of a message over the limit.</summary>
@@ -127,12 +126,9 @@ internal struct ElementBudget(RpcMessageInfo type, int limit, Action? look = nul
     }
 
     private readonly RpcException TooMany() => new(
-        RpcStatusCode.ResourceExhausted,
+        RpcStatusCode.ResourceExhausted, RpcErrorIds.TooManyElements,
         $"The message {type.FullName} is rejected: it has more "
         + $"than {Math.Max(_forBytes, limit):N0} "
         + "elements. Each message in it counts with all its fields, and each entry of a map. "
-        + "Raise RpcLimits.MaxMessageElements on this side.")
-    {
-        ErrorId = RpcErrorIds.TooManyElements,
-    };
+        + "Raise RpcLimits.MaxMessageElements on this side.");
 }

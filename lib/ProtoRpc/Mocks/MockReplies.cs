@@ -238,7 +238,7 @@ internal sealed class MockReplyReader(MessageMapper mapper)
     private static string Name(int index) => $"Reply {index + 1}";
 
     private static RpcException Invalid(string message) =>
-        new(RpcStatusCode.InvalidArgument, message) { ErrorId = RpcErrorIds.InvalidHandler };
+        new(RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHandler, message);
 }
 
 /// <summary>The reply of a mock for a method without a given reply.</summary>

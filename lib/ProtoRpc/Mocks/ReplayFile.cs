@@ -49,12 +49,9 @@ internal static class ReplayFile
             if (file.Length > MaxBytes)
             {
                 throw new RpcException(
-                    RpcStatusCode.ResourceExhausted,
+                    RpcStatusCode.ResourceExhausted, RpcErrorIds.InvalidRecording,
                     $"'{path}' has {file.Length} bytes; a file to replay has {MaxBytes} at most. Keep the "
-                    + "lines that the test needs.")
-                {
-                    ErrorId = RpcErrorIds.InvalidRecording,
-                };
+                    + "lines that the test needs.");
             }
 
             byte[] content = new byte[file.Length];
@@ -69,10 +66,8 @@ internal static class ReplayFile
                 e is FileNotFoundException or DirectoryNotFoundException
                     ? RpcStatusCode.NotFound
                     : RpcStatusCode.InvalidArgument,
-                $"The recorded calls '{path}' cannot be read: {FileProblem.Describe(e, path)}.", e)
-            {
-                ErrorId = RpcErrorIds.InvalidRecording,
-            };
+                RpcErrorIds.InvalidRecording,
+                $"The recorded calls '{path}' cannot be read: {FileProblem.Describe(e, path)}.", e);
         }
     }
 }
@@ -350,10 +345,8 @@ internal sealed class ReplayLine(
     }
 
     private RpcException Bad(int offset, string why, Exception? inner = null) => new(
-        RpcStatusCode.InvalidArgument, $"{path}:{line}:{offset + 1}: {why}", inner)
-    {
-        ErrorId = RpcErrorIds.InvalidRecording,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidRecording,
+        $"{path}:{line}:{offset + 1}: {why}", inner);
 }
 
 /// <summary>Answers from recorded calls of one method: that of the same requests, else the next

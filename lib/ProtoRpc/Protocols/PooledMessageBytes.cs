@@ -121,11 +121,8 @@ internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
     {
         Overflowed = true;
         return new RpcException(
-            RpcStatusCode.ResourceExhausted,
+            RpcStatusCode.ResourceExhausted, RpcErrorIds.MessageTooLarge,
             $"The {_what} has at least {size:N0} bytes; the limit is {_maxBytes:N0}. Send less per call, "
-            + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.")
-        {
-            ErrorId = RpcErrorIds.MessageTooLarge,
-        };
+            + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.");
     }
 }

@@ -163,10 +163,8 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     }
 
     private static RpcException Invalid(string name, string why) => new(
-        RpcStatusCode.InvalidArgument, $"The header '{name}' cannot be sent: {why}.")
-    {
-        ErrorId = RpcErrorIds.InvalidHeader,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHeader,
+        $"The header '{name}' cannot be sent: {why}.");
 
     private int RemoveFirst(string name, int count)
     {

@@ -7,11 +7,11 @@ internal static class SchemaError
 {
     /// <summary>A schema that is wrong.</summary>
     public static RpcException Invalid(string message, Exception? cause = null) =>
-        new(RpcStatusCode.InvalidArgument, message, cause) { ErrorId = RpcErrorIds.SchemaError };
+        new(RpcStatusCode.InvalidArgument, RpcErrorIds.SchemaError, message, cause);
 
     /// <summary>A file that is not there.</summary>
     public static RpcException FileNotFound(string message) =>
-        new(RpcStatusCode.NotFound, message) { ErrorId = RpcErrorIds.SchemaNotFound };
+        new(RpcStatusCode.NotFound, RpcErrorIds.SchemaNotFound, message);
 
     /// <summary>A name that the schema does not have; the error suggests the nearest ones.</summary>
     /// <param name="kind">What has the name.</param>
@@ -43,17 +43,13 @@ internal static class SchemaError
         };
         string nothing = candidates.Count == 0 ? $"; it has no {kind} at all" : "";
         return new RpcException(
-            RpcStatusCode.NotFound, $"The schema has no {kind} '{name}'{nothing}.{hint}")
-        {
-            ErrorId = errorId,
-        };
+            RpcStatusCode.NotFound, errorId,
+            $"The schema has no {kind} '{name}'{nothing}.{hint}");
     }
 
     /// <summary>A short name that several have.</summary>
     public static RpcException Ambiguous(string kind, string name, IEnumerable<string> candidates) =>
-        new(RpcStatusCode.InvalidArgument,
-            $"Several have the {kind} name '{name}': {string.Join(", ", candidates)}. Write the full name.")
-        {
-            ErrorId = RpcErrorIds.AmbiguousName,
-        };
+        new(
+            RpcStatusCode.InvalidArgument, RpcErrorIds.AmbiguousName,
+            $"Several have the {kind} name '{name}': {string.Join(", ", candidates)}. Write the full name.");
 }

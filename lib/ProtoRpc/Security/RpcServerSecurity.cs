@@ -102,10 +102,9 @@ public sealed class NtlmAccount
     {
         if (user.Length == 0)
         {
-            throw new RpcException(RpcStatusCode.InvalidArgument, "An NTLM account needs a user name.")
-            {
-                ErrorId = RpcErrorIds.InvalidNtlmAccount,
-            };
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidNtlmAccount,
+                "An NTLM account needs a user name.");
         }
 
         User = user;
@@ -144,11 +143,8 @@ public sealed class NtlmAccount
         if (ntHash.Length != NtlmCrypto.KeySize)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"The NT hash of '{name}' has {ntHash.Length} bytes; it must have 16.")
-            {
-                ErrorId = RpcErrorIds.InvalidNtlmAccount,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidNtlmAccount,
+                $"The NT hash of '{name}' has {ntHash.Length} bytes; it must have 16.");
         }
 
         int backslash = name.IndexOf('\\');

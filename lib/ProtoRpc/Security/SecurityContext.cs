@@ -234,10 +234,8 @@ internal static class SecurityErrors
 {
     /// <summary>The peer's token proves nothing, or not what is needed.</summary>
     public static RpcException Refused(string mechanism, string why, Exception? cause = null) => new(
-        RpcStatusCode.Unauthenticated, $"{mechanism}: {why}.", cause)
-    {
-        ErrorId = RpcErrorIds.AuthenticationFailed,
-    };
+        RpcStatusCode.Unauthenticated, RpcErrorIds.AuthenticationFailed,
+        $"{mechanism}: {why}.", cause);
 
     /// <summary>The peer's token is none of this mechanism.</summary>
     public static RpcException Malformed(string mechanism, string which) =>

@@ -166,41 +166,28 @@ internal sealed class SecurityPolicy
 internal static class ServerSecurityErrors
 {
     public static RpcException Invalid(string property, object value) => new(
-        RpcStatusCode.InvalidArgument, $"{nameof(RpcServerSecurity)}.{property} cannot be '{value}'.")
-    {
-        ErrorId = RpcErrorIds.InvalidSecurity,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSecurity,
+        $"{nameof(RpcServerSecurity)}.{property} cannot be '{value}'.");
 
     public static RpcException Unused(
         string property, RpcAuthentication authentication, string needed) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSecurity,
         $"{nameof(RpcServerSecurity)}.{property} has no effect, because authentication is {authentication}. "
-        + $"Add {needed} to the authentication, or leave {property} out.")
-        {
-            ErrorId = RpcErrorIds.InvalidSecurity,
-        };
+        + $"Add {needed} to the authentication, or leave {property} out.");
 
     public static RpcException NoNtlmAccounts() => new(
-        RpcStatusCode.FailedPrecondition,
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.NoNtlmAccounts,
         "This system cannot verify NTLM for the listener. Set "
         + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)} to the accounts that may "
-        + "call, or use another mechanism.")
-    {
-        ErrorId = RpcErrorIds.NoNtlmAccounts,
-    };
+        + "call, or use another mechanism.");
 
     public static RpcException NoKerberos() => new(
-        RpcStatusCode.Unimplemented, "Kerberos is not available on this system. Use NTLM with accounts.")
-    {
-        ErrorId = RpcErrorIds.NoKerberos,
-    };
+        RpcStatusCode.Unimplemented, RpcErrorIds.NoKerberos,
+        "Kerberos is not available on this system. Use NTLM with accounts.");
 
     public static RpcException NothingToNegotiate() => new(
-        RpcStatusCode.FailedPrecondition,
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.NothingToNegotiate,
         "Negotiate needs Kerberos or NTLM, and this listener has neither. Set "
         + $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}, or give the machine "
-        + "a Kerberos key.")
-    {
-        ErrorId = RpcErrorIds.NothingToNegotiate,
-    };
+        + "a Kerberos key.");
 }

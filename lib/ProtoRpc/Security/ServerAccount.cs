@@ -124,11 +124,8 @@ internal static class ServerAccount
     private static string Number(uint id) => id.ToString(CultureInfo.InvariantCulture);
 
     private static RpcException NoSuchAccount(string name) => new(
-        RpcStatusCode.InvalidArgument,
-        $"{Member} is '{TerminalText.Neutralize(name)}', but this machine has no such account.")
-    {
-        ErrorId = RpcErrorIds.InvalidSecurity,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSecurity,
+        $"{Member} is '{TerminalText.Neutralize(name)}', but this machine has no such account.");
 
     private static RpcException NotTrusted(
         RpcEndpoint endpoint, string server, string id, string? named) => Denied(
@@ -152,11 +149,8 @@ internal static class ServerAccount
         + "token or password. Use an endpoint with TLS.");
 
     private static RpcException Denied(RpcEndpoint endpoint, string text) => new(
-        RpcStatusCode.PermissionDenied, text)
-    {
-        ErrorId = RpcErrorIds.ServerAccountNotTrusted,
-        Endpoint = endpoint,
-    };
+        RpcStatusCode.PermissionDenied, RpcErrorIds.ServerAccountNotTrusted,
+        text, endpoint);
 
     private static string Member => $"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}";
 }

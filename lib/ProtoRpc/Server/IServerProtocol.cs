@@ -341,17 +341,13 @@ internal static class UncheckedEndpoints
         const string Authentication =
             $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.Authentication)}";
         return new RpcException(
-            RpcStatusCode.FailedPrecondition,
+            RpcStatusCode.FailedPrecondition, RpcErrorIds.UncheckedEndpoint,
             $"'{endpoint}' would serve anonymous callers: the server checks its callers, but the checks do "
             + $"not run on this endpoint. Start the server with one of: {Authentication} without None, "
             + "which requires authentication; "
             + $"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Interceptors)} with authorization rules "
             + $"that allow anonymous callers no method; or {Authentication} None, which accepts anonymous "
-            + "callers.")
-        {
-            ErrorId = RpcErrorIds.UncheckedEndpoint,
-            Endpoint = endpoint,
-        };
+            + "callers.", endpoint);
     }
 }
 

@@ -81,10 +81,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
                 throw new RpcException(
                     RpcStatusCode.ResourceExhausted,
                     $"'{endpoint}' has {_connections} clients, which is its limit "
-                    + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxConnections)}). Close some.")
-                {
-                    Endpoint = endpoint,
-                };
+                    + $"({nameof(RpcLimits)}.{nameof(RpcLimits.MaxConnections)}). Close some.", endpoint);
             }
 
             _connections++;

@@ -92,10 +92,9 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
     };
 
     private static RpcException Invalid(object? key, string what) =>
-        new(RpcStatusCode.InvalidArgument, $"The authorisation rule '{key}' cannot be used: {what}.")
-        {
-            ErrorId = RpcErrorIds.InvalidAuthorizationRule,
-        };
+        new(
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidAuthorizationRule,
+            $"The authorisation rule '{key}' cannot be used: {what}.");
 
     private static RpcException Refusal(IIdentity user, string what) => user.IsAuthenticated
         ? new RpcException(

@@ -173,12 +173,9 @@ internal sealed class PreparedReplies(IReadOnlyList<object> replies, MessageMapp
         if (!method.IsServerStreaming && replies.Count != 1)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHandler,
                 $"The handler of {method.FullName} has {replies.Count} replies, but the method sends one. "
-                + "Give one message.")
-            {
-                ErrorId = RpcErrorIds.InvalidHandler,
-            };
+                + "Give one message.");
         }
 
         OpaqueMessage[] encoded = [.. replies.Select((reply, index) => Encode(
@@ -244,11 +241,8 @@ internal sealed class PreparedReplies(IReadOnlyList<object> replies, MessageMapp
         if (message.Descriptor.FullName != method.ReplyType.FullName)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"It is a {message.Descriptor.FullName}, not a {method.ReplyType.FullName}.")
-            {
-                ErrorId = RpcErrorIds.InvalidHandler,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHandler,
+                $"It is a {message.Descriptor.FullName}, not a {method.ReplyType.FullName}.");
         }
     }
 }

@@ -131,11 +131,8 @@ public sealed class RpcRawServer : IRpcServer
         if (value <= 0)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"{nameof(RpcRawServerOptions)}.{name} is {value}; it must be 1 or more.")
-            {
-                ErrorId = RpcErrorIds.InvalidLimit,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLimit,
+                $"{nameof(RpcRawServerOptions)}.{name} is {value}; it must be 1 or more.");
         }
     }
 

@@ -363,10 +363,8 @@ public sealed class RpcServer : IRpcServer
             RpcStatusCode.Unimplemented,
             $"This server does not support {endpoint.Transport} endpoints such as '{endpoint}'. "
             + "HTTP and gRPC endpoints are in the package ProtoRpc.AspNetCore: reference it, and create the "
-            + "server with the options 'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.AspNetCore).")
-        {
-            Endpoint = endpoint,
-        };
+            + "server with the options 'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.AspNetCore).",
+            endpoint);
 
     private (ServerService Service, RpcMethodInfo Method) Find(string method)
     {
@@ -499,12 +497,9 @@ internal static class ReplacedCertificate
             return change.CertificateChain is null
                 ? null
                 : throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.MissingCertificate,
                     "RpcServerChange.CertificateChain has no certificate. Set RpcServerChange.Certificate "
-                    + "as well.")
-                {
-                    ErrorId = RpcErrorIds.MissingCertificate,
-                };
+                    + "as well.");
         }
 
         try
@@ -519,11 +514,8 @@ internal static class ReplacedCertificate
         catch (CryptographicException e)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"The certificate cannot be used: {e.Message.TrimEnd('.')}. Was it disposed of?", e)
-            {
-                ErrorId = RpcErrorIds.InvalidCertificate,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidCertificate,
+                $"The certificate cannot be used: {e.Message.TrimEnd('.')}. Was it disposed of?", e);
         }
     }
 
@@ -537,9 +529,6 @@ internal static class ReplacedCertificate
 
     private static RpcException Unusable(
         X509Certificate2 certificate, string why, string errorId) => new(
-        RpcStatusCode.InvalidArgument,
-        $"The certificate '{certificate.Subject}' cannot be used by a server: {why}.")
-        {
-            ErrorId = errorId,
-        };
+        RpcStatusCode.InvalidArgument, errorId,
+        $"The certificate '{certificate.Subject}' cannot be used by a server: {why}.");
 }

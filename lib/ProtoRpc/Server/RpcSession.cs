@@ -324,11 +324,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         if (session.Owner != owner)
         {
             throw new RpcException(
-                RpcStatusCode.PermissionDenied,
-                "The session belongs to another caller; call without the session to get a new one.")
-            {
-                ErrorId = RpcErrorIds.ForeignSession,
-            };
+                RpcStatusCode.PermissionDenied, RpcErrorIds.ForeignSession,
+                "The session belongs to another caller; call without the session to get a new one.");
         }
     }
 

@@ -105,31 +105,22 @@ internal sealed class ServicePlan
         if (!isWord)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidPrefix,
                 $"'{prefix}' cannot be part of a command's name. Give up to {MaxPrefixLength} ASCII letters "
-                + "and digits, the first one a letter, such as 'Shop'.")
-            {
-                ErrorId = RpcErrorIds.InvalidPrefix,
-            };
+                + "and digits, the first one a letter, such as 'Shop'.");
         }
     }
 
     private static RpcException NotMade(List<RpcServiceInfo> services, int count) => count == 0
         ? new(
-            RpcStatusCode.NotFound,
+            RpcStatusCode.NotFound, RpcErrorIds.NoMethods,
             services.Count == 0
                 ? "The schema has no services to make commands for."
                 : $"{string.Join(", ", services.Take(5))}: there are no methods to make commands for.")
-        {
-            ErrorId = RpcErrorIds.NoMethods,
-        }
         : new(
-            RpcStatusCode.InvalidArgument,
+            RpcStatusCode.InvalidArgument, RpcErrorIds.TooManyMethods,
             $"There are {count:N0} methods, and a module has at most {MaxCommands:N0} commands. Choose "
-            + "fewer services.")
-        {
-            ErrorId = RpcErrorIds.TooManyMethods,
-        };
+            + "fewer services.");
 }
 
 /// <summary>The command of a method, as it is planned from the schema.</summary>

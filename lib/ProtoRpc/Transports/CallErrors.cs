@@ -22,11 +22,7 @@ internal static class CallErrors
     public static RpcException NotReached(RpcEndpoint endpoint, TimeSpan timeout, RpcException last) => new(
         RpcStatusCode.DeadlineExceeded,
         $"'{endpoint}' was not reached within {timeout.TotalSeconds:0.###} s; the call did not "
-        + $"run. {last.Message}",
-        last)
-    {
-        Endpoint = endpoint,
-    };
+        + $"run. {last.Message}", endpoint, last);
 
     public static RpcException Cancelled(RpcEndpoint endpoint, bool sent, Exception? cause = null) => new(
         RpcStatusCode.Cancelled, $"The call to '{endpoint}' was cancelled by the caller.", cause)
@@ -50,10 +46,7 @@ internal static class CallErrors
     public static RpcException DeadlinePassed(RpcEndpoint endpoint, DateTimeOffset deadline) => new(
         RpcStatusCode.DeadlineExceeded,
         $"The call to '{endpoint}' was not sent: its deadline, {deadline:O}, has passed. "
-        + "Give the call a later one.")
-    {
-        Endpoint = endpoint,
-    };
+        + "Give the call a later one.", endpoint);
 
     public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,
@@ -67,51 +60,33 @@ internal static class CallErrors
     };
 
     public static RpcException NotSent(RpcEndpoint endpoint) => new(
-        RpcStatusCode.Unavailable,
-        $"'{endpoint}' closed the connection before the request was sent; the call did not run. Call again.")
-    {
-        ErrorId = RpcErrorIds.ConnectionLost,
-        Endpoint = endpoint,
-    };
+        RpcStatusCode.Unavailable, RpcErrorIds.ConnectionLost,
+        $"'{endpoint}' closed the connection before the request was sent; the call did not run. Call again.",
+        endpoint);
 
     public static RpcException BindLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,
         $"'{endpoint}' closed the connection instead of accepting it. Check that it is a DCE/RPC server, "
         + "that it is not stopping or full, and whether it requires TLS (RpcClientOptions.UseTls).",
-        cause)
-    {
-        Endpoint = endpoint,
-    };
+        endpoint, cause);
 
     public static RpcException BindTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
-        RpcStatusCode.DeadlineExceeded,
+        RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
         $"'{endpoint}' accepted the connection, but did not reply within {timeout.TotalSeconds:0.###} s. "
         + "Check that it is a DCE/RPC server, "
-        + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
-    {
-        ErrorId = RpcErrorIds.ConnectTimeout,
-        Endpoint = endpoint,
-    };
+        + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint);
 
     public static RpcException AllBusy(RpcEndpoint endpoint, int connections) => new(
-        RpcStatusCode.ResourceExhausted,
+        RpcStatusCode.ResourceExhausted, RpcErrorIds.ClientConnectionsExhausted,
         $"All {connections} connections to '{endpoint}' are in use by other calls. "
         + "Make fewer calls at the same time, "
-        + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.")
-    {
-        ErrorId = RpcErrorIds.ClientConnectionsExhausted,
-        Endpoint = endpoint,
-    };
+        + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.", endpoint);
 
     public static RpcException AllStuck(RpcEndpoint endpoint, int calls) => new(
-        RpcStatusCode.ResourceExhausted,
+        RpcStatusCode.ResourceExhausted, RpcErrorIds.ClientConnectionsExhausted,
         $"{calls} calls to '{endpoint}' were given up, and the server has not answered one of them; the "
         + "system has no way to end them. Check what the server does, or raise "
-        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.")
-    {
-        ErrorId = RpcErrorIds.ClientConnectionsExhausted,
-        Endpoint = endpoint,
-    };
+        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.", endpoint);
 
     public static RpcException ReplyTooLarge(RpcEndpoint endpoint, int maxBytes) => new(
         RpcStatusCode.ResourceExhausted,
@@ -124,9 +99,6 @@ internal static class CallErrors
     };
 
     public static RpcException Closed(RpcEndpoint endpoint) => new(
-        RpcStatusCode.FailedPrecondition, $"The client of '{endpoint}' is closed. Connect again.")
-    {
-        ErrorId = RpcErrorIds.ClientClosed,
-        Endpoint = endpoint,
-    };
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.ClientClosed,
+        $"The client of '{endpoint}' is closed. Connect again.", endpoint);
 }

@@ -28,51 +28,33 @@ internal static class EndpointErrors
         };
         return code == RpcStatusCode.AlreadyExists
             ? InUse(endpoint, exception)
-            : new RpcException(code, $"Cannot listen on '{endpoint}': {what}.", exception)
-            { Endpoint = endpoint };
+            : new RpcException(code, $"Cannot listen on '{endpoint}': {what}.", endpoint, exception);
     }
 
     /// <summary>Somebody else listens there.</summary>
     public static RpcException InUse(RpcEndpoint endpoint, Exception? exception = null) => new(
-        RpcStatusCode.AlreadyExists,
+        RpcStatusCode.AlreadyExists, RpcErrorIds.EndpointInUse,
         $"Cannot listen on '{endpoint}': it is in use by another listener. Stop that one, or use another "
-        + (endpoint.Host.Length > 0 ? "port (0 for a free one)." : "name."),
-        exception)
-    {
-        ErrorId = RpcErrorIds.EndpointInUse,
-        Endpoint = endpoint,
-    };
+        + (endpoint.Host.Length > 0 ? "port (0 for a free one)." : "name."), endpoint, exception);
 
     /// <summary>This system does not have the transport.</summary>
     public static RpcException NeedsWindows(RpcEndpoint endpoint) => new(
-        RpcStatusCode.Unimplemented,
+        RpcStatusCode.Unimplemented, RpcErrorIds.TransportNotSupported,
         $"'{endpoint}' works on Windows only: LRPC is the local RPC of Windows, and other programs on it. "
         + $"Use '{RpcEndpoint.Local(endpoint.Name)}' within this machine, or a TCP endpoint for a service on "
-        + "Windows.")
-    {
-        ErrorId = RpcErrorIds.TransportNotSupported,
-        Endpoint = endpoint,
-    };
+        + "Windows.", endpoint);
 
     /// <summary>An endpoint speaks TLS with one certificate, or none.</summary>
     public static RpcException OtherCertificate(RpcEndpoint endpoint) => new(
-        RpcStatusCode.FailedPrecondition,
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.OtherCertificate,
         $"'{endpoint}' is served by another listener of this process with another certificate, or with "
-        + "none. Use the same, or another port.")
-    {
-        ErrorId = RpcErrorIds.OtherCertificate,
-        Endpoint = endpoint,
-    };
+        + "none. Use the same, or another port.", endpoint);
 
     /// <summary>TLS is for TCP.</summary>
     public static RpcException NoTls(RpcEndpoint endpoint) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.TlsNotSupported,
         $"TLS is an option of native endpoints on TCP, and '{endpoint}' is not one. Local endpoints need no "
-        + $"TLS; {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "and")} always use it.")
-    {
-        ErrorId = RpcErrorIds.TlsNotSupported,
-        Endpoint = endpoint,
-    };
+        + $"TLS; {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "and")} always use it.", endpoint);
 
     /// <summary>Rejects TLS on TCP without a TCP endpoint or without a certificate, and a certificate that no
     /// endpoint uses.</summary>
@@ -110,16 +92,12 @@ internal static class EndpointErrors
     }
 
     private static RpcException Refused(string message, string errorId, RpcEndpoint endpoint) =>
-        new(RpcStatusCode.InvalidArgument, message) { ErrorId = errorId, Endpoint = endpoint };
+        new(RpcStatusCode.InvalidArgument, errorId, message, endpoint);
 
     /// <summary>A certificate that proves nothing.</summary>
     public static RpcException NoPrivateKey(RpcEndpoint endpoint, string subject) => new(
-        RpcStatusCode.InvalidArgument,
-        $"Cannot listen on '{endpoint}': the certificate '{subject}' has no private key.")
-    {
-        ErrorId = RpcErrorIds.MissingCertificate,
-        Endpoint = endpoint,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.MissingCertificate,
+        $"Cannot listen on '{endpoint}': the certificate '{subject}' has no private key.", endpoint);
 
     /// <summary>The endpoint cannot be reached.</summary>
     public static RpcException CannotConnect(RpcEndpoint endpoint, Exception exception)
@@ -136,18 +114,14 @@ internal static class EndpointErrors
                 "the host name is unknown. Check the spelling and DNS"),
             _ => (RpcStatusCode.Unavailable, exception.Message.TrimEnd('.') + ". Check the endpoint"),
         };
-        return new RpcException(code, $"Cannot connect to '{endpoint}': {what}.", exception)
-        { Endpoint = endpoint };
+        return new RpcException(code, $"Cannot connect to '{endpoint}': {what}.", endpoint, exception);
     }
 
     /// <summary>No such pipe or local name.</summary>
     public static RpcException NoSuchName(RpcEndpoint endpoint, string owner) => new(
         RpcStatusCode.Unavailable,
         $"Cannot connect to '{endpoint}': nothing listens under that name for {owner}. Start the "
-        + "listener, or check the name.")
-    {
-        Endpoint = endpoint,
-    };
+        + "listener, or check the name.", endpoint);
 
     /// <summary>Connecting was cancelled by the caller, or else took too long.</summary>
     public static RpcException ConnectGivenUp(
@@ -159,44 +133,28 @@ internal static class EndpointErrors
 
     private static RpcException LookupTimedOut(
         RpcEndpoint endpoint, HostLookupTimeout lookup, TimeSpan timeout) => new(
-        RpcStatusCode.DeadlineExceeded,
+        RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
         $"Cannot connect to '{endpoint}': DNS did not resolve the host name '{lookup.Host}' within "
         + $"{timeout.TotalSeconds:0.###} s. Check the name and the DNS servers of this machine, or raise "
-        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.",
-        lookup)
-        {
-            ErrorId = RpcErrorIds.ConnectTimeout,
-            Endpoint = endpoint,
-        };
+        + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint, lookup);
 
     /// <summary>Connecting took too long.</summary>
     public static RpcException ConnectTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
-        RpcStatusCode.DeadlineExceeded,
+        RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
         $"'{endpoint}' did not accept the connection within {timeout.TotalSeconds:0.###} s. Check host and "
-        + $"firewall, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
-    {
-        ErrorId = RpcErrorIds.ConnectTimeout,
-        Endpoint = endpoint,
-    };
+        + $"firewall, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint);
 
     /// <summary>The HTTP client took too long to connect, and does not say with what.</summary>
     public static RpcException ConnectTimedOut(RpcEndpoint endpoint, OperationCanceledException exception) =>
         new(
-            RpcStatusCode.DeadlineExceeded,
+            RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
             $"No connection to '{endpoint}' was made in time. Check host, DNS and firewall, or raise "
-            + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.",
-            exception)
-        {
-            ErrorId = RpcErrorIds.ConnectTimeout,
-            Endpoint = endpoint,
-        };
+            + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint, exception);
 
     /// <summary>The caller gave up while connecting.</summary>
     public static RpcException ConnectCancelled(RpcEndpoint endpoint, Exception? exception = null) => new(
-        RpcStatusCode.Cancelled, $"Connecting to '{endpoint}' was cancelled.", exception)
-    {
-        Endpoint = endpoint,
-    };
+        RpcStatusCode.Cancelled,
+        $"Connecting to '{endpoint}' was cancelled.", endpoint, exception);
 }
 
 /// <summary>Makes exceptions of servers that do not speak as the endpoint says.</summary>
@@ -263,11 +221,8 @@ internal static class WrongProtocolErrors
         null);
 
     private static RpcException Make(RpcEndpoint endpoint, string what, Exception? inner) => new(
-        RpcStatusCode.Unavailable, $"The server at '{endpoint}' cannot be used: {what}.", inner)
-    {
-        ErrorId = RpcErrorIds.WrongProtocol,
-        Endpoint = endpoint,
-    };
+        RpcStatusCode.Unavailable, RpcErrorIds.WrongProtocol,
+        $"The server at '{endpoint}' cannot be used: {what}.", endpoint, inner);
 
     private static string SpeaksHttp1(string place) =>
         $"it speaks HTTP/1.1 without TLS. Use http://{place}/";

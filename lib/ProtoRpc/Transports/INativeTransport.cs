@@ -119,13 +119,9 @@ internal static class NativeTransports
         Registered.TryGetValue(endpoint.Transport, out INativeTransport? transport)
             ? transport
             : throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.NotNativeEndpoint,
                 $"'{endpoint}' is not an endpoint of the native protocol. Use ncacn_ip_tcp, ncacn_np "
-                + "or ncalrpc.")
-            {
-                ErrorId = RpcErrorIds.NotNativeEndpoint,
-                Endpoint = endpoint,
-            };
+                + "or ncalrpc.", endpoint);
 }
 
 /// <summary>What carries a kind of endpoint.</summary>

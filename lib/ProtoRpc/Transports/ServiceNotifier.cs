@@ -63,12 +63,9 @@ internal sealed class ServiceNotifier : IDisposable
         catch (SocketException e)
         {
             throw new RpcException(
-                RpcStatusCode.Unavailable,
+                RpcStatusCode.Unavailable, RpcErrorIds.ServiceManagerUnreachable,
                 $"The service manager could not be notified at '{_manager}': {e.Message} "
-                + "Check NOTIFY_SOCKET, and NotifyAccess of the unit.", e)
-            {
-                ErrorId = RpcErrorIds.ServiceManagerUnreachable,
-            };
+                + "Check NOTIFY_SOCKET, and NotifyAccess of the unit.", e);
         }
     }
 
@@ -107,10 +104,7 @@ internal sealed class ServiceNotifier : IDisposable
     private static string Line(string text) => TerminalText.Neutralize(text.ReplaceLineEndings(" "));
 
     private static RpcException Invalid(string socket, Exception? inner) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidNotifySocket,
         $"NOTIFY_SOCKET is '{socket}', which is no address of a Unix socket. Give an absolute path of at "
-        + "most 107 bytes, or '@' and an abstract name.", inner)
-    {
-        ErrorId = RpcErrorIds.InvalidNotifySocket,
-    };
+        + "most 107 bytes, or '@' and an abstract name.", inner);
 }

@@ -140,24 +140,16 @@ internal sealed class UnixSocketTransport : INativeTransport
         return length <= MaxPathBytes
             ? path
             : throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.EndpointNameTooLong,
                 $"'{endpoint}' cannot be used here: its socket '{path}' has {length} bytes, "
                 + $"and the system takes {MaxPathBytes}. "
-                + "Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.")
-            {
-                ErrorId = RpcErrorIds.EndpointNameTooLong,
-                Endpoint = endpoint,
-            };
+                + "Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.", endpoint);
     }
 
     private static RpcException RemotePipe(RpcEndpoint endpoint) => new(
-        RpcStatusCode.Unimplemented,
+        RpcStatusCode.Unimplemented, RpcErrorIds.RemotePipeNotSupported,
         $"'{endpoint}' is a named pipe of another machine, which only Windows can reach. "
-        + "Use ncacn_ip_tcp, or leave out the host for a pipe of this machine.")
-    {
-        ErrorId = RpcErrorIds.RemotePipeNotSupported,
-        Endpoint = endpoint,
-    };
+        + "Use ncacn_ip_tcp, or leave out the host for a pipe of this machine.", endpoint);
 }
 
 /// <summary>The directory of a user's local sockets. Other users cannot enter it, so they can neither connect
@@ -290,13 +282,9 @@ internal static class LocalSocketDirectory
     }
 
     private static RpcException NotOurs(RpcEndpoint endpoint, string path, string fault) => new(
-        RpcStatusCode.PermissionDenied,
+        RpcStatusCode.PermissionDenied, RpcErrorIds.SocketDirectoryNotSafe,
         $"'{endpoint}' needs the directory '{path}' for this account alone, but {fault}. Remove it, or set "
-        + "XDG_RUNTIME_DIR or TMPDIR to a directory of your own.")
-    {
-        ErrorId = RpcErrorIds.SocketDirectoryNotSafe,
-        Endpoint = endpoint,
-    };
+        + "XDG_RUNTIME_DIR or TMPDIR to a directory of your own.", endpoint);
 }
 
 /// <summary>Keeps other processes from binding or removing sockets in a directory for a moment.</summary>
@@ -329,10 +317,7 @@ internal static class LocalSocketLock
             {
                 throw new RpcException(
                     e is IOException ? RpcStatusCode.Unavailable : RpcStatusCode.PermissionDenied,
-                    $"Cannot lock '{path}' for '{endpoint}': {FileProblem.Describe(e, path)}.", e)
-                {
-                    Endpoint = endpoint,
-                };
+                    $"Cannot lock '{path}' for '{endpoint}': {FileProblem.Describe(e, path)}.", endpoint, e);
             }
         }
     }

@@ -38,10 +38,8 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"Cannot listen on '{endpoint}': a pipe listens only on this machine. Leave out the host.")
-            {
-                Endpoint = endpoint,
-            };
+                $"Cannot listen on '{endpoint}': a pipe listens only on this machine. Leave out the host.",
+                endpoint);
         }
 
         return new WindowsPipeListener(endpoint, PipeName(endpoint));
@@ -73,10 +71,8 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
                 TimeoutException => EndpointErrors.ConnectTimedOut(endpoint, timeout),
                 OperationCanceledException => EndpointErrors.ConnectCancelled(endpoint, e),
                 UnauthorizedAccessException => new RpcException(
-                    RpcStatusCode.PermissionDenied, $"This account may not connect to '{endpoint}'.", e)
-                {
-                    Endpoint = endpoint,
-                },
+                    RpcStatusCode.PermissionDenied,
+                    $"This account may not connect to '{endpoint}'.", endpoint, e),
                 _ => EndpointErrors.CannotConnect(endpoint, e),
             };
         }

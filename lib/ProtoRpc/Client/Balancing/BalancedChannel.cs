@@ -214,13 +214,9 @@ internal sealed class BalancedChannel : IRpcChannel
     public void Dispose() => _servers.Dispose();
 
     private static RpcException OutOfTime(TimeSpan timeout, List<RpcException> failures) => new(
-        RpcStatusCode.DeadlineExceeded,
+        RpcStatusCode.DeadlineExceeded, RpcErrorIds.NoServerReached,
         $"No server was reached within {timeout.TotalSeconds:0.###} s. "
-        + string.Join(' ', failures.Select(failure => failure.Message)),
-        failures[0])
-    {
-        ErrorId = RpcErrorIds.NoServerReached,
-    };
+        + string.Join(' ', failures.Select(failure => failure.Message)), failures[0]);
 
     private CallClock Connecting(CancellationToken cancellation) =>
         CallClock.Start(_connectTimeout, cancellation);
@@ -287,13 +283,9 @@ internal sealed class BalancedChannel : IRpcChannel
     private static RpcException NoneReached(List<RpcException> failures) => failures.Count == 1
         ? failures[0]
         : new RpcException(
-            RpcStatusCode.Unavailable,
+            RpcStatusCode.Unavailable, RpcErrorIds.NoServerReached,
             $"None of {failures.Count} servers can be reached. "
-            + string.Join(' ', failures.Select(failure => failure.Message)),
-            failures[0])
-        {
-            ErrorId = RpcErrorIds.NoServerReached,
-        };
+            + string.Join(' ', failures.Select(failure => failure.Message)), failures[0]);
 
     private Queue<Backend> Candidates(CallClock clock) => InOrder(_servers.Get(clock));
 

@@ -502,10 +502,8 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
         catch (InvalidProtocolBufferException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The reply to {CheckPath} cannot be read: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.BadReply,
-            };
+                RpcStatusCode.Internal, RpcErrorIds.BadReply,
+                $"The reply to {CheckPath} cannot be read: {e.Message}", e);
         }
     }
 }

@@ -63,14 +63,9 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         }
 
         throw new RpcException(
-            RpcStatusCode.Unimplemented,
+            RpcStatusCode.Unimplemented, RpcErrorIds.NoReflection,
             $"'{channel.Endpoint}' has no reflection service. "
-            + "Give a schema: its .proto files or a descriptor set.",
-            refusal)
-        {
-            ErrorId = RpcErrorIds.NoReflection,
-            Endpoint = channel.Endpoint,
-        };
+            + "Give a schema: its .proto files or a descriptor set.", channel.Endpoint, refusal);
     }
 
     private async Task<RpcSchema> ReadAsync(GrpcCall call)
@@ -243,13 +238,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     {
         string said = reply?.ErrorResponse is { } error ? $" (its error: {error.ErrorMessage})" : "";
         return new RpcException(
-            RpcStatusCode.Internal,
+            RpcStatusCode.Internal, RpcErrorIds.BadReflection,
             $"The reflection service of '{channel.Endpoint}' cannot be used: {what}{said}. "
-            + "Give a schema: its .proto files or a descriptor set.",
-            inner)
-        {
-            ErrorId = RpcErrorIds.BadReflection,
-            Endpoint = channel.Endpoint,
-        };
+            + "Give a schema: its .proto files or a descriptor set.", channel.Endpoint, inner);
     }
 }

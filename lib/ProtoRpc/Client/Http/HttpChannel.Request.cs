@@ -162,11 +162,8 @@ internal sealed partial class HttpChannel
             if (HttpNames.IsFraming(name))
             {
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
-                    $"The header '{name}' cannot be sent: the protocol reserves this name. Use another one.")
-                {
-                    ErrorId = RpcErrorIds.InvalidHeader,
-                };
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHeader,
+                    $"The header '{name}' cannot be sent: the protocol reserves this name. Use another one.");
             }
 
             TryAdd(message, name, value as string ?? Convert.ToBase64String((byte[])value));

@@ -113,12 +113,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         throw NativeStreaming.Refusal(call.Method, endpoint);
 
     public RpcSchema FetchSchema(CancellationToken cancellation) => throw new RpcException(
-        RpcStatusCode.Unimplemented,
-        $"'{endpoint}' has no reflection. Give a schema: its .proto files or a descriptor set.")
-    {
-        ErrorId = RpcErrorIds.NoSchema,
-        Endpoint = endpoint,
-    };
+        RpcStatusCode.Unimplemented, RpcErrorIds.NoSchema,
+        $"'{endpoint}' has no reflection. Give a schema: its .proto files or a descriptor set.", endpoint);
 
     public RpcSchema? FetchSchema(
         IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) => null;
@@ -192,14 +188,10 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         catch (RpcException e) when (e.Code == RpcStatusCode.Unimplemented)
         {
             throw known.Count > 0 ? PingResults.NotServed(endpoint, service, known) : new RpcException(
-                RpcStatusCode.NotFound,
+                RpcStatusCode.NotFound, RpcErrorIds.ServiceNotServed,
                 $"The server at '{endpoint}' does not serve the interface {id} of '{service}'. Check "
                 + "the name; a service whose .proto file sets interface_id needs a schema or that id.",
-                e)
-            {
-                ErrorId = RpcErrorIds.ServiceNotServed,
-                Endpoint = endpoint,
-            };
+                endpoint, e);
         }
     }
 

@@ -96,10 +96,7 @@ internal sealed partial class HttpSchemaReader(
         }
 
         using PooledMessageBytes first = await FindAsync(file).ConfigureAwait(false)
-            ?? throw new RpcException(RpcStatusCode.NotFound, $"There is no file at '{file}'.")
-            {
-                Endpoint = endpoint,
-            };
+            ?? throw new RpcException(RpcStatusCode.NotFound, $"There is no file at '{file}'.", endpoint);
         if (Sets.Reads(file.AbsolutePath))
         {
             return [DescriptorSetSource.PartOf(

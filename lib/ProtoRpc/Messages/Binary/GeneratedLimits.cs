@@ -137,14 +137,11 @@ internal struct HashWork(RpcMessageInfo type, int limit)
         if (_taken > _limit)
         {
             throw new RpcException(
-                RpcStatusCode.ResourceExhausted,
+                RpcStatusCode.ResourceExhausted, RpcErrorIds.TooManyElements,
                 $"The message {type.FullName} is rejected: in a generated class, a map with numbers as keys "
                 + $"has at most {limit:N0} entries, and a message at most as many unknown fields. Several "
                 + "maps together have fewer. Raise RpcLimits.MaxGeneratedMapEntries on this side, or read "
-                + "the message as a DynamicMessage, which has no such limit.")
-            {
-                ErrorId = RpcErrorIds.TooManyElements,
-            };
+                + "the message as a DynamicMessage, which has no such limit.");
         }
     }
 }

@@ -18,12 +18,9 @@ internal static class MessageEncoder
         if (depth > MessageLayout.MaxDepth)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.TooDeep,
                 $"A {message.Type.FullName} cannot be sent: messages are nested more than " +
-                $"{MessageLayout.MaxDepth} deep, or a message contains itself.")
-            {
-                ErrorId = RpcErrorIds.TooDeep,
-            };
+                $"{MessageLayout.MaxDepth} deep, or a message contains itself.");
         }
     }
 

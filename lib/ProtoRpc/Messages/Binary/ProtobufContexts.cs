@@ -63,12 +63,9 @@ internal static class ProtobufContexts
                 break;
             default:
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.MalformedMessage,
                     "The bytes are not a protobuf message: " +
-                    $"the wire type {tag & WireType.Mask} does not exist.")
-                {
-                    ErrorId = RpcErrorIds.MalformedMessage,
-                };
+                    $"the wire type {tag & WireType.Mask} does not exist.");
         }
     }
 
@@ -77,12 +74,9 @@ internal static class ProtobufContexts
         if (depth > MessageLayout.MaxDepth)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.TooDeep,
                 "The message is rejected: " +
-                $"groups are nested more than {MessageLayout.MaxDepth} deep.")
-            {
-                ErrorId = RpcErrorIds.TooDeep,
-            };
+                $"groups are nested more than {MessageLayout.MaxDepth} deep.");
         }
         uint tag;
         while ((tag = context.ReadTag()) != 0)

@@ -338,12 +338,9 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         if (++_depth > MessageLayout.MaxDepth)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.TooDeep,
                 $"The message {_type.FullName} is rejected: at byte {_position} messages are " +
-                $"nested more than {MessageLayout.MaxDepth} deep.")
-            {
-                ErrorId = RpcErrorIds.TooDeep,
-            };
+                $"nested more than {MessageLayout.MaxDepth} deep.");
         }
     }
 
@@ -358,12 +355,9 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         Malformed($"the bytes end in the middle of {what}", position);
 
     public readonly RpcException Malformed(string what, int position) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.MalformedMessage,
         $"The bytes are not a message {_type.FullName}: {what}, at byte {position} of {_bytes.Length}. " +
-        "Check that both sides use the same message type.")
-    {
-        ErrorId = RpcErrorIds.MalformedMessage,
-    };
+        "Check that both sides use the same message type.");
 }
 
 /// <summary>The wire types of Protocol Buffers: the low three bits of a tag.</summary>

@@ -29,11 +29,8 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         if (depth > mapper.MaxDepth)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"A {root.FullName} cannot be shown: messages are nested more than {mapper.MaxDepth} deep.")
-            {
-                ErrorId = RpcErrorIds.TooDeep,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.TooDeep,
+                $"A {root.FullName} cannot be shown: messages are nested more than {mapper.MaxDepth} deep.");
         }
         FieldLayout[] fields = message.Layout.Fields;
         switch (message.Layout.WellKnown)

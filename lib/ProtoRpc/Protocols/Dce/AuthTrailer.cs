@@ -45,11 +45,8 @@ internal readonly record struct AuthTrailer(byte Type, byte Level, byte PadLengt
         if (whole > ushort.MaxValue)
         {
             throw new RpcException(
-                RpcStatusCode.ResourceExhausted,
-                $"The authentication token has {value.Length:N0} bytes, which is more than a PDU can hold.")
-            {
-                ErrorId = RpcErrorIds.TokenTooLarge,
-            };
+                RpcStatusCode.ResourceExhausted, RpcErrorIds.TokenTooLarge,
+                $"The authentication token has {value.Length:N0} bytes, which is more than a PDU can hold.");
         }
 
         byte[] longer = new byte[whole];

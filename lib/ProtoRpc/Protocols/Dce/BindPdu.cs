@@ -312,10 +312,7 @@ internal static class BindRefusal
                 "it does not support the authentication type"),
             _ => (RpcStatusCode.Unavailable, $"it gave bind_nak reason {(ushort)reason}"),
         };
-        return new RpcException(code, $"'{endpoint}' refused the connection: {why}.")
-        {
-            Endpoint = endpoint,
-        };
+        return new RpcException(code, $"'{endpoint}' refused the connection: {why}.", endpoint);
     }
 
     /// <summary>A bind_ack whose result is not that the interface was accepted.</summary>
@@ -339,9 +336,8 @@ internal static class BindRefusal
                 $"the server gave result {(ushort)refused.Result}, reason {refused.Reason}"),
         };
         string name = interfaceName is null ? "" : $" of '{interfaceName}'";
-        return new RpcException(code, $"'{endpoint}' does not accept interface {interfaceId}{name}: {why}.")
-        {
-            Endpoint = endpoint,
-        };
+        return new RpcException(
+            code,
+            $"'{endpoint}' does not accept interface {interfaceId}{name}: {why}.", endpoint);
     }
 }

@@ -115,13 +115,9 @@ internal sealed class ClientSecurity : IDisposable
     /// <summary>The server refused the bind because of the authentication.</summary>
     public RpcException BindNotAccepted(BindNakReason reason) => reason == BindNakReason.AuthenticationType
         ? new RpcException(
-            RpcStatusCode.Unauthenticated,
+            RpcStatusCode.Unauthenticated, RpcErrorIds.MechanismNotOffered,
             $"'{_endpoint}' does not offer {Mechanism}. "
-            + "Use another mechanism, or connect without authentication.")
-        {
-            ErrorId = RpcErrorIds.MechanismNotOffered,
-            Endpoint = _endpoint,
-        }
+            + "Use another mechanism, or connect without authentication.", _endpoint)
         : NotAccepted();
 
     /// <inheritdoc/>

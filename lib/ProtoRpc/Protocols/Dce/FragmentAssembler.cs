@@ -425,8 +425,7 @@ internal static class NativeLimits
         }
     }
 
-    private static RpcException Invalid(string what) => new(RpcStatusCode.InvalidArgument, what)
-    {
-        ErrorId = RpcErrorIds.InvalidLimit,
-    };
+    private static RpcException Invalid(string what) => new(
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLimit,
+        what);
 }

@@ -77,22 +77,16 @@ internal static class GrpcHeaders
             if (IsReserved(name))
             {
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
-                    $"The header '{name}' cannot be sent: the protocol reserves this name. Use another one.")
-                {
-                    ErrorId = RpcErrorIds.InvalidHeader,
-                };
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHeader,
+                    $"The header '{name}' cannot be sent: the protocol reserves this name. Use another one.");
             }
 
             if (value is byte[] && request.Headers.NonValidated.Contains(name))
             {
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument,
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHeader,
                     $"The header '{name}' has several values, and a gRPC call sends one value of bytes for "
-                    + "each name. Use a name for each value, or one message that contains all values.")
-                {
-                    ErrorId = RpcErrorIds.InvalidHeader,
-                };
+                    + "each name. Use a name for each value, or one message that contains all values.");
             }
 
             string text = value as string ?? GrpcBinaryHeader.Encode((byte[])value);

@@ -57,10 +57,9 @@ internal static class HeaderExtensions
         }
         catch (RpcException e)
         {
-            throw new RpcException(code, $"The extensions of the {what} cannot be read. {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.BadHeader,
-            };
+            throw new RpcException(
+                code, RpcErrorIds.BadHeader,
+                $"The extensions of the {what} cannot be read. {e.Message}", e);
         }
     }
 
@@ -136,14 +135,10 @@ internal static class HeaderExtensions
 
     /// <summary>An endpoint's protocol has no header that is extended.</summary>
     public static RpcException NotCarried(RpcEndpoint endpoint) => new(
-        RpcStatusCode.InvalidArgument,
+        RpcStatusCode.InvalidArgument, RpcErrorIds.ExtensionsNotSupported,
         $"Calls to '{endpoint}' carry no extensions of the request header; those to "
         + $"{EndpointKinds.SchemesWith(EndpointFeatures.HeaderExtensions, "and")} endpoints do. "
-        + "Use headers, or the call context.")
-    {
-        ErrorId = RpcErrorIds.ExtensionsNotSupported,
-        Endpoint = endpoint,
-    };
+        + "Use headers, or the call context.", endpoint);
 
     private static bool IsForApplications(string message, int number) =>
         IsExtension(message, number) && !OfProtocol.ContainsKey((message, number));
@@ -185,7 +180,7 @@ internal static class HeaderExtensions
     }
 
     private static RpcException Invalid(RpcStatusCode code, string why, Exception? inner = null) =>
-        new(code, $"{why}.", inner) { ErrorId = RpcErrorIds.InvalidExtension };
+        new(code, RpcErrorIds.InvalidExtension, $"{why}.", inner);
 
     // The fields of some numbers, as they are.
     private static byte[] Select(byte[] message, Func<int, bool> isWanted)

@@ -88,8 +88,7 @@ internal static class NativeHeaders
             : RpcResponseHeader.Descriptor.FullName);
 
     private static RpcException Broken(string why, Exception? inner) =>
-        new(RpcStatusCode.Internal, $"The header cannot be read: {why}.", inner)
-        { ErrorId = RpcErrorIds.BadHeader };
+        new(RpcStatusCode.Internal, RpcErrorIds.BadHeader, $"The header cannot be read: {why}.", inner);
 
     private static void WriteVarint(IBufferWriter<byte> output, uint value)
     {
@@ -150,10 +149,7 @@ internal static class RawEndpoints
             throw new RpcException(
                 RpcStatusCode.Unimplemented,
                 "Raw calls work on TCP, named pipe and local endpoints, "
-                + $"not on {endpoint.Transport} ('{endpoint}').")
-            {
-                Endpoint = endpoint,
-            };
+                + $"not on {endpoint.Transport} ('{endpoint}').", endpoint);
         }
     }
 }
@@ -201,10 +197,8 @@ internal static class PingProtocol
         catch (InvalidProtocolBufferException e)
         {
             throw new RpcException(
-                RpcStatusCode.Internal, $"The reply to {Info.FullName} cannot be read: {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.BadReply,
-            };
+                RpcStatusCode.Internal, RpcErrorIds.BadReply,
+                $"The reply to {Info.FullName} cannot be read: {e.Message}", e);
         }
     }
 

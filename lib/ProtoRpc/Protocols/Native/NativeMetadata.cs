@@ -76,10 +76,9 @@ internal static class NativeMetadata
         }
         catch (RpcException e)
         {
-            throw new RpcException(code, $"The {what} of the call are invalid. {e.Message}", e)
-            {
-                ErrorId = RpcErrorIds.BadHeader,
-            };
+            throw new RpcException(
+                code, RpcErrorIds.BadHeader,
+                $"The {what} of the call are invalid. {e.Message}", e);
         }
     }
 
@@ -109,13 +108,10 @@ internal static class NativeMetadata
 
     private static RpcException TooLarge(
         Metadata metadata, string what, RpcStatusCode code, RpcLimits limits) => new(
-        code,
+        code, RpcErrorIds.InvalidHeader,
         $"The {what} of the call are {metadata.Entries.Count} values of {metadata.CalculateSize()} bytes; "
         + $"the limits are {limits.MaxHeaders} values and {limits.MaxHeaderBytes} bytes. "
-        + "Send larger data in the message.")
-        {
-            ErrorId = RpcErrorIds.InvalidHeader,
-        };
+        + "Send larger data in the message.");
 }
 
 /// <summary>The call context that travels with requests and comes back changed, as a message whose extensions

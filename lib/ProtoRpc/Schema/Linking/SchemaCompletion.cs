@@ -65,13 +65,9 @@ internal sealed class SchemaCompletion
         catch (RpcException e)
         {
             throw new RpcException(
-                e.Code,
+                e.Code, e.ErrorId,
                 $"The services of the {_label} do not fit the schema, which declares one of their "
-                + $"types differently: {e.Message} Update the schema, or use only one of the two.",
-                e)
-            {
-                ErrorId = e.ErrorId,
-            };
+                + $"types differently: {e.Message} Update the schema, or use only one of the two.", e);
         }
     }
 

@@ -81,12 +81,9 @@ internal static class ProtoFolder
             if (new DirectoryInfo(folder).LinkTarget is { } target)
             {
                 throw new RpcException(
-                    RpcStatusCode.FailedPrecondition,
+                    RpcStatusCode.FailedPrecondition, RpcErrorIds.SchemaError,
                     $"'{folder}' is a link to '{target}', and files are only written inside '{root}'; "
-                    + "nothing is written. Remove the link, or choose another folder.")
-                {
-                    ErrorId = RpcErrorIds.SchemaError,
-                };
+                    + "nothing is written. Remove the link, or choose another folder.");
             }
         }
     }

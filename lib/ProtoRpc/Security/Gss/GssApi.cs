@@ -182,13 +182,10 @@ internal static unsafe class GssErrors
 
     /// <summary>The listener has no key to verify with.</summary>
     public static RpcException NoKey(string? service, uint major, uint minor) => new(
-        RpcStatusCode.FailedPrecondition,
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.NoKerberosKey,
         $"The listener has no Kerberos key{(service is null ? "" : $" of '{service}'")}: "
         + $"{Text(major, minor)}. "
-        + "Put the service's key into the machine's keytab, or name another with KRB5_KTNAME.")
-    {
-        ErrorId = RpcErrorIds.NoKerberosKey,
-    };
+        + "Put the service's key into the machine's keytab, or name another with KRB5_KTNAME.");
 
     // A general failure says nothing by itself; the mechanism's text does, but where it adds nothing it is
     // "Success".

@@ -216,10 +216,8 @@ internal static class SspiStatus
 
     /// <summary>There is nothing to prove somebody by, or to verify with.</summary>
     public static RpcException NoCredential(string package, int status) => new(
-        RpcStatusCode.FailedPrecondition, $"{package} cannot be used by this account: {Text(status)}.")
-    {
-        ErrorId = RpcErrorIds.NoCredentials,
-    };
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.NoCredentials,
+        $"{package} cannot be used by this account: {Text(status)}.");
 
     /// <summary>What a status means: in words, by its name, or as the number that it is.</summary>
     public static string Text(int status) =>

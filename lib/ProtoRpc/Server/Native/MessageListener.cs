@@ -131,14 +131,10 @@ internal sealed class MessageListener : INativeListener
                         && service.InterfaceId != PingProtocol.InterfaceId)))
             {
                 throw new RpcException(
-                    RpcStatusCode.AlreadyExists,
+                    RpcStatusCode.AlreadyExists, RpcErrorIds.InterfaceInUse,
                     $"Interface {service.InterfaceId} is already served on '{other.Endpoint}'. "
                     + "The RPC runtime of Windows serves an interface once in a process. Stop that "
-                    + "listener, use another interface id, or serve it in another process.")
-                {
-                    ErrorId = RpcErrorIds.InterfaceInUse,
-                    Endpoint = endpoint,
-                };
+                    + "listener, use another interface id, or serve it in another process.", endpoint);
             }
         }
     }

@@ -106,13 +106,9 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
             else if (!listener._interfaces.TryAdd(service.InterfaceId, served))
             {
                 throw new RpcException(
-                    RpcStatusCode.AlreadyExists,
+                    RpcStatusCode.AlreadyExists, RpcErrorIds.InterfaceInUse,
                     $"Interface {service.InterfaceId} is already served on '{endpoint}'. "
-                    + "Stop that listener, or use another endpoint or interface id.")
-                {
-                    ErrorId = RpcErrorIds.InterfaceInUse,
-                    Endpoint = endpoint,
-                };
+                    + "Stop that listener, or use another endpoint or interface id.", endpoint);
             }
 
             return listener;

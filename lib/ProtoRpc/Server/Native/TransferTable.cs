@@ -137,10 +137,8 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
             if (_transfers.ContainsKey(key))
             {
                 throw new RpcException(
-                    RpcStatusCode.InvalidArgument, "A transfer with that transaction id has already begun.")
-                {
-                    ErrorId = RpcErrorIds.BadPart,
-                };
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.BadPart,
+                    "A transfer with that transaction id has already begun.");
             }
 
             RequireRoom(holder, part.TotalBytes);
@@ -232,8 +230,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
     }
 
     private static RpcException Exhausted(string why) =>
-        new(RpcStatusCode.ResourceExhausted, $"The message is rejected: {why}.")
-        { ErrorId = RpcErrorIds.TooManyParts };
+        new(RpcStatusCode.ResourceExhausted, RpcErrorIds.TooManyParts, $"The message is rejected: {why}.");
 
     private Transfer Find((string, ByteString) key)
     {
@@ -258,11 +255,8 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
     }
 
     private static RpcException Missing() => new(
-        RpcStatusCode.InvalidArgument,
-        "No transfer with that transaction id exists, or it has expired. Send the whole message again.")
-    {
-        ErrorId = RpcErrorIds.BadPart,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.BadPart,
+        "No transfer with that transaction id exists, or it has expired. Send the whole message again.");
 }
 
 /// <summary>A message that is coming in parts.</summary>
@@ -427,9 +421,6 @@ internal sealed class Transfer : IDisposable
     }
 
     private RpcException Wrong(string why) => new(
-        RpcStatusCode.InvalidArgument,
-        $"A part of a message for {Method} is rejected: {why}. Send the whole message again.")
-    {
-        ErrorId = RpcErrorIds.BadPart,
-    };
+        RpcStatusCode.InvalidArgument, RpcErrorIds.BadPart,
+        $"A part of a message for {Method} is rejected: {why}. Send the whole message again.");
 }

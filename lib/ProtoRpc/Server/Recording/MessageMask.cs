@@ -22,12 +22,9 @@ internal sealed class MessageMask
         if (Array.Exists(_patterns, path => path.Length == 0 || path.Any(string.IsNullOrWhiteSpace)))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
                 "A mask is the name of a field, or a path of names with dots: 'password', 'login.password'. "
-                + "One of the masks is empty, or has an empty name.")
-            {
-                ErrorId = RpcErrorIds.InvalidFieldValue,
-            };
+                + "One of the masks is empty, or has an empty name.");
         }
     }
 

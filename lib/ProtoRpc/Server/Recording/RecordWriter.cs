@@ -82,11 +82,8 @@ internal sealed class RecordWriter : IDisposable
         catch (Exception e) when (AppendedFile.IsRefusal(e))
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"Calls cannot be recorded to '{path}': {FileProblem.Describe(e, path)}.", e)
-            {
-                ErrorId = RpcErrorIds.CannotWriteFile,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.CannotWriteFile,
+                $"Calls cannot be recorded to '{path}': {FileProblem.Describe(e, path)}.", e);
         }
     }
 

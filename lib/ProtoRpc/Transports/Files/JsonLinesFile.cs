@@ -62,12 +62,9 @@ internal sealed class JsonLinesFile : IDisposable
         {
             _file.Dispose();
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
+                RpcStatusCode.InvalidArgument, RpcErrorIds.CannotWriteFile,
                 $"Cannot write '{_file.Path}': {FileProblem.Describe(e, _file.Path)}. "
-                + "Give the path of a file that this account may write.", e)
-            {
-                ErrorId = RpcErrorIds.CannotWriteFile,
-            };
+                + "Give the path of a file that this account may write.", e);
         }
     }
 

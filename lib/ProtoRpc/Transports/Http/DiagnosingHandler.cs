@@ -89,11 +89,7 @@ internal sealed class DiagnosingHandler(
         new RpcException(
             RpcStatusCode.Unauthenticated,
             $"'{endpoint}' sends a challenge for authentication that cannot be read. The server, or what is "
-            + "between it and here, is broken or hostile.",
-            error)
-        {
-            Endpoint = endpoint,
-        },
+            + "between it and here, is broken or hostile.", endpoint, error),
         HttpRequestError.UserAuthenticationError);
 
     // The HTTP client uses the header Host as the server name of the TLS handshake, even if its options set

@@ -119,10 +119,7 @@ internal static class GrpcDialer
             throw new RpcException(
                 RpcStatusCode.Unavailable,
                 $"Cannot connect to '{endpoint}': there is no socket '{endpoint.SocketPath}'. "
-                + "Start the server, or check the path.")
-            {
-                Endpoint = endpoint,
-            };
+                + "Start the server, or check the path.", endpoint);
         }
 
         try
@@ -132,11 +129,8 @@ internal static class GrpcDialer
         catch (ArgumentOutOfRangeException e)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, $"The path of '{endpoint}' is too long for a Unix socket.", e)
-            {
-                ErrorId = RpcErrorIds.EndpointNameTooLong,
-                Endpoint = endpoint,
-            };
+                RpcStatusCode.InvalidArgument, RpcErrorIds.EndpointNameTooLong,
+                $"The path of '{endpoint}' is too long for a Unix socket.", endpoint, e);
         }
     }
 

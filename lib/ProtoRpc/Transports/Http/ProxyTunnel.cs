@@ -90,16 +90,12 @@ internal static class ProxyTunnel
     public static RpcException TimedOut(
         ProxyRoute proxy, RpcEndpoint endpoint, TimeSpan timeout, OperationCanceledException exception) =>
         new(
-            RpcStatusCode.DeadlineExceeded,
+            RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
             (exception is HostLookupTimeout
                 ? $"DNS did not resolve the proxy '{proxy}' of '{endpoint}' within "
                 : $"The proxy '{proxy}' made no connection to '{endpoint}' within ")
             + $"{timeout.TotalSeconds:0.###} s. "
-            + $"Check both, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.")
-        {
-            ErrorId = RpcErrorIds.ConnectTimeout,
-            Endpoint = endpoint,
-        };
+            + $"Check both, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint);
 
     private static async Task<Stream> ShakeHandsAsync(
         Stream connection, ProxyRoute proxy, CancellationToken cancellation)
@@ -182,11 +178,9 @@ internal static class ProxyTunnel
     private static RpcException CannotUse(
         ProxyRoute proxy, RpcEndpoint endpoint, string what, Exception? inner,
         RpcStatusCode code = RpcStatusCode.Unavailable) =>
-        new(code, $"Cannot connect to '{endpoint}' through the proxy '{proxy}': {what}.", inner)
-        {
-            ErrorId = RpcErrorIds.ProxyRefused,
-            Endpoint = endpoint,
-        };
+        new(
+            code, RpcErrorIds.ProxyRefused,
+            $"Cannot connect to '{endpoint}' through the proxy '{proxy}': {what}.", endpoint, inner);
 }
 
 /// <summary>A proxy between a client and a server.</summary>

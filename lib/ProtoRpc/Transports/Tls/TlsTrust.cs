@@ -121,15 +121,10 @@ internal static class TlsErrors
 
     /// <summary>The client does not trust the server's certificate.</summary>
     public static RpcException Untrusted(RpcEndpoint endpoint, string why, Exception inner) => new(
-        RpcStatusCode.Unavailable,
+        RpcStatusCode.Unavailable, RpcErrorIds.CertificateNotTrusted,
         $"Cannot trust '{endpoint}': {why}. Set {Tls}.{nameof(RpcTlsOptions.CaCertificates)} to its "
         + $"authority or {Tls}.{nameof(RpcTlsOptions.ServerName)} to the name in its certificate, or accept "
-        + $"any certificate with {Tls}.{nameof(RpcTlsOptions.SkipCertificateCheck)}.",
-        inner)
-    {
-        ErrorId = RpcErrorIds.CertificateNotTrusted,
-        Endpoint = endpoint,
-    };
+        + $"any certificate with {Tls}.{nameof(RpcTlsOptions.SkipCertificateCheck)}.", endpoint, inner);
 
     /// <summary>The handshake failed for another reason.</summary>
     public static RpcException HandshakeFailed(RpcEndpoint endpoint, Exception exception)
@@ -138,15 +133,10 @@ internal static class TlsErrors
             ? inner
             : exception;
         return new RpcException(
-            RpcStatusCode.Unavailable,
+            RpcStatusCode.Unavailable, RpcErrorIds.TlsHandshakeFailed,
             $"The TLS handshake with '{endpoint}' failed: {cause.Message.TrimEnd('.')}. "
             + "The server may require a client certificate "
-+ $"({Tls}.{nameof(RpcTlsOptions.ClientCertificate)}) or another version of TLS.",
-            exception)
-        {
-            ErrorId = RpcErrorIds.TlsHandshakeFailed,
-            Endpoint = endpoint,
-        };
++ $"({Tls}.{nameof(RpcTlsOptions.ClientCertificate)}) or another version of TLS.", endpoint, exception);
     }
 }
 

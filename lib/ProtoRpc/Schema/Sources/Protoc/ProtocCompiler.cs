@@ -211,11 +211,8 @@ internal static class ProtocProcess
         {
             process.Kill(entireProcessTree: true);
             throw new RpcException(
-                RpcStatusCode.DeadlineExceeded,
-                $"'{protoc}' did not end within {timeout.TotalSeconds:0.#} seconds and was stopped.")
-            {
-                ErrorId = RpcErrorIds.SchemaError,
-            };
+                RpcStatusCode.DeadlineExceeded, RpcErrorIds.SchemaError,
+                $"'{protoc}' did not end within {timeout.TotalSeconds:0.#} seconds and was stopped.");
         }
 
         return new ProtocOutput(process.ExitCode, errors.Result + output.Result);
@@ -276,15 +273,12 @@ internal static partial class ProtocVersion
         Match version = Version().Match(said);
         string name = version.Success ? $"is version {version.Value}" : "does not report its version";
         throw new RpcException(
-            RpcStatusCode.FailedPrecondition,
+            RpcStatusCode.FailedPrecondition, RpcErrorIds.ProtocTooOld,
             $"'{protoc}' {name}, which is too old: it does not support the "
             + $"option {option.Groups["option"].Value}. ProtoRpc needs protoc {Oldest} or later. Install a "
             + "current one (from github.com/protocolbuffers/protobuf/releases, or 'Grpc.Tools' from NuGet) "
             + "and put its path into the environment variable PROTOC. If PROTOC names this one, remove the "
-            + "variable: the module includes its own protoc.")
-        {
-            ErrorId = RpcErrorIds.ProtocTooOld,
-        };
+            + "variable: the module includes its own protoc.");
     }
 
     // 3.x says "Missing value for flag" of a flag that it does not know, because its own all have values.

@@ -67,7 +67,7 @@ internal static partial class ProtocLocator
     }
 
     internal static RpcException Missing(string message, Exception? cause = null) =>
-        new(RpcStatusCode.FailedPrecondition, message, cause) { ErrorId = RpcErrorIds.ProtocNotFound };
+        new(RpcStatusCode.FailedPrecondition, RpcErrorIds.ProtocNotFound, message, cause);
 
     [UnconditionalSuppressMessage(
         "SingleFile", "IL3000",

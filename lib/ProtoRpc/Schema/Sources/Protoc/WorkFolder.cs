@@ -26,14 +26,10 @@ internal sealed class WorkFolder : IDisposable
             // What the system says of a missing folder names no file.
             string why = Directory.Exists(temporary) ? e.Message : "the folder does not exist.";
             throw new RpcException(
-                RpcStatusCode.FailedPrecondition,
+                RpcStatusCode.FailedPrecondition, RpcErrorIds.SchemaError,
                 $"Cannot write temporary files to '{temporary}', which compiling .proto files needs: {why} "
                 + $"Set {(OperatingSystem.IsWindows() ? "TEMP" : "TMPDIR")} to a folder that can be "
-                + "written to.",
-                e)
-            {
-                ErrorId = RpcErrorIds.SchemaError,
-            };
+                + "written to.", e);
         }
     }
 
