@@ -5,7 +5,7 @@ using Google.Protobuf;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>What callers receive of failures, the same on every face: native, HTTP and gRPC.</summary>
+/// <summary>What callers receive of failures, the same on every protocol: native, HTTP and gRPC.</summary>
 public sealed class ErrorPolicyTests : IDisposable
 {
     private const string Tcp = "ncacn_ip_tcp:127.0.0.1[0]";

@@ -3,7 +3,7 @@ using ProtoRpc.Tests.Server;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>Activities and measurements of clients and servers, on every face, of calls and
+/// <summary>Activities and measurements of clients and servers, on every protocol, of calls and
 /// streams.</summary>
 public sealed class TelemetryTests : IDisposable
 {

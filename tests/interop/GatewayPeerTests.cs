@@ -178,7 +178,7 @@ public static class GatewayPeerTests
         return await python.ReadLineAsync();
     }
 
-    /// <summary>A server of the original, in Python, and a gateway with three faces before it.</summary>
+    /// <summary>A server of the original, in Python, and a gateway with three protocols before it.</summary>
     private sealed class Chain : IDisposable
     {
         private readonly PeerProcess _peer;

@@ -6,9 +6,9 @@ internal sealed class Http2Mutator : IMutator
 {
     private static readonly string[] Paths =
     [
-        "/faces.Shop/Echo", "/faces.Shop/Split", "/faces.Shop/Join", "/faces.Shop/Chat",
-        "/faces.Shop/Unhandled",
-        "/faces.Shop/Nope", "/FACES.shop/ECHO", "/", "", "*", "/faces.Shop", "/faces.Shop/Echo?x=1",
+        "/fuzzed.Shop/Echo", "/fuzzed.Shop/Split", "/fuzzed.Shop/Join", "/fuzzed.Shop/Chat",
+        "/fuzzed.Shop/Unhandled",
+        "/fuzzed.Shop/Nope", "/FUZZED.shop/ECHO", "/", "", "*", "/fuzzed.Shop", "/fuzzed.Shop/Echo?x=1",
         "/\u00e9",
         "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch",
         "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",

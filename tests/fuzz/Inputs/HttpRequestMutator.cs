@@ -17,16 +17,17 @@ internal sealed class HttpRequestMutator : IMutator
 
     private static readonly string[] Targets =
     [
-        "/", "*", "//", "/faces.Shop/Echo", "/FACES.SHOP/ECHO", "/faces.Shop/Split", "/faces.Shop/Join",
-        "/faces.Shop/Unhandled", "/faces.Shop/", "/faces.Shop", "/faces.proto", "/faces.proto/Echo",
-        "/google/protobuf/any.proto", "/../faces.proto", "/%2e%2e/faces.proto", "/faces%2EShop/Echo",
-        "/faces.Shop/Echo?", "/faces.Shop/Echo?name", "/faces.Shop/Echo?name=%ZZ", "/faces.Shop/Echo?nope=1",
-        "/faces.Shop/Echo?name=a&name=b", "/faces.Shop/Echo?count=99999999999", "/faces.Shop/Echo#x",
-        "/faces.Shop/Echo?inner=x", "/faces.Shop/Echo?connect=v1&encoding=json&message=",
-        "/faces.Shop/Echo?connect=v2&encoding=proto&message=%00",
-        "/faces.Shop/Echo?connect=v1&encoding=json&base64=1&message=****",
-        "/faces.Shop/Echo?connect=v1&encoding=proto&base64=1&compression=gzip&message=H4sI",
-        "http://127.0.0.1/faces.Shop/Echo?name=a", "http://evil.example/", "/faces.Shop/Echo/more", "/\0",
+        "/", "*", "//", "/fuzzed.Shop/Echo", "/FUZZED.SHOP/ECHO", "/fuzzed.Shop/Split", "/fuzzed.Shop/Join",
+        "/fuzzed.Shop/Unhandled", "/fuzzed.Shop/", "/fuzzed.Shop", "/fuzzed.proto", "/fuzzed.proto/Echo",
+        "/google/protobuf/any.proto", "/../fuzzed.proto", "/%2e%2e/fuzzed.proto", "/fuzzed%2EShop/Echo",
+        "/fuzzed.Shop/Echo?", "/fuzzed.Shop/Echo?name", "/fuzzed.Shop/Echo?name=%ZZ",
+        "/fuzzed.Shop/Echo?nope=1",
+        "/fuzzed.Shop/Echo?name=a&name=b", "/fuzzed.Shop/Echo?count=99999999999", "/fuzzed.Shop/Echo#x",
+        "/fuzzed.Shop/Echo?inner=x", "/fuzzed.Shop/Echo?connect=v1&encoding=json&message=",
+        "/fuzzed.Shop/Echo?connect=v2&encoding=proto&message=%00",
+        "/fuzzed.Shop/Echo?connect=v1&encoding=json&base64=1&message=****",
+        "/fuzzed.Shop/Echo?connect=v1&encoding=proto&base64=1&compression=gzip&message=H4sI",
+        "http://127.0.0.1/fuzzed.Shop/Echo?name=a", "http://evil.example/", "/fuzzed.Shop/Echo/more", "/\0",
         "/\u00e9",
         "/grpc.health.v1.Health/Check", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
         "/ProtoRpc.Ping/Ping", "/favicon.ico", "/robots.txt",
@@ -137,7 +138,7 @@ internal sealed class HttpRequestMutator : IMutator
         string[] parts = line.Split(' ');
         if (parts.Length != 3)
         {
-            return "POST /faces.Shop/Echo HTTP/1.1";
+            return "POST /fuzzed.Shop/Echo HTTP/1.1";
         }
 
         int part = random.Next(3);

@@ -4,7 +4,7 @@ using ProtoRpc.Http.Tests.Faults;
 
 namespace ProtoRpc.Http.Tests.Overload;
 
-/// <summary>What a server does with more calls than it may run: on every face the same.</summary>
+/// <summary>What a server does with more calls than it may run: on every protocol the same.</summary>
 public static class AdmissionTests
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);
@@ -13,9 +13,9 @@ public static class AdmissionTests
 
     [Theory]
     [MemberData(nameof(Protocols))]
-    public static async Task Calls_over_the_bounds_wait_or_are_refused_at_once(string face)
+    public static async Task Calls_over_the_bounds_wait_or_are_refused_at_once(string protocol)
     {
-        using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 2, MaxQueuedCalls = 3 });
+        using BusyServer server = new(protocol, new RpcLimits { MaxConcurrentCalls = 2, MaxQueuedCalls = 3 });
         using RpcClient client = server.Connect();
         List<Task<DynamicMessage>> accepted = await FillAsync(server, client, running: 2, waiting: 3);
 
@@ -52,17 +52,17 @@ public static class AdmissionTests
     [InlineData("http")]
     [InlineData("grpc")]
     [InlineData("inproc")]
-    public static async Task A_client_that_fills_the_queue_keeps_no_other_out(string face)
+    public static async Task A_client_that_fills_the_queue_keeps_no_other_out(string protocol)
     {
-        if (face is "tcp" or "http" && !OperatingSystem.IsLinux())
+        if (protocol is "tcp" or "http" && !OperatingSystem.IsLinux())
         {
             // Elsewhere this machine has no second address that is sure to be there.
             return;
         }
 
-        using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 2, MaxQueuedCalls = 8 });
+        using BusyServer server = new(protocol, new RpcLimits { MaxConcurrentCalls = 2, MaxQueuedCalls = 8 });
         using RpcClient greedy = server.Connect();
-        using FaultRelay? relay = face is "tcp" or "http"
+        using FaultRelay? relay = protocol is "tcp" or "http"
             ? new FaultRelay(
                 new IPEndPoint(IPAddress.Loopback, server.Endpoint.Port),
                 new IPEndPoint(IPAddress.Loopback, 0),
@@ -90,9 +90,9 @@ public static class AdmissionTests
 
     [Theory]
     [MemberData(nameof(Protocols))]
-    public static async Task A_call_that_is_given_up_no_longer_waits(string face)
+    public static async Task A_call_that_is_given_up_no_longer_waits(string protocol)
     {
-        using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 2 });
+        using BusyServer server = new(protocol, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 2 });
         using RpcClient client = server.Connect();
         await FillAsync(server, client, running: 1, waiting: 0);
 
@@ -113,9 +113,9 @@ public static class AdmissionTests
 
     [Theory]
     [MemberData(nameof(Protocols))]
-    public static async Task A_call_waits_no_longer_than_it_may_for_handlers_that_never_end(string face)
+    public static async Task A_call_waits_no_longer_than_it_may_for_handlers_that_never_end(string protocol)
     {
-        using BusyServer server = new(face, new RpcLimits
+        using BusyServer server = new(protocol, new RpcLimits
         {
             MaxConcurrentCalls = 1,
             MaxQueueTime = TimeSpan.FromMilliseconds(200),
@@ -138,9 +138,9 @@ public static class AdmissionTests
 
     [Theory]
     [MemberData(nameof(Protocols))]
-    public static async Task Handlers_that_never_end_make_room_after_their_time(string face)
+    public static async Task Handlers_that_never_end_make_room_after_their_time(string protocol)
     {
-        using BusyServer server = new(face, new RpcLimits
+        using BusyServer server = new(protocol, new RpcLimits
         {
             MaxConcurrentCalls = 2,
             HandlerTimeout = TimeSpan.FromMilliseconds(300),
@@ -160,14 +160,14 @@ public static class AdmissionTests
     [Theory]
     [InlineData("http")]
     [InlineData("grpc")]
-    public static async Task Who_sends_slowly_keeps_no_other_from_a_handler(string face)
+    public static async Task Who_sends_slowly_keeps_no_other_from_a_handler(string protocol)
     {
         // There is room for one that waits: a request that comes while another runs is refused without it.
-        using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 1 });
+        using BusyServer server = new(protocol, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 1 });
         using RpcClient client = server.Connect();
-        using SlowContent content = new(face == "grpc");
+        using SlowContent content = new(protocol == "grpc");
         using HttpClient http = NewHttp(server);
-        Task<HttpResponseMessage> slow = http.SendAsync(Post(face, content));
+        Task<HttpResponseMessage> slow = http.SendAsync(Post(protocol, content));
         await content.Begun.Task.WaitAsync(Patience);
         await BusyServer.UntilAsync(() => server.Counters.InFlight == 1, "its head has come");
 
@@ -182,17 +182,17 @@ public static class AdmissionTests
     [Theory]
     [InlineData("http")]
     [InlineData("grpc")]
-    public static async Task Who_reads_slowly_keeps_no_other_from_a_handler(string face)
+    public static async Task Who_reads_slowly_keeps_no_other_from_a_handler(string protocol)
     {
-        using BusyServer server = new(face, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 0 });
+        using BusyServer server = new(protocol, new RpcLimits { MaxConcurrentCalls = 1, MaxQueuedCalls = 0 });
         using RpcClient client = server.Connect();
-        using SlowContent content = new(face == "grpc", "large");
+        using SlowContent content = new(protocol == "grpc", "large");
         content.Go.SetResult();
         using HttpClient http = NewHttp(server);
 
         // The reply is larger than what the sockets and the window of the stream take.
         using HttpResponseMessage response = await http.SendAsync(
-            Post(face, content), HttpCompletionOption.ResponseHeadersRead).WaitAsync(Patience);
+            Post(protocol, content), HttpCompletionOption.ResponseHeadersRead).WaitAsync(Patience);
         await BusyServer.UntilAsync(() => server.Begun.Contains("large"), "it has run");
 
         for (int i = 0; i < 5; i++)
@@ -224,11 +224,11 @@ public static class AdmissionTests
             BaseAddress = new Uri($"http://127.0.0.1:{server.Endpoint.Port}"),
         };
 
-    private static HttpRequestMessage Post(string face, SlowContent content) =>
+    private static HttpRequestMessage Post(string protocol, SlowContent content) =>
         new(HttpMethod.Post, "/ProtoService.SearchService/Search")
         {
             Content = content,
-            Version = face == "grpc" ? HttpVersion.Version20 : HttpVersion.Version11,
+            Version = protocol == "grpc" ? HttpVersion.Version20 : HttpVersion.Version11,
             VersionPolicy = HttpVersionPolicy.RequestVersionExact,
         };
 

@@ -13,9 +13,9 @@ public static class BusyMarkTests
 
     [Theory]
     [MemberData(nameof(Protocols))]
-    public static async Task A_call_to_a_busy_server_did_not_run(string face)
+    public static async Task A_call_to_a_busy_server_did_not_run(string protocol)
     {
-        using BusyServer server = new(face, One);
+        using BusyServer server = new(protocol, One);
         using RpcClient client = server.Connect();
         _ = BusyServer.CallAsync(client, "hold");
         await BusyServer.UntilAsync(() => server.Begun.Count == 1, "one runs");
@@ -29,9 +29,9 @@ public static class BusyMarkTests
 
     [Theory]
     [MemberData(nameof(Protocols))]
-    public static async Task A_client_with_retries_calls_again_until_the_server_has_room(string face)
+    public static async Task A_client_with_retries_calls_again_until_the_server_has_room(string protocol)
     {
-        using BusyServer server = new(face, One);
+        using BusyServer server = new(protocol, One);
         using RpcClient holder = server.Connect();
         using RpcClient client = RpcClient.Connect(
             server.Endpoint, SearchServer.Schema, new() { RetryCount = 10 });
@@ -55,9 +55,9 @@ public static class BusyMarkTests
     [InlineData("tcp")]
     [InlineData("inproc")]
     [InlineData("grpc")]
-    public static async Task A_retry_that_would_come_after_the_deadline_is_not_made(string face)
+    public static async Task A_retry_that_would_come_after_the_deadline_is_not_made(string protocol)
     {
-        using BusyServer server = new(face, One);
+        using BusyServer server = new(protocol, One);
         using RpcClient holder = server.Connect();
         using RpcClient client = RpcClient.Connect(
             server.Endpoint, SearchServer.Schema, new() { RetryCount = 10 });

@@ -9,15 +9,15 @@ internal sealed class BusyServer : IDisposable
     private readonly RpcServer _server;
     private int _running;
 
-    /// <param name="face">tcp, local, http, grpc or inproc.</param>
+    /// <param name="protocol">tcp, local, http, grpc or inproc.</param>
     /// <param name="limits">The limits.</param>
     /// <param name="work">The time of a call that works.</param>
-    public BusyServer(string face, RpcLimits limits, TimeSpan work = default)
+    public BusyServer(string protocol, RpcLimits limits, TimeSpan work = default)
     {
         _server = RpcServer.Create(
             SearchServer.Schema, null, new RpcServerOptions { Limits = limits }.WithHttp())
             .Handle("Search", (context, request) => RunAsync(context, SearchServer.TextOf(request), work))
-            .AddEndpoint(EndpointOf(face))
+            .AddEndpoint(EndpointOf(protocol))
             .StartListening();
     }
 
@@ -77,7 +77,7 @@ internal sealed class BusyServer : IDisposable
         Gate.Dispose();
     }
 
-    private static string EndpointOf(string face) => face switch
+    private static string EndpointOf(string protocol) => protocol switch
     {
         "tcp" => "ncacn_ip_tcp:127.0.0.1[0]",
         "local" => $"ncalrpc:[overload-{Guid.NewGuid():N}]",

@@ -20,13 +20,13 @@ public static class GoodputTests
 
     [Theory]
     [MemberData(nameof(Protocols))]
-    public static async Task Half_as_much_again_as_a_server_can_do_leaves_it_what_it_can_do(string face)
+    public static async Task Half_as_much_again_as_a_server_can_do_leaves_it_what_it_can_do(string protocol)
     {
         RpcLimits limits = new() { MaxConcurrentCalls = Running, MaxQueuedCalls = Waiting };
         string complaint = "";
         for (int attempt = 0; attempt < 3; attempt++)
         {
-            using BusyServer server = new(face, limits, Work);
+            using BusyServer server = new(protocol, limits, Work);
             RpcClient[] clients = [.. Enumerable.Range(0, 4).Select(_ => server.Connect())];
             try
             {
@@ -40,7 +40,7 @@ public static class GoodputTests
                 complaint = Judge(peak, over, after);
                 if (complaint.Length == 0)
                 {
-                    Record(face, peak, over, after);
+                    Record(protocol, peak, over, after);
                     return;
                 }
             }
@@ -69,16 +69,16 @@ public static class GoodputTests
             : "";
     }
 
-    private static void Record(string face, double peak, LoadCurve over, double after)
+    private static void Record(string protocol, double peak, LoadCurve over, double after)
     {
         if (Environment.GetEnvironmentVariable("PROTORPC_RECORD") != "1")
         {
             return;
         }
 
-        Rows[Array.IndexOf(BusyServer.AllFaces, face)] = string.Create(
+        Rows[Array.IndexOf(BusyServer.AllFaces, protocol)] = string.Create(
             CultureInfo.InvariantCulture,
-            $"| {face} | {peak:N0} | {over.Goodput:N0} | {over.Goodput / peak:P0} "
+            $"| {protocol} | {peak:N0} | {over.Goodput:N0} | {over.Goodput / peak:P0} "
             + $"| {LoadCurve.Percentile(over.Accepted, 0.5):N0} "
             + $"| {LoadCurve.Percentile(over.Accepted, 0.99):N0} "
             + $"| {over.Refused.Count} | {LoadCurve.Percentile(over.Refused, 0.5):N1} "

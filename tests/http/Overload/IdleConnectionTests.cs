@@ -23,23 +23,23 @@ public static class IdleConnectionTests
 
     // Pipes of Windows are no sockets.
     public static TheoryData<string> Protocols =>
-        [.. Measured.Where(face => face != "local" || !OperatingSystem.IsWindows())];
+        [.. Measured.Where(protocol => protocol != "local" || !OperatingSystem.IsWindows())];
 
     [Theory]
     [MemberData(nameof(Protocols))]
-    public static async Task Idle_connections_cost_little_and_calls_go_on_beside_them(string face)
+    public static async Task Idle_connections_cost_little_and_calls_go_on_beside_them(string protocol)
     {
-        int count = face == "inproc" ? Wanted : Math.Min(Wanted, (MaxHandles() - OtherHandles) / 2);
+        int count = protocol == "inproc" ? Wanted : Math.Min(Wanted, (MaxHandles() - OtherHandles) / 2);
         RpcLimits limits = new()
         {
             MaxConnections = 2 * Wanted,
             MaxConnectionsPerAddress = 2 * Wanted,
             BindTimeout = TimeSpan.FromMinutes(10),
         };
-        using BusyServer server = new(face, limits);
+        using BusyServer server = new(protocol, limits);
         using RpcClient client = server.Connect();
         Assert.NotNull(await BusyServer.CallAsync(client, "before"));
-        Func<Task<IDisposable>> open = await OpenerAsync(face, server);
+        Func<Task<IDisposable>> open = await OpenerAsync(protocol, server);
         List<IDisposable> idle = [await open()];
         int before = server.Counters.Connections;
         (long managed, long all) = (GC.GetTotalMemory(forceFullCollection: true), Environment.WorkingSet);
@@ -60,7 +60,7 @@ public static class IdleConnectionTests
             using RpcClient another = server.Connect();
             Assert.NotNull(await BusyServer.CallAsync(another, "another").WaitAsync(Patience));
             Assert.True(bytes <= MostBytes, $"A connection takes {bytes} bytes.");
-            Record(face, count, bytes, resident);
+            Record(protocol, count, bytes, resident);
         }
         finally
         {
@@ -70,14 +70,14 @@ public static class IdleConnectionTests
         await BusyServer.UntilAsync(() => server.Counters.Connections <= before + 1, "all are closed");
     }
 
-    private static async Task<Func<Task<IDisposable>>> OpenerAsync(string face, BusyServer server)
+    private static async Task<Func<Task<IDisposable>>> OpenerAsync(string protocol, BusyServer server)
     {
-        if (face == "inproc")
+        if (protocol == "inproc")
         {
             return () => Task.FromResult<IDisposable>(server.Connect());
         }
 
-        byte[] hello = face switch
+        byte[] hello = protocol switch
         {
             "tcp" or "local" => await BindAsync(),
             "http" => Encoding.ASCII.GetBytes(
@@ -127,15 +127,15 @@ public static class IdleConnectionTests
             : (2 * 1000) + OtherHandles;
     }
 
-    private static void Record(string face, int count, long bytes, long resident)
+    private static void Record(string protocol, int count, long bytes, long resident)
     {
         if (Environment.GetEnvironmentVariable("PROTORPC_RECORD") != "1")
         {
             return;
         }
 
-        Rows[Array.IndexOf(Measured, face)] = string.Create(
-            CultureInfo.InvariantCulture, $"| {face} | {count:N0} | {bytes:N0} | {resident:N0} |");
+        Rows[Array.IndexOf(Measured, protocol)] = string.Create(
+            CultureInfo.InvariantCulture, $"| {protocol} | {count:N0} | {bytes:N0} | {resident:N0} |");
         if (Rows.Count == Measured.Length)
         {
             ReliabilityPage.Open().Write("idle", string.Join('\n', [

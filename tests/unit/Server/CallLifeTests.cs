@@ -4,7 +4,7 @@ using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.Tests.Server;
 
-/// <summary>The life of a call, on a face of the test's own.</summary>
+/// <summary>The life of a call, on a protocol of the test's own.</summary>
 public static class CallLifeTests
 {
     [Fact]
@@ -138,7 +138,7 @@ public static class CallLifeTests
     private sealed class FaceCall(RpcHandler handler, RpcServerOptions? options = null)
         : MethodServerCall(
             new ServerHost([], options ?? new RpcServerOptions()),
-            RpcEndpoint.Parse("local://face"),
+            RpcEndpoint.Parse("local://protocol"),
             PeerIdentity.Anonymous(""))
     {
         protected override long BytesIn => 0;

@@ -38,7 +38,7 @@ public static class EndpointKindsTests
         EndpointKindAttribute kind = EndpointKinds.Get(transport);
 
         int expected = kind.Has(EndpointFeatures.AspNetCore) ? 0 : 1;
-        Assert.Equal(expected, ServerProtocolAttribute.All.Count(face => face.Serves(kind)));
+        Assert.Equal(expected, ServerProtocolAttribute.All.Count(protocol => protocol.Serves(kind)));
     }
 
     [Fact]

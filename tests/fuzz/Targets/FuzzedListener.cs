@@ -5,7 +5,7 @@ namespace ProtoRpc.Fuzz.Targets;
 
 /// <summary>A listener with an HTTP and a gRPC endpoint, which hostile connections share with a client that
 /// means well.</summary>
-internal sealed class FaceServer : IDisposable
+internal sealed class FuzzedListener : IDisposable
 {
     /// <summary>What every text of the other client begins with, and no input.</summary>
     public const string Secret = "other-client-";
@@ -16,9 +16,9 @@ internal sealed class FaceServer : IDisposable
     private const int LeakBytes = 1024 * 1024;
 
     private static readonly RpcSchema Schema = RpcSchema.Load(
-        [Path.Combine(AppContext.BaseDirectory, "protos", "faces.proto")]);
+        [Path.Combine(AppContext.BaseDirectory, "protos", "fuzzed.proto")]);
 
-    private static readonly RpcMessageInfo ItemType = Schema.GetMessage("faces.Item");
+    private static readonly RpcMessageInfo ItemType = Schema.GetMessage("fuzzed.Item");
     private static readonly RpcFieldInfo NameField = ItemType.FindField("name")!;
 
     private readonly RpcServer _server;
@@ -28,7 +28,7 @@ internal sealed class FaceServer : IDisposable
     private long _memory;
     private int _grown;
 
-    public FaceServer()
+    public FuzzedListener()
     {
         RpcServerOptions options = new()
         {
@@ -39,7 +39,7 @@ internal sealed class FaceServer : IDisposable
                 FragmentTimeout = TimeSpan.FromSeconds(2),
             },
         };
-        _server = RpcServer.Create(Schema, "faces.Shop", options.WithHttp())
+        _server = RpcServer.Create(Schema, "fuzzed.Shop", options.WithHttp())
             .Handle("Echo", (_, request) => ValueTask.FromResult<IMessage>(Answer(request)))
             .HandleStreaming("Split", async (_, stream) => await AnswerAllAsync(stream, 2))
             .HandleStreaming("Join", JoinAsync)
@@ -48,7 +48,7 @@ internal sealed class FaceServer : IDisposable
             .AddEndpoint("grpc://127.0.0.1:0")
             .StartListening();
         _clients = [.. _server.Endpoints.Select(endpoint => RpcClient.Connect(
-            endpoint, Schema, new RpcClientOptions { Service = "faces.Shop" }))];
+            endpoint, Schema, new RpcClientOptions { Service = "fuzzed.Shop" }))];
     }
 
     public int HttpPort => _server.Endpoints[0].Port;

@@ -7,8 +7,8 @@ using ProtoRpc.Fuzz.Inputs;
 
 namespace ProtoRpc.Fuzz.Targets;
 
-/// <summary>The HTTP face of a listener. An input is what a client sends over one connection.</summary>
-internal sealed partial class HttpFaceTarget : FuzzTarget
+/// <summary>The HTTP side of a listener. An input is what a client sends over one connection.</summary>
+internal sealed partial class HttpListenerTarget : FuzzTarget
 {
     // Those of docs/http.md that a client can cause whose handlers never fail.
     private static readonly HashSet<int> Statuses =
@@ -16,9 +16,9 @@ internal sealed partial class HttpFaceTarget : FuzzTarget
         200, 204, 400, 401, 403, 404, 405, 406, 408, 411, 413, 414, 415, 429, 431, 499, 501, 503, 504, 505,
     ];
 
-    private readonly Lazy<FaceServer> _server = new(() => new FaceServer());
+    private readonly Lazy<FuzzedListener> _server = new(() => new FuzzedListener());
 
-    public override string Name => "http-face";
+    public override string Name => "http-listener";
 
     public override string Promise =>
         "documented statuses, never 500; the connection ends; other clients get their own answers, "
@@ -32,7 +32,7 @@ internal sealed partial class HttpFaceTarget : FuzzTarget
 
     public override IEnumerable<byte[]> Seeds()
     {
-        byte[] binary = FaceServer.Request("a");
+        byte[] binary = FuzzedListener.Request("a");
         const string json =
             """{"name":"a","tags":["x"],"weights":{"k":"1"},"inner":{"blob":"AAEC"},"number":1}""";
         yield return Post("Echo", "application/json", Bytes(json));
@@ -56,19 +56,19 @@ internal sealed partial class HttpFaceTarget : FuzzTarget
         yield return Post(
             "Echo", "application/grpc-web-text",
             Bytes(Convert.ToBase64String([0, 0, 0, 0, (byte)binary.Length, .. binary])), "X-Grpc-Web: 1");
-        yield return Get("/faces.Shop/Echo?name=a&count=1&tags=x&tags=y");
-        yield return Get("/faces.proto/Echo?name=%C3%A9");
-        yield return Get("/faces.proto");
+        yield return Get("/fuzzed.Shop/Echo?name=a&count=1&tags=x&tags=y");
+        yield return Get("/fuzzed.proto/Echo?name=%C3%A9");
+        yield return Get("/fuzzed.proto");
         yield return Get("/");
         yield return Get(
-            "/faces.Shop/Echo?connect=v1&encoding=json&message=%7B%22name%22%3A%22a%22%7D");
+            "/fuzzed.Shop/Echo?connect=v1&encoding=json&message=%7B%22name%22%3A%22a%22%7D");
         yield return Get(
-            "/faces.Shop/Echo?connect=v1&encoding=proto&base64=1&compression=identity&message=CgFh");
+            "/fuzzed.Shop/Echo?connect=v1&encoding=proto&base64=1&compression=identity&message=CgFh");
         yield return Bytes(
-            "OPTIONS /faces.Shop/Echo HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
+            "OPTIONS /fuzzed.Shop/Echo HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n"
             + "Access-Control-Request-Method: POST\r\nConnection: close\r\n\r\n");
         yield return Bytes(
-            "POST /faces.Shop/Echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            "POST /fuzzed.Shop/Echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
             + "Transfer-Encoding: chunked\r\n\r\n"
             + "4\r\n{\"na\r\n7;x=y\r\nme\":\"a\"\r\n1\r\n}\r\n0\r\nTrailer: x\r\n"
             + "\r\nGET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
@@ -79,7 +79,7 @@ internal sealed partial class HttpFaceTarget : FuzzTarget
         string answer = Encoding.Latin1.GetString(
             BareConnection.Exchange(_server.Value.HttpPort, input, static _ => false));
         Require(
-            !answer.Contains(FaceServer.Secret, StringComparison.Ordinal),
+            !answer.Contains(FuzzedListener.Secret, StringComparison.Ordinal),
             $"no bytes of another client are sent: {answer}");
         Require(
             answer.Length == 0 || answer.StartsWith("HTTP/1.1 ", StringComparison.Ordinal),
@@ -109,7 +109,7 @@ internal sealed partial class HttpFaceTarget : FuzzTarget
     private static byte[] Post(string method, string type, byte[] body, params string[] headers) =>
     [
         .. Bytes(
-            $"POST /faces.Shop/{method} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+            $"POST /fuzzed.Shop/{method} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
             + $"Content-Type: {type}\r\nContent-Length: {body.Length}\r\n"
             + string.Concat(headers.Select(header => $"{header}\r\n")) + "\r\n"),
         .. body,

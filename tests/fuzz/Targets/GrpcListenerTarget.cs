@@ -8,9 +8,9 @@ using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Fuzz.Targets;
 
-/// <summary>The gRPC face of a listener. An input is the frames of HTTP/2 that a client sends over one
+/// <summary>The gRPC side of a listener. An input is the frames of HTTP/2 that a client sends over one
 /// connection, behind the preface.</summary>
-internal sealed class GrpcFaceTarget : FuzzTarget
+internal sealed class GrpcListenerTarget : FuzzTarget
 {
     private const uint InternalError = 2;
     private const byte Status500 = 0x8E;
@@ -23,9 +23,9 @@ internal sealed class GrpcFaceTarget : FuzzTarget
         .. Http2Frame.Join([new Http2Frame(Http2Frame.Settings, 0, 0, [0, 1, 0, 0, 0, 0])]),
     ];
 
-    private readonly Lazy<FaceServer> _server = new(() => new FaceServer());
+    private readonly Lazy<FuzzedListener> _server = new(() => new FuzzedListener());
 
-    public override string Name => "grpc-face";
+    public override string Name => "grpc-listener";
 
     public override string Promise =>
         "no internal error; the connection ends; other clients get their own answers, and memory stays";
@@ -38,25 +38,25 @@ internal sealed class GrpcFaceTarget : FuzzTarget
 
     public override IEnumerable<byte[]> Seeds()
     {
-        byte[] message = Message(0, FaceServer.Request("a"));
-        byte[] packed = Message(1, ContentEncoding.Gzip.Encode(FaceServer.Request(new string('a', 30))));
+        byte[] message = Message(0, FuzzedListener.Request("a"));
+        byte[] packed = Message(1, ContentEncoding.Gzip.Encode(FuzzedListener.Request(new string('a', 30))));
         foreach (string method in new[] { "Echo", "Split", "Join", "Chat", "Unhandled" })
         {
-            yield return Call($"/faces.Shop/{method}", [], message);
-            yield return Call($"/faces.Shop/{method}", [("grpc-encoding", "gzip")], packed);
-            yield return Call($"/faces.Shop/{method}", [("grpc-timeout", "10S")], message, message, message);
-            yield return Call($"/faces.Shop/{method}", []);
+            yield return Call($"/fuzzed.Shop/{method}", [], message);
+            yield return Call($"/fuzzed.Shop/{method}", [("grpc-encoding", "gzip")], packed);
+            yield return Call($"/fuzzed.Shop/{method}", [("grpc-timeout", "10S")], message, message, message);
+            yield return Call($"/fuzzed.Shop/{method}", []);
         }
 
         yield return Call("/grpc.health.v1.Health/Check", [], Message(0, []));
         yield return Call(
             "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", [], Message(0, [0x3A, 0]));
-        List<Http2Frame> one = Http2Frame.Split(Call("/faces.Shop/Echo", [], message), out _);
+        List<Http2Frame> one = Http2Frame.Split(Call("/fuzzed.Shop/Echo", [], message), out _);
         yield return Http2Frame.Join(Enumerable.Range(0, 20).SelectMany(
             i => one.Select(frame => frame with { Stream = (uint)((2 * i) + 1) })));
         yield return Http2Frame.Join(
         [
-            Http2Frame.OfHeaders(1, Http2Frame.EndHeaders, Http2Mutator.RequestTo("/faces.Shop/Chat")),
+            Http2Frame.OfHeaders(1, Http2Frame.EndHeaders, Http2Mutator.RequestTo("/fuzzed.Shop/Chat")),
             new Http2Frame(Http2Frame.Data, 0, 1, message),
             new Http2Frame(Http2Frame.WindowUpdate, 0, 0, [0, 0, 255, 255]),
             new Http2Frame(Http2Frame.Ping, 0, 0, new byte[8]),
@@ -71,7 +71,7 @@ internal sealed class GrpcFaceTarget : FuzzTarget
         byte[] answer = BareConnection.Exchange(
             _server.Value.GrpcPort, [.. Preface, .. input], so => Ends(so) >= expected && so.Count > 0);
         Require(
-            answer.AsSpan().IndexOf(Encoding.ASCII.GetBytes(FaceServer.Secret)) < 0,
+            answer.AsSpan().IndexOf(Encoding.ASCII.GetBytes(FuzzedListener.Secret)) < 0,
             "no bytes of another client are sent");
         bool isAccepted = false;
         foreach (Http2Frame frame in Http2Frame.Split(answer, out _))
