@@ -32,6 +32,10 @@ internal sealed class Sampler(Func<long> calls, TimeSpan period)
         using Process process = Process.GetCurrentProcess();
         (int handles, int threads) = (process.HandleCount, process.Threads.Count);
         GC.Collect();
+
+        // What waits for its finalizer, such as a socket, is still counted after one collection.
+        GC.WaitForPendingFinalizers();
+        GC.Collect();
         double heap = Mebibytes(GC.GetTotalMemory(forceFullCollection: false));
         process.Refresh();
         return new Sample(seconds, calls(), handles, threads, heap, Mebibytes(process.WorkingSet64));
