@@ -8,6 +8,7 @@ using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.AspNetCore.Grpc;
 
@@ -252,10 +253,10 @@ internal sealed class GrpcService(
         if (method is not null)
         {
             Bound(http, method);
-            GrpcServerCall call = new(
+            GrpcCallProtocol call = new(
                 host, endpoint, http, method, peer, http.Request.BodyReader, reply.BodyWriter, response,
                 aborted);
-            await call.RunAsync().ConfigureAwait(false);
+            await ServerCall.RunAsync(call).ConfigureAwait(false);
         }
     }
 

@@ -6,6 +6,7 @@ using Microsoft.AspNetCore.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.AspNetCore.Grpc;
 
@@ -38,8 +39,8 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
             PipeReader input = isText
                 ? await DecodeAsync(http).ConfigureAwait(false)
                 : http.Request.BodyReader;
-            GrpcServerCall call = new(host, endpoint, http, found, peer, input, output, response, aborted);
-            await call.RunAsync().ConfigureAwait(false);
+            GrpcCallProtocol call = new(host, endpoint, http, found, peer, input, output, response, aborted);
+            await ServerCall.RunAsync(call).ConfigureAwait(false);
         }
         catch (RpcException e)
         {

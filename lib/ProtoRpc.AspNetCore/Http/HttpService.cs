@@ -8,6 +8,7 @@ using ProtoRpc.AspNetCore.Grpc;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Security;
 using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.AspNetCore.Http;
@@ -108,8 +109,9 @@ internal sealed class HttpService
 
         if (called is not null)
         {
-            await new HttpServerCall(_replies, _host, _endpoint, http, called, peer, aborted)
-                .RunAsync().ConfigureAwait(false);
+            await ServerCall.RunAsync(
+                new HttpCallProtocol(_replies, _host, _endpoint, http, called, peer, aborted))
+                .ConfigureAwait(false);
         }
     }
 

@@ -1,10 +1,10 @@
+using System.Diagnostics;
 using System.Security.Principal;
 using System.Threading.Channels;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
-using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server;
 using ProtoRpc.Server.Calls;
@@ -189,8 +189,8 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
                 await _calls.WaitAsync(call.Aborted).ConfigureAwait(false);
                 try
                 {
-                    using InProcessServerCall served = new(listener, this, call);
-                    await served.RunAsync().ConfigureAwait(false);
+                    using InProcessCallProtocol protocol = new(listener, this, call);
+                    await ServerCall.RunAsync(protocol).ConfigureAwait(false);
                 }
                 finally
                 {
@@ -211,9 +211,10 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
     }
 }
 
-/// <summary>A call from a client of the same process.</summary>
-internal sealed class InProcessServerCall(InProcessListener listener, object connection, InProcessCall call)
-    : HeaderServerCall(listener.Host, listener.Endpoint, listener.Peer), IDisposable
+/// <summary>Carries a call from a client of the same process.</summary>
+internal sealed class InProcessCallProtocol(
+    InProcessListener listener, object connection, InProcessCall call)
+    : CallProtocol(listener.Host, listener.Endpoint), IDisposable
 {
     private readonly CancellationTokenSource _aborted =
         CancellationTokenSource.CreateLinkedTokenSource(call.Aborted, listener.Stopped);
@@ -223,34 +224,40 @@ internal sealed class InProcessServerCall(InProcessListener listener, object con
     private long _bytesOut;
 
     /// <inheritdoc/>
-    protected override string? CalledName => $"{call.Service}/{call.Header.MethodName}";
+    public override PeerIdentity Peer => listener.Peer;
 
     /// <inheritdoc/>
-    protected override RpcRequestHeader? Received => call.Header;
+    public override string? GetCalledName(RpcServerCallContext? context) =>
+        $"{call.Service}/{call.Header.MethodName}";
 
     /// <inheritdoc/>
-    protected override long BytesIn => _bytesIn;
+    public override ActivityContext ReadParent(RpcServerCallContext? context) =>
+        ServerHeaders.ReadParent(context, call.Header, Limits);
 
     /// <inheritdoc/>
-    protected override long BytesOut => _bytesOut;
+    public override long BytesIn => _bytesIn;
 
     /// <inheritdoc/>
-    protected override bool IsAbandoned => call.Aborted.IsCancellationRequested;
+    public override long BytesOut => _bytesOut;
 
     /// <inheritdoc/>
-    internal override object SharedConnection => connection;
+    public override bool IsAbandoned => call.Aborted.IsCancellationRequested;
+
+    /// <inheritdoc/>
+    public override object SharedConnection => connection;
 
     public void Dispose() => _aborted.Dispose();
 
     /// <inheritdoc/>
-    protected override CallHead ReadHead() => HeadOf(
+    public override CallHead ReadHead() => ServerHeaders.Read(
+        this,
         call.Header,
         listener.Find(call.Service, call.Header.MethodName, out RpcSchema schema),
         schema,
         _aborted.Token);
 
     /// <inheritdoc/>
-    protected override ValueTask<RpcServerStream?> OpenStreamAsync(
+    public override ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context)
     {
         _stream = new MessageStream(method, context, this);
@@ -258,34 +265,40 @@ internal sealed class InProcessServerCall(InProcessListener listener, object con
     }
 
     /// <inheritdoc/>
-    protected override async ValueTask<IMessage> ReadAsync(
+    public override async ValueTask<IMessage> ReadAsync(
         ServerMethod method, RpcServerCallContext context) =>
         await _stream!.ReceiveAsync().ConfigureAwait(false)
         ?? throw new RpcException(
             RpcStatusCode.InvalidArgument, $"{method.Info.FullName} takes one request, and received none.");
 
     /// <inheritdoc/>
-    protected override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    public override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
         // All that can fail comes before the end.
         byte[] body = Encode(reply);
-        await EndAsync(new InProcessReply(Success(context), body, IsLast: true)).ConfigureAwait(false);
+        await EndAsync(new InProcessReply(ServerHeaders.Success(context), body, IsLast: true)).ConfigureAwait(false);
     }
 
     /// <inheritdoc/>
-    protected override ValueTask CompleteAsync(RpcServerCallContext context) =>
-        EndAsync(new InProcessReply(Success(context), Body: null, IsLast: true));
+    public override ValueTask CompleteAsync(RpcServerCallContext context) =>
+        EndAsync(new InProcessReply(ServerHeaders.Success(context), Body: null, IsLast: true));
 
     /// <inheritdoc/>
-    protected override ValueTask FailAsync(CallFailure failure) =>
-        EndAsync(new InProcessReply(Failure(failure), Body: null, IsLast: true));
+    public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
+        base.Translate(ServerHeaders.MakeSendable(error, Limits), context);
 
     /// <inheritdoc/>
-    protected override ValueTask CloseAsync()
+    public override ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context) => EndAsync(
+        new InProcessReply(ServerHeaders.Failure(failure, context, Limits), Body: null, IsLast: true));
+
+    /// <inheritdoc/>
+    public override ValueTask CloseAsync()
     {
         _stream?.Close();
         return default;
     }
+
+    private RpcLimits Limits => Host.Options.Limits;
 
     private byte[] Encode(IMessage reply)
     {
@@ -301,7 +314,7 @@ internal sealed class InProcessServerCall(InProcessListener listener, object con
 
     /// <summary>The messages of a call, for its handler.</summary>
     private sealed class MessageStream(
-        ServerMethod method, RpcServerCallContext context, InProcessServerCall owner)
+        ServerMethod method, RpcServerCallContext context, InProcessCallProtocol owner)
         : RpcServerStream(method)
     {
         private bool _began;
@@ -340,7 +353,7 @@ internal sealed class InProcessServerCall(InProcessListener listener, object con
         {
             RequireOpen();
             byte[] body = owner.Encode(reply);
-            InProcessReply sent = new(_began ? null : owner.Success(context), body, IsLast: false);
+            InProcessReply sent = new(_began ? null : ServerHeaders.Success(context), body, IsLast: false);
             _began = true;
             return owner.Replies.WriteAsync(sent, Cancellation);
         }
@@ -354,7 +367,7 @@ internal sealed class InProcessServerCall(InProcessListener listener, object con
             }
 
             _began = true;
-            InProcessReply begun = new(owner.Success(context), Body: null, IsLast: false);
+            InProcessReply begun = new(ServerHeaders.Success(context), Body: null, IsLast: false);
             return owner.Replies.WriteAsync(begun, Cancellation);
         }
 

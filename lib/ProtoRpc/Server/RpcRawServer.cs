@@ -1,5 +1,5 @@
 using System.Buffers;
-using System.Runtime.ExceptionServices;
+using System.Diagnostics;
 using System.Security.Cryptography.X509Certificates;
 using Microsoft.Extensions.Logging;
 using ProtoRpc.Protocols.Native;
@@ -141,7 +141,7 @@ public sealed class RpcRawServer : IRpcServer
         _calls.OpenLog();
         RpcRawHandler chain = InterceptorChain.Around(_handler, _options.Interceptors);
         ExecInterface service = new(
-            InterfaceId, call => new RawServerCall(_calls, InterfaceId, chain, call).RunAsync())
+            InterfaceId, call => RawServerCall.RunAsync(_calls, InterfaceId, chain, call))
         {
             Security = _options.Security,
             Monitor = _calls,
@@ -269,10 +269,9 @@ public interface IRpcRawInterceptor
         RpcRawContext client, ReadOnlyMemory<byte> request, RpcRawHandler next);
 }
 
-/// <summary>A call of the raw layer: bytes in, bytes out, and a return code for what fails.</summary>
-internal sealed class RawServerCall(
-    CallMonitor monitor, Guid interfaceId, RpcRawHandler handler, ExecServerCall call)
-    : ServerCall(monitor)
+/// <summary>The path of a call of the raw layer: bytes in, bytes out, and a return code for what
+/// fails.</summary>
+internal static class RawServerCall
 {
     // RPC_S_NOT_LISTENING: there is no handler, or the handler returned null.
     private const int NoReply = 1715;
@@ -283,48 +282,44 @@ internal sealed class RawServerCall(
     // E_FAIL, what the original server answers when its handler throws.
     private const int HandlerFailed = unchecked((int)0x80004005);
 
-    /// <inheritdoc/>
-    protected override CallTarget Target => new("dcerpc", interfaceId.ToString(), call.Endpoint);
-
-    /// <inheritdoc/>
-    protected override PeerIdentity Caller => call.Peer;
-
-    /// <inheritdoc/>
-    protected override long BytesIn => call.Request.Length;
-
-    /// <inheritdoc/>
-    protected override long BytesOut => call.ReplyLength;
-
-    /// <inheritdoc/>
-    protected override async ValueTask<RpcStatusCode> ServeAsync()
+    /// <summary>Runs a call and sets its reply or return code.</summary>
+    /// <exception cref="OperationCanceledException">The call was cancelled; the connection answers it with a
+    /// fault.</exception>
+    public static async ValueTask RunAsync(
+        CallMonitor monitor, Guid interfaceId, RpcRawHandler handler, ExecServerCall call)
     {
-        StartActivity();
-        ReadOnlyMemory<byte>? reply =
-            await handler(new RpcRawContext(interfaceId, call), call.Request).ConfigureAwait(false);
-        if (reply is not { } bytes)
+        CallTarget target = new("dcerpc", interfaceId.ToString(), call.Endpoint);
+        long began = monitor.Begin();
+        RpcStatusCode status = RpcStatusCode.Cancelled;
+        Activity? activity = CallTelemetry.IsTraced ? CallTelemetry.Start(target, parent: default) : null;
+        try
         {
-            call.ReturnCode = NoReply;
-            return RpcStatusCode.Unavailable;
+            ReadOnlyMemory<byte>? reply =
+                await handler(new RpcRawContext(interfaceId, call), call.Request).ConfigureAwait(false);
+            status = reply is null ? RpcStatusCode.Unavailable : RpcStatusCode.OK;
+            call.ReturnCode = reply is null ? NoReply : 0;
+            call.Reply.Write((reply ?? default).Span);
         }
-
-        call.Reply.Write(bytes.Span);
-        return RpcStatusCode.OK;
+        catch (Exception e) when (e is not OperationCanceledException)
+        {
+            status = Fail(monitor, target, call, e);
+        }
+        finally
+        {
+            monitor.End(
+                target, called: null, call.Peer, status, began, call.Request.Length, call.ReplyLength,
+                activity);
+        }
     }
 
-    /// <inheritdoc/>
-    protected override ValueTask<RpcStatusCode> FailAsync(Exception error)
+    private static RpcStatusCode Fail(
+        CallMonitor monitor, in CallTarget target, ExecServerCall call, Exception error)
     {
-        if (error is OperationCanceledException)
-        {
-            // The connection answers it: with a fault where the caller cancelled.
-            ExceptionDispatchInfo.Throw(error);
-        }
-
         if (ServerBusy.RetryAfterOf(error) is not null)
         {
-            Monitor.CountRefusal();
+            monitor.CountRefusal();
             call.IsTooBusy = true;
-            return new(RpcStatusCode.ResourceExhausted);
+            return RpcStatusCode.ResourceExhausted;
         }
 
         bool isRefusal = error is RpcException
@@ -334,9 +329,9 @@ internal sealed class RawServerCall(
         CallFailure failure = isRefusal
             ? CallFailure.OfRequest(error)
             : CallFailure.OfUnexpected(error);
-        Monitor.Log(Target.Method, call.Endpoint, failure);
+        monitor.Log(target.Method, call.Endpoint, failure);
         call.ReturnCode = isRefusal ? Refused : HandlerFailed;
-        return new(failure.Code);
+        return failure.Code;
     }
 }
 

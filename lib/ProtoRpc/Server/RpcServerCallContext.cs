@@ -193,12 +193,12 @@ public sealed class RpcServerCallContext : RpcPeerContext
         }
     }
 
-    /// <summary>The protocol's call; null in tests of handlers.</summary>
-    internal MethodServerCall? Call { get; init; }
+    /// <summary>The protocol that carries the call; null in tests of handlers.</summary>
+    internal CallProtocol? Protocol { get; init; }
 
     /// <inheritdoc/>
     internal override object Client =>
-        Call?.SharedConnection ?? (IsLocal && ProcessId != 0 ? (object)ProcessId : ShareHolder);
+        Protocol?.SharedConnection ?? (IsLocal && ProcessId != 0 ? (object)ProcessId : ShareHolder);
 
     internal override string What => Method.FullName;
 

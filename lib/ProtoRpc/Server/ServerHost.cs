@@ -1,14 +1,12 @@
 using System.Diagnostics;
-using Google.Protobuf;
 using ProtoRpc.Protocols;
-using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server.Calls;
 using ProtoRpc.Server.Native;
 
 namespace ProtoRpc.Server;
 
 /// <summary>A listening server as its protocols see it: services, options, sessions,
-/// and the one place where handlers are run and failures are judged.</summary>
+/// and the one place where failures are judged.</summary>
 internal sealed class ServerHost
 {
     private readonly long _started = Stopwatch.GetTimestamp();
@@ -164,32 +162,6 @@ internal sealed class ServerHost
         }
 
         return failure;
-    }
-
-    /// <summary>Runs a handler with the interceptors around it.</summary>
-    public ValueTask<IMessage> InvokeAsync(
-        ServerMethod method, RpcServerCallContext context, IMessage request)
-    {
-        if (!method.Info.IsUnary)
-        {
-            throw NativeStreaming.Refusal(method.Info, context.Endpoint);
-        }
-
-        context.Clock.RequireTime();
-        context.RunsHandler = !method.IsBuiltIn;
-        return method.Chain(context, request);
-    }
-
-    /// <summary>The same for a method of any kind, on an endpoint that carries its streams.
-    /// The replies are in the stream when it ends.</summary>
-    public async ValueTask InvokeAsync(
-        ServerMethod method, RpcServerCallContext context, RpcServerStream stream)
-    {
-        context.Clock.RequireTime();
-        context.RunsHandler = !method.IsBuiltIn;
-        await method.StreamChain(context, stream).ConfigureAwait(false);
-        context.RunsHandler = false;
-        stream.CheckEnd();
     }
 
     /// <summary>Ends every session and forgets what is half sent.</summary>

@@ -4,6 +4,7 @@ using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Server;
 
@@ -196,6 +197,30 @@ internal sealed class ServerMethod : IIntercepted
         ServerMethod copy = (ServerMethod)MemberwiseClone();
         copy.Intercept(interceptors);
         return copy;
+    }
+
+    /// <summary>Runs the handler with the interceptors around it.</summary>
+    public ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request)
+    {
+        if (!Info.IsUnary)
+        {
+            throw NativeStreaming.Refusal(Info, context.Endpoint);
+        }
+
+        context.Clock.RequireTime();
+        context.RunsHandler = !IsBuiltIn;
+        return Chain(context, request);
+    }
+
+    /// <summary>The same for a method of any kind, on an endpoint that carries its streams. The replies are
+    /// in the stream when it ends.</summary>
+    public async ValueTask InvokeAsync(RpcServerCallContext context, RpcServerStream stream)
+    {
+        context.Clock.RequireTime();
+        context.RunsHandler = !IsBuiltIn;
+        await StreamChain(context, stream).ConfigureAwait(false);
+        context.RunsHandler = false;
+        stream.CheckEnd();
     }
 
     /// <summary>Whether it is ProtoRpc's own, and no handler.</summary>

@@ -142,7 +142,7 @@ public static class RpcServerStreamTests
             host, stream.Method.Info, RpcEndpoint.Parse("grpc://127.0.0.1:1"),
             PeerIdentity.Anonymous(""), null, null, default);
         stream.Method.Intercept(interceptors);
-        await host.InvokeAsync(stream.Method, context, stream);
+        await stream.Method.InvokeAsync(context, stream);
     }
 
     /// <summary>A stream with one request, which keeps the texts of its replies.</summary>

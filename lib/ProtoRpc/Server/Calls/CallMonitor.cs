@@ -66,11 +66,28 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     }
 
     /// <summary>Counts the begin of a call.</summary>
-    public void Begin() => Interlocked.Increment(ref _begun);
+    /// <returns>The time, as of <see cref="Stopwatch.GetTimestamp"/>, if the call's duration is needed;
+    /// otherwise 0.</returns>
+    public long Begin()
+    {
+        long now = IsTimed ? Stopwatch.GetTimestamp() : 0;
+        Interlocked.Increment(ref _begun);
+        return now;
+    }
 
-    /// <summary>Counts the end of a call.</summary>
-    /// <param name="status">The status of the call.</param>
-    public void End(RpcStatusCode status)
+    /// <summary>Counts, measures and logs the end of a call.</summary>
+    /// <param name="target">The called method, as far as it is known.</param>
+    /// <param name="called">The name that the caller sent, if it differs from the called method; null if it
+    /// sent none.</param>
+    /// <param name="peer">The caller.</param>
+    /// <param name="status">The status that the caller receives.</param>
+    /// <param name="began">The result of <see cref="Begin"/>.</param>
+    /// <param name="bytesIn">The size of the request, if it is known.</param>
+    /// <param name="bytesOut">The size of the reply.</param>
+    /// <param name="activity">The call's activity; null for none.</param>
+    public void End(
+        CallTarget target, string? called, PeerIdentity peer, RpcStatusCode status, long began,
+        long bytesIn, long bytesOut, Activity? activity)
     {
         if (status != RpcStatusCode.OK)
         {
@@ -78,6 +95,16 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         }
 
         Interlocked.Increment(ref _ended);
+        if (activity is not null)
+        {
+            CallTelemetry.Stop(activity, status);
+        }
+
+        if (began != 0)
+        {
+            Record(
+                target, called, peer, status, Stopwatch.GetElapsedTime(began), bytesIn, bytesOut, activity);
+        }
     }
 
     /// <summary>Counts a call that was rejected because the server was too busy.</summary>
@@ -149,18 +176,8 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         Record(target, called, peer, status, TimeSpan.Zero, bytesIn, bytesOut: 0, activity);
     }
 
-    /// <summary>Measures a call that has ended, and adds its entry to the access log. No other code makes
-    /// entries.</summary>
-    /// <param name="target">The called method, as far as it is known.</param>
-    /// <param name="called">The name that the caller sent, if it differs from the called method; null if it
-    /// sent none.</param>
-    /// <param name="peer">The caller.</param>
-    /// <param name="status">The status that the caller receives.</param>
-    /// <param name="time">How long the call took.</param>
-    /// <param name="bytesIn">The size of the request, if it is known.</param>
-    /// <param name="bytesOut">The size of the reply.</param>
-    /// <param name="activity">The call's activity; null for none.</param>
-    public void Record(
+    // Measures a call that has ended, and adds its entry to the access log. No other code makes entries.
+    private void Record(
         CallTarget target, string? called, PeerIdentity peer, RpcStatusCode status, TimeSpan time,
         long bytesIn, long bytesOut, Activity? activity)
     {

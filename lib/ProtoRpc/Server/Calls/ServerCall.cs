@@ -1,490 +1,210 @@
 using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Protocols;
-using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Server.Calls;
 
-/// <summary>The life cycle of a call on a server, for every protocol: it begins, is served or fails, is
-/// answered, and ends.</summary>
-/// <remarks>Derived classes read the call, and write the reply or the failure. No exception of a call
-/// escapes, unless the failure itself cannot be written.</remarks>
-internal abstract class ServerCall(CallMonitor monitor)
+/// <summary>The path of a call on a server, for every protocol: its head is read, it is admitted, its request
+/// is read, interceptors and handler run, the reply or the failure is written, and the call is
+/// counted.</summary>
+/// <remarks>The state of a call is that of one asynchronous method, so that a call whose handler ends
+/// synchronously allocates no object for it.</remarks>
+internal static class ServerCall
 {
-    private Activity? _activity;
-    private bool _hasStarted;
-
-    /// <summary>Runs the call and sends its reply or failure.</summary>
-    public async ValueTask RunAsync()
+    /// <summary>Runs a call and sends its reply or failure. No exception of the call escapes, unless the
+    /// failure itself cannot be written.</summary>
+    public static async ValueTask RunAsync(CallProtocol protocol)
     {
+        ServerHost host = protocol.Host;
+        long began = host.Monitor.Begin();
         RpcStatusCode status = RpcStatusCode.Cancelled;
-        long began = monitor.IsTimed ? Stopwatch.GetTimestamp() : 0;
-        monitor.Begin();
+        RpcServerCallContext? context = null;
+        Activity? activity = null;
+        CallAdmission? admitted = null;
         try
         {
-            status = await ServeAsync().ConfigureAwait(false);
+            CallHead head = protocol.ReadHead();
+            ServerMethod method = head.Method;
+            context = CreateContext(protocol, head);
+            if (CallTelemetry.IsTraced)
+            {
+                activity = CallTelemetry.Start(GetTarget(protocol, context), protocol.ReadParent(context));
+            }
+
+            CallAdmission? admission = method.IsAlwaysAdmitted ? null : host.Admission;
+            admission?.RequireRoom(context);
+            RpcServerStream? stream = await protocol.OpenStreamAsync(method, context).ConfigureAwait(false);
+
+            // A caller who sends or reads slowly keeps no other from a handler.
+            IMessage? message = stream is null
+                ? await protocol.ReadAsync(method, context).ConfigureAwait(false)
+                : null;
+            if (admission is not null)
+            {
+                await admission.EnterAsync(context).ConfigureAwait(false);
+                admitted = admission;
+            }
+
+            if (stream is null)
+            {
+                message = await method.InvokeAsync(context, message!).ConfigureAwait(false);
+                Leave(ref admitted);
+                context.RunsHandler = false;
+                method.CheckReply(message, context);
+                await protocol.ReplyAsync(context, message).ConfigureAwait(false);
+            }
+            else
+            {
+                await method.InvokeAsync(context, stream).ConfigureAwait(false);
+                Leave(ref admitted);
+                await protocol.CloseAsync().ConfigureAwait(false);
+                await protocol.CompleteAsync(context).ConfigureAwait(false);
+            }
+
+            status = RpcStatusCode.OK;
         }
         catch (Exception e)
         {
-            await CloseAsync().ConfigureAwait(false);
-            if (!IsAbandoned)
+            await protocol.CloseAsync().ConfigureAwait(false);
+            Leave(ref admitted);
+            if (!protocol.IsAbandoned)
             {
-                StartUnknown(began);
-                SetCurrentActivity();
-                status = await FailAsync(e).ConfigureAwait(false);
+                activity ??= context is null ? StartUnknown(protocol, began) : null;
+                CallFailure failure = protocol.Translate(e, context);
+                await protocol.FailAsync(failure, context).ConfigureAwait(false);
+                status = failure.Code;
             }
         }
         finally
         {
-            Release();
-            monitor.End(status);
-            Report(status, began);
+            Leave(ref admitted);
+            string? called = began != 0 ? protocol.GetCalledName(context) : null;
+            protocol.Release();
+            context?.End();
+            host.Monitor.End(
+                GetTarget(protocol, context), called, protocol.Peer, status, began, protocol.BytesIn,
+                protocol.BytesOut, activity);
         }
     }
 
-    /// <summary>Counts and logs the calls of the server.</summary>
-    protected CallMonitor Monitor => monitor;
-
-    /// <summary>Whether the caller no longer waits, so that the transport sends no reply.</summary>
-    protected virtual bool IsAbandoned => false;
-
-    /// <summary>Reads the request, runs the handler and writes the reply.</summary>
-    /// <returns>The status that the caller receives.</returns>
-    protected abstract ValueTask<RpcStatusCode> ServeAsync();
-
-    /// <summary>Answers a call that failed.</summary>
-    /// <returns>The status that the caller receives.</returns>
-    protected abstract ValueTask<RpcStatusCode> FailAsync(Exception error);
-
-    /// <summary>Ends reads and writes of a handler that has not stopped.</summary>
-    protected virtual ValueTask CloseAsync() => default;
-
-    /// <summary>Releases the resources of the call.</summary>
-    protected virtual void Release()
+    private static RpcServerCallContext CreateContext(CallProtocol protocol, in CallHead head) => new(
+        protocol.Host, head.Method.Info, protocol.Endpoint, protocol.Peer, head.Context, head.Deadline,
+        head.Aborted)
     {
-    }
+        HeaderSource = head.Headers,
+        ReceivedExtensions = head.Extensions,
+        Services = head.Services,
+        Memory = protocol.Memory,
+        Protocol = protocol,
+    };
 
-    /// <summary>The called method, as far as it is known.</summary>
-    protected abstract CallTarget Target { get; }
-
-    /// <summary>The caller.</summary>
-    protected abstract PeerIdentity Caller { get; }
-
-    /// <summary>The name that the caller sent, if it differs from the called method; null if it sent
-    /// none.</summary>
-    protected virtual string? CalledName => null;
-
-    /// <summary>The number of received request bytes.</summary>
-    protected abstract long BytesIn { get; }
-
-    /// <summary>The number of sent reply bytes.</summary>
-    protected abstract long BytesOut { get; }
-
-    /// <summary>The trace context that the call belongs to; the default for none.</summary>
-    protected virtual ActivityContext ReadParent() => default;
-
-    /// <summary>Starts the call's activity, if there is a listener and the target is known.</summary>
-    protected void StartActivity()
-    {
-        _hasStarted = true;
-        if (CallTelemetry.IsTraced)
-        {
-            _activity = CallTelemetry.Start(Target, ReadParent());
-        }
-    }
+    private static CallTarget GetTarget(CallProtocol protocol, RpcServerCallContext? context) => new(
+        protocol.System, (context?.Method ?? protocol.Routed?.Info)?.FullName ?? CallTarget.UnknownMethod,
+        protocol.Endpoint);
 
     // Starts the activity of a call that failed before its target was known.
-    private void StartUnknown(long began)
+    private static Activity? StartUnknown(CallProtocol protocol, long began)
     {
-        if (_hasStarted || began == 0 || !CallTelemetry.IsTraced)
+        if (began == 0 || !CallTelemetry.IsTraced)
         {
-            return;
+            return null;
         }
 
         TimeSpan time = Stopwatch.GetElapsedTime(began);
-        CallTarget target = Target;
-        _activity = target.Method == CallTarget.UnknownMethod
-            ? CallTelemetry.StartUnknown(target, CalledName, ReadParent())
-            : CallTelemetry.Start(target, ReadParent());
-        _activity?.SetStartTime(DateTime.UtcNow - time);
+        CallTarget target = GetTarget(protocol, null);
+        ActivityContext parent = protocol.ReadParent(null);
+        return (target.Method == CallTarget.UnknownMethod
+            ? CallTelemetry.StartUnknown(target, protocol.GetCalledName(null), parent)
+            : CallTelemetry.Start(target, parent))?.SetStartTime(DateTime.UtcNow - time);
     }
 
-    // ServeAsync restores the previous activity when it returns, but the log entry of a failure also belongs
-    // to the call.
-    private void SetCurrentActivity()
+    private static void Leave(ref CallAdmission? admitted)
     {
-        if (_activity is not null)
-        {
-            Activity.Current = _activity;
-        }
-    }
-
-    private void Report(RpcStatusCode status, long began)
-    {
-        if (_activity is not null)
-        {
-            CallTelemetry.Stop(_activity, status);
-        }
-
-        if (began != 0)
-        {
-            monitor.Record(
-                Target, CalledName, Caller, status, Stopwatch.GetElapsedTime(began), BytesIn, BytesOut,
-                _activity);
-        }
+        admitted?.Leave();
+        admitted = null;
     }
 }
 
-/// <summary>A call of a method: header, request, interceptors and handler, reply.</summary>
-internal abstract class MethodServerCall(ServerHost host, RpcEndpoint endpoint, PeerIdentity peer)
-    : ServerCall(host.Monitor)
+/// <summary>How a protocol carries a call: it reads the head and the request, and writes the reply or the
+/// failure. <see cref="ServerCall"/> calls its members in this order.</summary>
+internal abstract class CallProtocol(ServerHost host, RpcEndpoint endpoint)
 {
     private RequestMemory.Share? _memory;
-    private bool _isAdmitted;
 
-    protected ServerHost Host => host;
+    /// <summary>The server.</summary>
+    public ServerHost Host => host;
 
-    /// <summary>The call as its handler sees it; null until its header is read.</summary>
-    protected RpcServerCallContext? Context { get; private set; }
+    /// <summary>The listener's endpoint that received the call.</summary>
+    public RpcEndpoint Endpoint => endpoint;
 
-    /// <summary>Where the bytes and messages of the call count.</summary>
-    protected virtual RequestMemory.Share Memory => _memory ??= new(host.Memory);
+    /// <summary>The caller.</summary>
+    public abstract PeerIdentity Peer { get; }
 
     /// <summary>The RPC system, as activities and measurements name it.</summary>
-    protected virtual string RpcSystem => "protorpc";
+    public virtual string System => "protorpc";
 
-    /// <summary>Reads what comes before the request.</summary>
-    protected abstract CallHead ReadHead();
-
-    /// <summary>Reads the only request.</summary>
-    protected abstract ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context);
-
-    /// <summary>Writes the only reply, which was checked.</summary>
-    protected abstract ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply);
-
-    /// <summary>The streams of a call whose protocol carries them; null for a call with one request and one
-    /// reply.</summary>
-    protected virtual ValueTask<RpcServerStream?> OpenStreamAsync(
-        ServerMethod method, RpcServerCallContext context) => default;
-
-    /// <summary>Ends the replies of a stream that succeeded.</summary>
-    protected virtual ValueTask CompleteAsync(RpcServerCallContext context) => default;
-
-    /// <summary>Writes a failure.</summary>
-    protected abstract ValueTask FailAsync(CallFailure failure);
-
-    /// <summary>What the protocol's own rules say of a request that they refuse; null for any other
-    /// exception.</summary>
-    protected virtual CallFailure? RefusalOf(Exception error) => null;
-
-    /// <summary>An exception that the protocol can answer with: the given one, or what is wrong with
-    /// it.</summary>
-    protected virtual Exception Sendable(Exception error) => error;
-
-    /// <inheritdoc/>
-    protected sealed override async ValueTask<RpcStatusCode> ServeAsync()
-    {
-        CallHead head = ReadHead();
-        ServerMethod method = head.Method;
-        RpcServerCallContext context = new(
-            host, method.Info, endpoint, peer, head.Context, head.Deadline, head.Aborted)
-        {
-            HeaderSource = head.Headers,
-            ReceivedExtensions = head.Extensions,
-            Services = head.Services,
-            Memory = Memory,
-            Call = this,
-        };
-        Context = context;
-        StartActivity();
-        if (!method.IsAlwaysAdmitted)
-        {
-            host.Admission.RequireRoom(context);
-        }
-
-        if (await OpenStreamAsync(method, context).ConfigureAwait(false) is { } stream)
-        {
-            await EnterAsync(method, context).ConfigureAwait(false);
-            await host.InvokeAsync(method, context, stream).ConfigureAwait(false);
-            Leave();
-            await CloseAsync().ConfigureAwait(false);
-            await CompleteAsync(context).ConfigureAwait(false);
-            return RpcStatusCode.OK;
-        }
-
-        // A caller who sends or reads slowly keeps no other from a handler.
-        IMessage request = await ReadAsync(method, context).ConfigureAwait(false);
-        await EnterAsync(method, context).ConfigureAwait(false);
-        IMessage reply = await host.InvokeAsync(method, context, request).ConfigureAwait(false);
-        Leave();
-        context.RunsHandler = false;
-        method.CheckReply(reply, context);
-        await ReplyAsync(context, reply).ConfigureAwait(false);
-        return RpcStatusCode.OK;
-    }
-
-    /// <inheritdoc/>
-    protected sealed override async ValueTask<RpcStatusCode> FailAsync(Exception error)
-    {
-        Leave();
-        CallFailure failure = RefusalOf(error) ?? host.Fail(Context, peer, Sendable(error));
-        await FailAsync(failure).ConfigureAwait(false);
-        return failure.Code;
-    }
-
-    /// <inheritdoc/>
-    protected sealed override PeerIdentity Caller => peer;
-
-    /// <summary>The method, where the protocol knows it before the head is read; null where it is in the
-    /// head.</summary>
-    protected virtual ServerMethod? Routed => null;
-
-    /// <inheritdoc/>
-    protected sealed override CallTarget Target => new(
-        RpcSystem, (Context?.Method ?? Routed?.Info)?.FullName ?? CallTarget.UnknownMethod, endpoint);
-
-    /// <summary>The headers of the caller, also of a call that fails before its handler's context is made;
-    /// null where they are not known.</summary>
-    protected virtual RpcMetadata? ReadHeaders() => Context?.RequestHeaders;
-
-    /// <inheritdoc/>
-    protected override ActivityContext ReadParent()
-    {
-        try
-        {
-            return ReadHeaders() is { } headers ? TraceContext.Read(headers) : default;
-        }
-        catch (RpcException)
-        {
-            // Headers that cannot be read fail the call only when its handler looks at them.
-            return default;
-        }
-    }
+    /// <summary>The method, if the protocol knows it before the head is read; otherwise null.</summary>
+    public virtual ServerMethod? Routed => null;
 
     /// <summary>The connection of a call that shares it with other calls at the same time: its calls wait in
-    /// a line of their own. Null where a connection has one call at a time.</summary>
-    internal virtual object? SharedConnection => null;
+    /// a line of their own. Null if a connection has one call at a time.</summary>
+    public virtual object? SharedConnection => null;
 
-    /// <inheritdoc/>
-    protected override void Release()
-    {
-        Leave();
-        Context?.End();
-        _memory?.Release();
-    }
+    /// <summary>Where the bytes and messages of the call count.</summary>
+    public virtual RequestMemory.Share Memory => _memory ??= new(host.Memory);
 
-    private ValueTask EnterAsync(ServerMethod method, RpcServerCallContext context)
-    {
-        if (method.IsAlwaysAdmitted)
-        {
-            return default;
-        }
+    /// <summary>The number of received request bytes.</summary>
+    public abstract long BytesIn { get; }
 
-        ValueTask entering = host.Admission.EnterAsync(context);
-        if (!entering.IsCompletedSuccessfully)
-        {
-            return WaitAsync(entering);
-        }
+    /// <summary>The number of sent reply bytes.</summary>
+    public abstract long BytesOut { get; }
 
-        _isAdmitted = true;
-        return default;
-    }
+    /// <summary>Whether the caller no longer waits, so that no reply is sent.</summary>
+    public virtual bool IsAbandoned => false;
 
-    private async ValueTask WaitAsync(ValueTask entering)
-    {
-        await entering.ConfigureAwait(false);
-        _isAdmitted = true;
-    }
+    /// <summary>Reads what comes before the request.</summary>
+    public abstract CallHead ReadHead();
 
-    private void Leave()
-    {
-        if (_isAdmitted)
-        {
-            _isAdmitted = false;
-            host.Admission.Leave();
-        }
-    }
-}
+    /// <summary>Reads the trace context that the call belongs to; the default for none.</summary>
+    /// <param name="context">The call; null if it failed before its context was created.</param>
+    public virtual ActivityContext ReadParent(RpcServerCallContext? context) => default;
 
-/// <summary>A call whose head and end are the headers of <c>rpc_messages.proto</c>, however they
-/// travel.</summary>
-internal abstract class HeaderServerCall(ServerHost host, RpcEndpoint endpoint, PeerIdentity peer)
-    : MethodServerCall(host, endpoint, peer)
-{
-    protected RpcLimits Limits { get; } = host.Options.Limits;
+    /// <summary>Opens the streams of a call whose protocol carries them; null for a call with one request and
+    /// one reply.</summary>
+    public virtual ValueTask<RpcServerStream?> OpenStreamAsync(
+        ServerMethod method, RpcServerCallContext context) => default;
 
-    /// <summary>What a request header says.</summary>
-    /// <param name="header">The header.</param>
-    /// <param name="method">What it calls.</param>
-    /// <param name="schema">Where the header's extensions are declared.</param>
-    /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
-    protected CallHead HeadOf(
-        RpcRequestHeader header, ServerMethod method, RpcSchema schema, CancellationToken aborted)
-    {
-        long start = GC.GetAllocatedBytesForCurrentThread();
-        DynamicMessage? extensions = HeaderExtensions.Read(
-            header, schema, "request header", RpcStatusCode.InvalidArgument, Limits);
-        if (extensions is not null)
-        {
-            Memory.HoldDecoded(GC.GetAllocatedBytesForCurrentThread() - start);
-        }
+    /// <summary>Reads the only request.</summary>
+    public abstract ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context);
 
-        return new(method, header.CallContext, DeadlineOf(header), aborted)
-        {
-            Headers = HeadersOf(header),
-            Extensions = extensions,
-        };
-    }
+    /// <summary>Writes the only reply, which was checked.</summary>
+    public abstract ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply);
 
-    /// <summary>When a caller stops waiting who does so in so many milliseconds; null for one who did not
-    /// say.</summary>
-    protected static DateTimeOffset? DeadlineIn(uint? milliseconds) =>
-        milliseconds is { } timeout ? DateTimeOffset.UtcNow.AddMilliseconds(timeout) : null;
+    /// <summary>Ends the replies of a stream that succeeded.</summary>
+    public virtual ValueTask CompleteAsync(RpcServerCallContext context) => default;
 
-    /// <summary>Whether the header of a call that succeeded has nothing but its id: what
-    /// <see cref="Success"/> would return is empty.</summary>
-    protected static bool SaysNothing(RpcServerCallContext context) =>
-        context.SetHeaders is null && context.SetTrailers is null && context.SetExtensions is null
-        && context.ChangedContext() is null;
+    /// <summary>Ends reads and writes of a handler that has not stopped.</summary>
+    public virtual ValueTask CloseAsync() => default;
 
-    /// <summary>The header of a call that succeeded.</summary>
-    /// <exception cref="RpcException">Internal: what the handler set cannot be sent.</exception>
-    protected RpcResponseHeader Success(RpcServerCallContext context)
-    {
-        RpcResponseHeader response = new();
-        if (context.ChangedContext() is { } changed)
-        {
-            response.CallContext = changed;
-        }
+    /// <summary>Converts an exception to the failure that the caller receives, and logs it.</summary>
+    /// <param name="error">The exception.</param>
+    /// <param name="context">The call; null if it failed before its context was created.</param>
+    public virtual CallFailure Translate(Exception error, RpcServerCallContext? context) =>
+        host.Fail(context, Peer, error);
 
-        if (NativeMetadata.Write(
-            context.SetHeaders, "headers", RpcStatusCode.Internal, Limits) is { } headers)
-        {
-            response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
-        }
+    /// <summary>Writes a failure.</summary>
+    /// <param name="failure">The failure.</param>
+    /// <param name="context">The call; null if it failed before its context was created.</param>
+    public abstract ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context);
 
-        if (NativeMetadata.Write(
-            context.SetTrailers, "trailers", RpcStatusCode.Internal, Limits) is { } trailers)
-        {
-            response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
-        }
+    /// <summary>The name that the caller sent, if it differs from the called method; null if it sent
+    /// none.</summary>
+    /// <param name="context">The call; null if it failed before its context was created.</param>
+    public virtual string? GetCalledName(RpcServerCallContext? context) => null;
 
-        HeaderExtensions.Write(
-            response, context.SetExtensions, "response header", RpcStatusCode.Internal, Limits);
-        return response;
-    }
-
-    /// <summary>The header of a call that failed.</summary>
-    protected RpcResponseHeader Failure(CallFailure failure)
-    {
-        RpcResponseHeader response = new() { Success = false, Exception = failure.ToExceptionInfo() };
-
-        // A session that a failing call got is the caller's all the same.
-        if (ContextAfterFailure(Context) is { } changed)
-        {
-            response.CallContext = changed;
-        }
-
-        response.SetExtension(ProtorpcTransportExtensions.StatusCode, (int)failure.Code);
-        if (failure.CorrelationId is { } id)
-        {
-            response.SetExtension(ProtorpcTransportExtensions.CorrelationId, id);
-        }
-
-        if (failure.RetryAfter is { } pause)
-        {
-            response.SetExtension(ProtorpcTransportExtensions.RetryAfterMs, (uint)pause.TotalMilliseconds);
-        }
-
-        AddWhatGoesBeside(response, failure, Context);
-        return response;
-    }
-
-    // An author whose extensions cannot be sent learns it, instead of finding them absent on the client.
-    /// <inheritdoc/>
-    protected override Exception Sendable(Exception error)
-    {
-        if (error is not RpcException rpc || !HeaderExtensions.AreSentWith(rpc))
-        {
-            return error;
-        }
-
-        try
-        {
-            HeaderExtensions.Write(
-                new RpcExceptionInfo(), rpc.Extensions, "exception", RpcStatusCode.Internal, Limits);
-            return error;
-        }
-        catch (RpcException e)
-        {
-            return new RpcException(
-                RpcStatusCode.Internal, $"The failure '{rpc.Message}' cannot be sent: {e.Message}", rpc);
-        }
-    }
-
-    /// <summary>The header that came; null before it is read.</summary>
-    protected abstract RpcRequestHeader? Received { get; }
-
-    /// <inheritdoc/>
-    protected override RpcMetadata? ReadHeaders() =>
-        base.ReadHeaders() ?? (Received is { } header ? HeadersOf(header)?.Invoke() : null);
-
-    private static DateTimeOffset? DeadlineOf(RpcRequestHeader header) => DeadlineIn(
-        header.HasExtension(ProtorpcTransportExtensions.TimeoutMs)
-            ? header.GetExtension(ProtorpcTransportExtensions.TimeoutMs)
-            : null);
-
-    private Func<RpcMetadata>? HeadersOf(RpcRequestHeader header)
-    {
-        if (header.GetExtension(ProtorpcTransportExtensions.RequestHeaders) is not { } received)
-        {
-            return null;
-        }
-
-        // Read now: what is wrong with them is the caller's fault, and not the handler's who looks.
-        RpcMetadata headers =
-            NativeMetadata.Read(received, "headers", RpcStatusCode.InvalidArgument, Limits);
-        return () => headers;
-    }
-
-    // The failure is sent even if its details or extensions cannot be sent.
-    private void AddWhatGoesBeside(
-        RpcResponseHeader response, CallFailure failure, RpcServerCallContext? context)
-    {
-        if (GrpcStatusDetails.ToBytes(failure.Code, failure.Text, failure.Details) is { } details
-            && details.Length <= Limits.MaxMessageBytes)
-        {
-            response.SetExtension(ProtorpcTransportExtensions.StatusDetails, ByteString.CopyFrom(details));
-        }
-
-        if (NativeMetadata.TryWrite(context?.SetHeaders, Limits) is { } headers)
-        {
-            response.SetExtension(ProtorpcTransportExtensions.ResponseHeaders, headers);
-        }
-
-        if (NativeMetadata.TryWrite(context?.SetTrailers, Limits) is { } trailers)
-        {
-            response.SetExtension(ProtorpcTransportExtensions.ResponseTrailers, trailers);
-        }
-
-        HeaderExtensions.TryWrite(response, context?.SetExtensions, Limits);
-        HeaderExtensions.TryWrite(response.Exception, failure.Extensions, Limits);
-    }
-
-    private static RpcCallContext? ContextAfterFailure(RpcServerCallContext? context)
-    {
-        try
-        {
-            return context?.ChangedContext();
-        }
-        catch (RpcException)
-        {
-            // The handler set a context that cannot be written, which may be the failure that is sent.
-            return null;
-        }
-    }
+    /// <summary>Releases the resources of the call.</summary>
+    public virtual void Release() => _memory?.Release();
 }
 
 /// <summary>The information that a call sends before its request.</summary>

@@ -83,7 +83,7 @@ internal sealed class BuiltInMethods
         await _host.Admission.EnterAsync(context).ConfigureAwait(false);
         try
         {
-            return await _host.InvokeAsync(method, context, method.ReadRequest(whole.Body, context))
+            return await method.InvokeAsync(context, method.ReadRequest(whole.Body, context))
                 .ConfigureAwait(false);
         }
         finally

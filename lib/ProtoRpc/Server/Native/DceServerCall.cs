@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
@@ -99,12 +100,14 @@ internal sealed class DceServerCall : ExecServerCall, IDisposable
     }
 }
 
-/// <summary>A call of a service over the native protocol: header and body in, header and body out.</summary>
+/// <summary>Carries the calls of a service over the native protocol: header and body in, header and body
+/// out.</summary>
 /// <remarks>A handler's failure is described in the reply's header and never leaves here as an exception,
-/// so the interface's return code stays 0, as on the original.</remarks>
-internal sealed class NativeServerCall(
+/// so the interface's return code stays 0, as on the original. A connection uses one object for all its calls
+/// of a service, one after the other.</remarks>
+internal sealed class NativeCallProtocol(
     ServerHost host, ServerService service, BuiltInMethods builtIns, ExecServerCall call)
-    : HeaderServerCall(host, call.Endpoint, call.Peer)
+    : CallProtocol(host, call.Endpoint)
 {
     // Never changed: what a handler makes of a context is a copy.
     private static readonly RpcCallContext NoContext = new();
@@ -116,25 +119,49 @@ internal sealed class NativeServerCall(
     private RpcRequestHeader? _header;
     private PlainRequest? _plain;
     private int _bodyLength;
+    private PeerIdentity _peer = call.Peer;
 
     /// <inheritdoc/>
-    protected override string? CalledName =>
-        $"{service.Info.FullName}/{_header?.MethodName ?? Context?.Method.Name ?? CallTarget.UnknownMethod}";
+    public override PeerIdentity Peer => _peer;
 
     /// <inheritdoc/>
-    protected override RpcRequestHeader? Received => _header;
+    public override RequestMemory.Share Memory => call.Memory ?? base.Memory;
 
     /// <inheritdoc/>
-    protected override RequestMemory.Share Memory => call.Memory ?? base.Memory;
+    public override long BytesIn => call.Request.Length;
 
     /// <inheritdoc/>
-    protected override long BytesIn => call.Request.Length;
+    public override long BytesOut => call.ReplyLength;
+
+    /// <summary>Prepares the next call of a service.</summary>
+    public static NativeCallProtocol Begin(
+        ServerHost host, ServerService service, BuiltInMethods builtIns, ExecServerCall call)
+    {
+        NativeCallProtocol protocol = call.LastProtocol is { } last && last.IsOf(service)
+            ? last
+            : call.LastProtocol = new NativeCallProtocol(host, service, builtIns, call);
+        protocol._peer = call.Peer;
+        return protocol;
+    }
 
     /// <inheritdoc/>
-    protected override long BytesOut => call.ReplyLength;
+    public override string? GetCalledName(RpcServerCallContext? context) =>
+        $"{service.Info.FullName}/{_header?.MethodName ?? context?.Method.Name ?? CallTarget.UnknownMethod}";
 
     /// <inheritdoc/>
-    protected override CallHead ReadHead()
+    public override ActivityContext ReadParent(RpcServerCallContext? context) =>
+        ServerHeaders.ReadParent(context, _header, Host.Options.Limits);
+
+    /// <inheritdoc/>
+    public override void Release()
+    {
+        _header = null;
+        _plain = null;
+        base.Release();
+    }
+
+    /// <inheritdoc/>
+    public override CallHead ReadHead()
     {
         ReadOnlySpan<byte> payload = call.Request.Span;
         if (PlainHeaders.TryReadRequest(payload, out PlainRequest plain)
@@ -148,7 +175,7 @@ internal sealed class NativeServerCall(
 
             _bodyLength = payload.Length - plain.BodyStart;
             return new CallHead(
-                called, plain.HasContext ? NoContext : null, DeadlineIn(plain.Timeout), call.Cancellation)
+                called, plain.HasContext ? NoContext : null, ServerHeaders.GetDeadline(plain.Timeout), call.Cancellation)
             {
                 Headers = plain.IsFirstHop ? OfFirstHop : null,
             };
@@ -166,36 +193,40 @@ internal sealed class NativeServerCall(
         ServerMethod method = BuiltInNames.Has(header.MethodName)
             ? builtIns.Get(header.MethodName)
             : service.Get(header.MethodName);
-        return HeadOf(header, method, service.Info.Schema, call.Cancellation);
+        return ServerHeaders.Read(this, header, method, service.Info.Schema, call.Cancellation);
     }
 
     /// <inheritdoc/>
-    protected override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context) =>
+    public override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context) =>
         new(method.ReadRequest(call.Request[^_bodyLength..], context));
 
     /// <inheritdoc/>
-    protected override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    public override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
         // All that can fail comes before the first byte of the reply.
-        using EncodedMessage body = EncodedMessage.From(reply, Limits.MaxMessageBytes, "reply");
-        if (_plain is { } plain && SaysNothing(context))
+        using EncodedMessage body = EncodedMessage.From(reply, context.Limits.MaxMessageBytes, "reply");
+        if (_plain is { } plain && ServerHeaders.IsEmpty(context))
         {
             PlainHeaders.WriteResponse(call.Reply, call.Request.Span[plain.Id]);
             body.WriteTo(call.Reply);
             return default;
         }
 
-        RpcResponseHeader response = Success(context);
+        RpcResponseHeader response = ServerHeaders.Success(context);
         response.MessageId = ReadId() ?? ByteString.Empty;
         NativeHeaders.Write(call.Reply, response, body);
         return default;
     }
 
     /// <inheritdoc/>
-    protected override ValueTask FailAsync(CallFailure failure)
+    public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
+        base.Translate(ServerHeaders.MakeSendable(error, Host.Options.Limits), context);
+
+    /// <inheritdoc/>
+    public override ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
         call.ResetReply();
-        RpcResponseHeader response = Failure(failure);
+        RpcResponseHeader response = ServerHeaders.Failure(failure, context, Host.Options.Limits);
         if (ReadId() is { } id)
         {
             response.MessageId = id;
@@ -219,6 +250,8 @@ internal sealed class NativeServerCall(
                 + "check the way to the server.");
         }
     }
+
+    private bool IsOf(ServerService called) => service == called;
 
     private ByteString? ReadId() =>
         _plain is { } plain ? ByteString.CopyFrom(call.Request.Span[plain.Id])
@@ -248,6 +281,10 @@ internal abstract class ExecServerCall
 
     /// <summary>Where the request counts; null for nowhere.</summary>
     public abstract RequestMemory.Share? Memory { get; }
+
+    /// <summary>The protocol of the connection's last call of a service, for the next call; null for
+    /// none.</summary>
+    public NativeCallProtocol? LastProtocol { get; set; }
 
     /// <summary>Who calls.</summary>
     public abstract PeerIdentity Peer { get; }

@@ -1,6 +1,7 @@
 using System.Net.Security;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server;
+using ProtoRpc.Server.Calls;
 using ProtoRpc.Server.Native;
 
 [assembly: ServerProtocol<NativeServerProtocol>]
@@ -43,7 +44,8 @@ internal sealed class NativeServerProtocol : IServerProtocol
     {
         BuiltInMethods builtIns = new(host, service);
         ExecInterface exec = new(
-            service.InterfaceId, call => new NativeServerCall(host, service, builtIns, call).RunAsync())
+            service.InterfaceId,
+            call => ServerCall.RunAsync(NativeCallProtocol.Begin(host, service, builtIns, call)))
         {
             Security = host.Options.Security,
             Monitor = host.Monitor,

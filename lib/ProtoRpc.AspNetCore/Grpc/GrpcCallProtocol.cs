@@ -13,7 +13,7 @@ using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.AspNetCore.Grpc;
 
-/// <summary>A call over gRPC, or gRPC-Web.</summary>
+/// <summary>Carries a call over gRPC, or gRPC-Web.</summary>
 /// <param name="host">The server.</param>
 /// <param name="endpoint">Where the call came in.</param>
 /// <param name="http">The request.</param>
@@ -23,7 +23,7 @@ namespace ProtoRpc.AspNetCore.Grpc;
 /// <param name="output">Where those of the reply go.</param>
 /// <param name="response">What goes around them.</param>
 /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
-internal sealed class GrpcServerCall(
+internal sealed class GrpcCallProtocol(
     ServerHost host,
     RpcEndpoint endpoint,
     HttpContext http,
@@ -33,34 +33,37 @@ internal sealed class GrpcServerCall(
     PipeWriter output,
     GrpcResponse response,
     CancellationToken aborted)
-    : MethodServerCall(host, endpoint, peer)
+    : CallProtocol(host, endpoint)
 {
     private GrpcServerStream? _stream;
 
     /// <inheritdoc/>
-    protected override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+    public override PeerIdentity Peer => peer;
 
     /// <inheritdoc/>
-    protected override string RpcSystem => "grpc";
+    public override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
 
     /// <inheritdoc/>
-    protected override ServerMethod? Routed => method;
+    public override string System => "grpc";
 
     /// <inheritdoc/>
-    internal override object? SharedConnection =>
+    public override ServerMethod? Routed => method;
+
+    /// <inheritdoc/>
+    public override object? SharedConnection =>
         HttpProtocol.IsHttp2(http.Request.Protocol) ? http.Connection.Id : null;
 
     /// <inheritdoc/>
-    protected override long BytesIn => _stream?.BytesReceived ?? 0;
+    public override long BytesIn => _stream?.BytesReceived ?? 0;
 
     /// <inheritdoc/>
-    protected override long BytesOut => _stream?.BytesSent ?? 0;
+    public override long BytesOut => _stream?.BytesSent ?? 0;
 
     /// <inheritdoc/>
-    protected override ActivityContext ReadParent() => HttpActivity.ParentOf(http);
+    public override ActivityContext ReadParent(RpcServerCallContext? context) => HttpActivity.ParentOf(http);
 
     /// <inheritdoc/>
-    protected override CallHead ReadHead()
+    public override CallHead ReadHead()
     {
         HttpRequest request = http.Request;
         return new CallHead(
@@ -72,7 +75,7 @@ internal sealed class GrpcServerCall(
     }
 
     /// <inheritdoc/>
-    protected override ValueTask<RpcServerStream?> OpenStreamAsync(
+    public override ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context)
     {
         _stream = new GrpcServerStream(method, context, input, output, response)
@@ -88,36 +91,36 @@ internal sealed class GrpcServerCall(
     }
 
     /// <inheritdoc/>
-    protected override async ValueTask<IMessage> ReadAsync(
+    public override async ValueTask<IMessage> ReadAsync(
         ServerMethod method, RpcServerCallContext context) =>
         (await _stream!.ReadAsync().ConfigureAwait(false))!;
 
     /// <inheritdoc/>
-    protected override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    public override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
         await _stream!.SendAsync(reply, compress: true).ConfigureAwait(false);
         await CompleteAsync(context).ConfigureAwait(false);
     }
 
     /// <inheritdoc/>
-    protected override async ValueTask CompleteAsync(RpcServerCallContext context)
+    public override async ValueTask CompleteAsync(RpcServerCallContext context)
     {
         await response.SucceedAsync(context).ConfigureAwait(false);
         await response.EndAsync(output).ConfigureAwait(false);
     }
 
     /// <inheritdoc/>
-    protected override async ValueTask FailAsync(CallFailure failure)
+    public override async ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
-        await response.FailAsync(failure, Context).ConfigureAwait(false);
+        await response.FailAsync(failure, context).ConfigureAwait(false);
         await response.EndAsync(output).ConfigureAwait(false);
     }
 
     /// <inheritdoc/>
-    protected override ValueTask CloseAsync() => _stream?.CloseAsync() ?? default;
+    public override ValueTask CloseAsync() => _stream?.CloseAsync() ?? default;
 
     /// <inheritdoc/>
-    protected override void Release()
+    public override void Release()
     {
         _stream?.Dispose();
         base.Release();

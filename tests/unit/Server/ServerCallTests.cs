@@ -4,16 +4,16 @@ using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.Tests.Server;
 
-/// <summary>The life of a call, on a protocol of the test's own.</summary>
-public static class CallLifeTests
+/// <summary>The path of a call, on a protocol of the test's own.</summary>
+public static class ServerCallTests
 {
     [Fact]
     public static async Task A_call_is_read_handled_answered_and_counted()
     {
-        FaceCall call = new((_, request) => ValueTask.FromResult<IMessage>(
+        RecordedCall call = new((_, request) => ValueTask.FromResult<IMessage>(
             new EchoReply { Text = ((EchoRequest)request).Text }));
 
-        await call.RunAsync();
+        await ServerCall.RunAsync(call);
 
         Assert.Equal(["read", "reply hello", "release"], call.Steps);
         Assert.Equal((1, 0, 0), call.Counts);
@@ -23,11 +23,11 @@ public static class CallLifeTests
     public static async Task A_failure_is_answered_where_it_happens()
     {
         List<RpcFailedCall> record = [];
-        FaceCall call = new(
+        RecordedCall call = new(
             (_, _) => throw new InvalidOperationException("secret"),
             new RpcServerOptions { CallFailed = record.Add, ErrorDetail = RpcErrorDetail.None });
 
-        await call.RunAsync();
+        await ServerCall.RunAsync(call);
 
         Assert.Equal(["read", "close", "fail Unknown", "release"], call.Steps);
         Assert.Equal((1, 1, 0), call.Counts);
@@ -40,12 +40,12 @@ public static class CallLifeTests
     [Fact]
     public static async Task A_header_that_cannot_be_read_is_answered_too()
     {
-        FaceCall call = new((_, _) => default)
+        RecordedCall call = new((_, _) => default)
         {
             HeadError = new RpcException(RpcStatusCode.InvalidArgument, "no header"),
         };
 
-        await call.RunAsync();
+        await ServerCall.RunAsync(call);
 
         Assert.Equal(["close", "fail InvalidArgument", "release"], call.Steps);
         Assert.Equal((1, 1, 0), call.Counts);
@@ -54,7 +54,7 @@ public static class CallLifeTests
     [Fact]
     public static async Task A_handler_that_outlasts_the_deadline_was_late_and_not_cancelled()
     {
-        FaceCall call = new(async (context, _) =>
+        RecordedCall call = new(async (context, _) =>
         {
             await Task.Delay(Timeout.Infinite, context.CancellationToken);
             return new EchoReply();
@@ -63,7 +63,7 @@ public static class CallLifeTests
             Deadline = DateTimeOffset.UtcNow.AddMilliseconds(50),
         };
 
-        await call.RunAsync();
+        await ServerCall.RunAsync(call);
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, call.Failure!.Code);
         Assert.Equal("The deadline passed before the handler ended.", call.Failure.Text);
@@ -73,14 +73,14 @@ public static class CallLifeTests
     public static async Task A_call_that_nobody_waits_for_is_neither_answered_nor_recorded()
     {
         List<RpcFailedCall> record = [];
-        FaceCall call = new(
+        RecordedCall call = new(
             (_, _) => throw new InvalidOperationException("late"),
             new RpcServerOptions { CallFailed = record.Add })
         {
             Abandoned = true,
         };
 
-        await call.RunAsync();
+        await ServerCall.RunAsync(call);
 
         Assert.Equal(["read", "close", "release"], call.Steps);
         Assert.Equal((1, 1, 0), call.Counts);
@@ -90,12 +90,12 @@ public static class CallLifeTests
     [Fact]
     public static async Task A_call_whose_failure_cannot_be_written_ends_all_the_same()
     {
-        FaceCall call = new((_, _) => throw new InvalidOperationException("first"))
+        RecordedCall call = new((_, _) => throw new InvalidOperationException("first"))
         {
             FailError = new IOException("no way back"),
         };
 
-        IOException error = await Assert.ThrowsAsync<IOException>(async () => await call.RunAsync());
+        IOException error = await Assert.ThrowsAsync<IOException>(async () => await ServerCall.RunAsync(call));
 
         Assert.Equal("no way back", error.Message);
         Assert.Equal(["read", "close", "fail Unknown", "release"], call.Steps);
@@ -135,15 +135,15 @@ public static class CallLifeTests
     }
 
     /// <summary>A call of Say that keeps what becomes of it.</summary>
-    private sealed class FaceCall(RpcHandler handler, RpcServerOptions? options = null)
-        : MethodServerCall(
-            new ServerHost([], options ?? new RpcServerOptions()),
-            RpcEndpoint.Parse("local://protocol"),
-            PeerIdentity.Anonymous(""))
+    private sealed class RecordedCall(RpcHandler handler, RpcServerOptions? options = null)
+        : CallProtocol(
+            new ServerHost([], options ?? new RpcServerOptions()), RpcEndpoint.Parse("local://protocol"))
     {
-        protected override long BytesIn => 0;
+        public override PeerIdentity Peer { get; } = PeerIdentity.Anonymous("");
 
-        protected override long BytesOut => 0;
+        public override long BytesIn => 0;
+
+        public override long BytesOut => 0;
 
         private readonly ServerMethod _method = new(EchoServer.Schema.GetMethod("calls.Echo/Say"), handler);
 
@@ -162,38 +162,38 @@ public static class CallLifeTests
 
         public bool Abandoned { get; init; }
 
-        protected override bool IsAbandoned => Abandoned;
+        public override bool IsAbandoned => Abandoned;
 
-        protected override CallHead ReadHead() => HeadError is null
+        public override CallHead ReadHead() => HeadError is null
             ? new CallHead(_method, null, Deadline, default)
             : throw HeadError;
 
-        protected override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
+        public override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
         {
             Steps.Add("read");
             return new(new EchoRequest { Text = "hello" });
         }
 
-        protected override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+        public override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
         {
             Steps.Add($"reply {((EchoReply)reply).Text}");
             return default;
         }
 
-        protected override ValueTask FailAsync(CallFailure failure)
+        public override ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
         {
             Failure = failure;
             Steps.Add($"fail {failure.Code}");
             return FailError is null ? default : throw FailError;
         }
 
-        protected override ValueTask CloseAsync()
+        public override ValueTask CloseAsync()
         {
             Steps.Add("close");
             return default;
         }
 
-        protected override void Release()
+        public override void Release()
         {
             Steps.Add("release");
             base.Release();

@@ -16,11 +16,11 @@ using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.AspNetCore.Http;
 
-/// <summary>A call over HTTP: a request in one format in, a reply or an error in another out.</summary>
-internal sealed class HttpServerCall(
+/// <summary>Carries a call over HTTP: a request in one format in, a reply or an error in another out.</summary>
+internal sealed class HttpCallProtocol(
     HttpReplies replies, ServerHost host, RpcEndpoint endpoint, HttpContext http, ServerMethod method,
     PeerIdentity peer, CancellationToken aborted)
-    : MethodServerCall(host, endpoint, peer)
+    : CallProtocol(host, endpoint)
 {
     private readonly FormatOptions _formats = replies.OptionsOf(method.Info.Service.Schema);
     private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
@@ -33,26 +33,29 @@ internal sealed class HttpServerCall(
     private long _bytesOut;
 
     /// <inheritdoc/>
-    protected override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+    public override PeerIdentity Peer => peer;
 
     /// <inheritdoc/>
-    protected override ServerMethod? Routed => method;
+    public override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
 
     /// <inheritdoc/>
-    internal override object? SharedConnection =>
+    public override ServerMethod? Routed => method;
+
+    /// <inheritdoc/>
+    public override object? SharedConnection =>
         HttpProtocol.IsHttp2(http.Request.Protocol) ? http.Connection.Id : null;
 
     /// <inheritdoc/>
-    protected override long BytesIn => _bytesIn > 0 ? _bytesIn : http.Request.ContentLength ?? 0;
+    public override long BytesIn => _bytesIn > 0 ? _bytesIn : http.Request.ContentLength ?? 0;
 
     /// <inheritdoc/>
-    protected override long BytesOut => _bytesOut + (_stream?.BytesSent ?? 0);
+    public override long BytesOut => _bytesOut + (_stream?.BytesSent ?? 0);
 
     /// <inheritdoc/>
-    protected override ActivityContext ReadParent() => HttpActivity.ParentOf(http);
+    public override ActivityContext ReadParent(RpcServerCallContext? context) => HttpActivity.ParentOf(http);
 
     /// <inheritdoc/>
-    protected override CallHead ReadHead()
+    public override CallHead ReadHead()
     {
         HttpRequest request = http.Request;
         _connect = ConnectQuery.From(request);
@@ -74,7 +77,7 @@ internal sealed class HttpServerCall(
     }
 
     /// <inheritdoc/>
-    protected override async ValueTask<RpcServerStream?> OpenStreamAsync(
+    public override async ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context)
     {
         if (_streamFormat is null)
@@ -89,7 +92,7 @@ internal sealed class HttpServerCall(
     }
 
     /// <inheritdoc/>
-    protected override async ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
+    public override async ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
     {
         using RequestBody body = await ReadBodyAsync().ConfigureAwait(false);
         _bytesIn = body.Bytes.Length;
@@ -99,7 +102,7 @@ internal sealed class HttpServerCall(
     }
 
     /// <inheritdoc/>
-    protected override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    public override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
         WriteHeaders(http.Response, context);
         HandlerHeaders.WriteTrailers(http.Response, context.SetTrailers);
@@ -108,7 +111,7 @@ internal sealed class HttpServerCall(
     }
 
     /// <inheritdoc/>
-    protected override async ValueTask CompleteAsync(RpcServerCallContext context)
+    public override async ValueTask CompleteAsync(RpcServerCallContext context)
     {
         if (HttpFailure.TrailersInBody(http, context) is { } end)
         {
@@ -122,29 +125,30 @@ internal sealed class HttpServerCall(
     }
 
     /// <inheritdoc/>
-    protected override CallFailure? RefusalOf(Exception error) => HttpFailure.RefusalOf(error);
+    public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
+        HttpFailure.RefusalOf(error) ?? base.Translate(error, context);
 
     // A failure before the first reply is answered as that of any call;
     // one behind it is the last thing in the body.
     /// <inheritdoc/>
-    protected override async ValueTask FailAsync(CallFailure failure)
+    public override async ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
         HttpFailure answer = HttpFailure.From(failure);
         if (_stream is not null && http.Response.HasStarted)
         {
-            await _stream.FailAsync(answer.ToMessage(Context!.SetTrailers)).ConfigureAwait(false);
+            await _stream.FailAsync(answer.ToMessage(context!.SetTrailers)).ConfigureAwait(false);
         }
         else
         {
-            _bytesOut = await replies.FailAsync(http, answer, Context).ConfigureAwait(false);
+            _bytesOut = await replies.FailAsync(http, answer, context).ConfigureAwait(false);
         }
     }
 
     /// <inheritdoc/>
-    protected override ValueTask CloseAsync() => _stream?.CloseAsync() ?? default;
+    public override ValueTask CloseAsync() => _stream?.CloseAsync() ?? default;
 
     /// <inheritdoc/>
-    protected override void Release()
+    public override void Release()
     {
         _stream?.Dispose();
         base.Release();
