@@ -16,7 +16,8 @@ using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.AspNetCore.Http;
 
-/// <summary>Carries a call over HTTP: a request in one format in, a reply or an error in another out.</summary>
+/// <summary>Carries a call over HTTP: a request in one format in, a reply or an error in another
+/// out.</summary>
 internal sealed class HttpCallProtocol(
     HttpReplies replies, ServerHost host, RpcEndpoint endpoint, HttpContext http, ServerMethod method,
     PeerIdentity peer, CancellationToken aborted)

@@ -276,7 +276,8 @@ internal sealed class InProcessCallProtocol(
     {
         // All that can fail comes before the end.
         byte[] body = Encode(reply);
-        await EndAsync(new InProcessReply(ServerHeaders.Success(context), body, IsLast: true)).ConfigureAwait(false);
+        await EndAsync(new InProcessReply(ServerHeaders.Success(context), body, IsLast: true))
+            .ConfigureAwait(false);
     }
 
     /// <inheritdoc/>

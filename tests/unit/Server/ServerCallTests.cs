@@ -95,7 +95,8 @@ public static class ServerCallTests
             FailError = new IOException("no way back"),
         };
 
-        IOException error = await Assert.ThrowsAsync<IOException>(async () => await ServerCall.RunAsync(call));
+        IOException error = await Assert.ThrowsAsync<IOException>(
+            async () => await ServerCall.RunAsync(call));
 
         Assert.Equal("no way back", error.Message);
         Assert.Equal(["read", "close", "fail Unknown", "release"], call.Steps);

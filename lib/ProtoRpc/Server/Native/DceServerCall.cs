@@ -175,7 +175,8 @@ internal sealed class NativeCallProtocol(
 
             _bodyLength = payload.Length - plain.BodyStart;
             return new CallHead(
-                called, plain.HasContext ? NoContext : null, ServerHeaders.GetDeadline(plain.Timeout), call.Cancellation)
+                called, plain.HasContext ? NoContext : null, ServerHeaders.GetDeadline(plain.Timeout),
+                call.Cancellation)
             {
                 Headers = plain.IsFirstHop ? OfFirstHop : null,
             };
