@@ -145,7 +145,10 @@ public static class CertificateChangeTests
         if (mistake == "taken")
         {
             int port = ((System.Net.IPEndPoint)taken.LocalEndpoint).Port;
-            change.Endpoints = [.. server.Endpoints, RpcEndpoint.Parse($"tcp://127.0.0.1:{port}")];
+            change = change with
+            {
+                Endpoints = [.. server.Endpoints, RpcEndpoint.Parse($"tcp://127.0.0.1:{port}")],
+            };
         }
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(() => server.ChangeAsync(change));
