@@ -103,47 +103,30 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
         }
 
         long start = request.Position;
-        CallRetries retries = Start(call, cancellation);
-        while (true)
+        return Start(call, cancellation).Run(() =>
         {
-            try
-            {
-                request.Position = start;
-                return channel.Upload(call with { Clock = call.Clock.Again() }, request, read, cancellation);
-            }
-            catch (RpcException e)
-            {
-                retries.Wait(e);
-            }
-        }
+            request.Position = start;
+            return channel.Upload(call with { Clock = call.Clock.Again() }, request, read, cancellation);
+        });
     }
 
     /// <inheritdoc cref="Upload"/>
-    public async Task<TReply> UploadAsync<TReply>(
+    public Task<TReply> UploadAsync<TReply>(
         IRpcChannel channel, CallSpec call, Stream request, ReplyReader<TReply> read,
         CancellationToken cancellation)
     {
         if (!Repeats(call) || !request.CanSeek)
         {
-            return await channel.UploadAsync(call, request, read, cancellation).ConfigureAwait(false);
+            return channel.UploadAsync(call, request, read, cancellation);
         }
 
         long start = request.Position;
-        CallRetries retries = Start(call, cancellation);
-        while (true)
+        return Start(call, cancellation).RunAsync(() =>
         {
-            try
-            {
-                request.Position = start;
-                return await channel.UploadAsync(
-                    call with { Clock = call.Clock.Again() }, request, read, cancellation)
-                    .ConfigureAwait(false);
-            }
-            catch (RpcException e)
-            {
-                await retries.WaitAsync(e).ConfigureAwait(false);
-            }
-        }
+            request.Position = start;
+            return channel.UploadAsync(
+                call with { Clock = call.Clock.Again() }, request, read, cancellation);
+        });
     }
 
     /// <summary>Begins a streaming call. A stream of requests is not retried, because the messages that were
@@ -173,24 +156,14 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
     private CallRetries Start(CallSpec call, CancellationToken cancellation) => Start(
         call.Clock.For(cancellation), Waits(call), call.Options?.ReplyInfo, call.Method.FullName);
 
+    // A method of its own, so that a call without retries allocates no closure.
     private TReply Repeat<TReply>(
         IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
         CancellationToken cancellation)
     {
         using ReplayBuffer kept = new();
         CallSpec repeated = call with { Kept = kept };
-        CallRetries retries = Start(call, cancellation);
-        while (true)
-        {
-            try
-            {
-                return channel.Invoke(repeated, request, read, cancellation);
-            }
-            catch (RpcException e)
-            {
-                retries.Wait(e);
-            }
-        }
+        return Start(call, cancellation).Run(() => channel.Invoke(repeated, request, read, cancellation));
     }
 
     private async Task<TReply> RepeatAsync<TReply>(
@@ -199,18 +172,9 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
     {
         using ReplayBuffer kept = new();
         CallSpec repeated = call with { Kept = kept };
-        CallRetries retries = Start(call, cancellation);
-        while (true)
-        {
-            try
-            {
-                return await channel.InvokeAsync(repeated, request, read, cancellation).ConfigureAwait(false);
-            }
-            catch (RpcException e)
-            {
-                await retries.WaitAsync(e).ConfigureAwait(false);
-            }
-        }
+        return await Start(call, cancellation)
+            .RunAsync(() => channel.InvokeAsync(repeated, request, read, cancellation))
+            .ConfigureAwait(false);
     }
 
     private RepeatedStream OpenRepeated(IRpcChannel channel, CallSpec call, CancellationToken cancellation)
@@ -245,24 +209,24 @@ internal sealed class CallRetries(
     /// <summary>Runs a call, and retries it with growing pauses, within the number of retries and the
     /// time.</summary>
     /// <exception cref="RpcException">The failure of the last attempt.</exception>
-    public TReply Run<TReply>(Func<TReply> call)
-    {
-        while (true)
-        {
-            try
-            {
-                return call();
-            }
-            catch (RpcException e)
-            {
-                Wait(e);
-            }
-        }
-    }
+    public TReply Run<TReply>(Func<TReply> call) =>
+        BlockingWait.End(RunAsync<BlockingWait, TReply>(() => new(call())));
 
     /// <summary>Runs a call like <see cref="Run"/>, without blocking a thread.</summary>
     /// <exception cref="RpcException">The failure of the last attempt.</exception>
-    public async Task<TReply> RunAsync<TReply>(Func<Task<TReply>> call)
+    public Task<TReply> RunAsync<TReply>(Func<Task<TReply>> call) =>
+        RunAsync<AsyncWait, TReply>(() => new(call())).AsTask();
+
+    /// <summary>Blocks until the next attempt.</summary>
+    /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
+    public void Wait(RpcException failure) => BlockingWait.End(WaitAsync<BlockingWait>(failure));
+
+    /// <summary>Waits for the next try.</summary>
+    /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
+    public ValueTask WaitAsync(RpcException failure) => WaitAsync<AsyncWait>(failure);
+
+    private async ValueTask<TReply> RunAsync<TWait, TReply>(Func<ValueTask<TReply>> call)
+        where TWait : struct, IWaitMode
     {
         while (true)
         {
@@ -272,18 +236,10 @@ internal sealed class CallRetries(
             }
             catch (RpcException e)
             {
-                await WaitAsync(e).ConfigureAwait(false);
+                await WaitAsync<TWait>(e).ConfigureAwait(false);
             }
         }
     }
-
-    /// <summary>Blocks until the next attempt.</summary>
-    /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
-    public void Wait(RpcException failure) => BlockingWait.End(WaitAsync<BlockingWait>(failure));
-
-    /// <summary>Waits for the next try.</summary>
-    /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
-    public ValueTask WaitAsync(RpcException failure) => WaitAsync<AsyncWait>(failure);
 
     private async ValueTask WaitAsync<TWait>(RpcException failure)
         where TWait : struct, IWaitMode
