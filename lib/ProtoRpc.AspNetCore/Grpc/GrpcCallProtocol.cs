@@ -164,8 +164,7 @@ internal static class GrpcRequest
     {
         foreach (string? line in request.Headers[GrpcHeaders.AcceptEncoding])
         {
-            if (line!.Split(',', StringSplitOptions.TrimEntries).Any(
-                name => ContentEncoding.Find(name) == ContentEncoding.Gzip))
+            if (line!.Split(',', StringSplitOptions.TrimEntries).Any(ContentEncoding.Gzip.IsNamed))
             {
                 return true;
             }

@@ -51,9 +51,12 @@ internal sealed record ContentEncoding(
 
     /// <summary>Finds an encoding by its name, whose case does not matter.</summary>
     /// <returns>Null for an unknown encoding.</returns>
-    public static ContentEncoding? Find(string? name) => All.FirstOrDefault(encoding =>
-        encoding.Name.Equals(name, StringComparison.OrdinalIgnoreCase)
-        || (encoding.OldName is { } old && old.Equals(name, StringComparison.OrdinalIgnoreCase)));
+    public static ContentEncoding? Find(string? name) => All.FirstOrDefault(
+        encoding => encoding.IsNamed(name));
+
+    /// <summary>Whether a name is that of this encoding. Its case does not matter.</summary>
+    public bool IsNamed(string? name) => Name.Equals(name, StringComparison.OrdinalIgnoreCase)
+        || (OldName is { } old && old.Equals(name, StringComparison.OrdinalIgnoreCase));
 
     /// <summary>The encoding that a client selects; null for none.</summary>
     public static ContentEncoding? Get(RpcCompression compression) => compression switch
