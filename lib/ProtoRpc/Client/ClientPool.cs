@@ -49,14 +49,14 @@ internal sealed class ClientPool(TimeSpan idleTimeout, int maxIdle, TimeProvider
     {
         lock (_gate)
         {
-            bool isKept = _entries.TryGetValue(key, out Entry? entry) && entry.Client.IsOpen;
-            if (!isKept)
+            bool isPooled = _entries.TryGetValue(key, out Entry? entry) && entry.Client.IsOpen;
+            if (!isPooled)
             {
                 _entries[key] = entry = new Entry(key, create());
             }
 
             entry!.Users++;
-            return new PooledClient(entry.Client, !isKept, () => GiveBack(entry));
+            return new PooledClient(entry.Client, !isPooled, () => GiveBack(entry));
         }
     }
 

@@ -112,7 +112,7 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
     public RpcCallOptions? Options { get; init; }
 
     /// <summary>Keeps the request for retries; null if the call is not retried.</summary>
-    public ReplayBuffer? Kept { get; init; }
+    public ReplayBuffer? Replay { get; init; }
 
     /// <summary>Creates a call from its options. Without a timeout, the limit's call timeout applies to unary
     /// calls.</summary>

@@ -161,8 +161,8 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
         IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
         CancellationToken cancellation)
     {
-        using ReplayBuffer kept = new();
-        CallSpec repeated = call with { Kept = kept };
+        using ReplayBuffer replay = new();
+        CallSpec repeated = call with { Replay = replay };
         return Start(call, cancellation).Run(() => channel.Invoke(repeated, request, read, cancellation));
     }
 
@@ -170,8 +170,8 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
         IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
         CancellationToken cancellation)
     {
-        using ReplayBuffer kept = new();
-        CallSpec repeated = call with { Kept = kept };
+        using ReplayBuffer replay = new();
+        CallSpec repeated = call with { Replay = replay };
         return await Start(call, cancellation)
             .RunAsync(() => channel.InvokeAsync(repeated, request, read, cancellation))
             .ConfigureAwait(false);
@@ -180,8 +180,8 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
     private RepeatedStream OpenRepeated(IRpcChannel channel, CallSpec call, CancellationToken cancellation)
     {
         CallRetries retries = Start(call, cancellation);
-        ReplayBuffer kept = new();
-        CallSpec repeated = call with { Kept = kept };
+        ReplayBuffer replay = new();
+        CallSpec repeated = call with { Replay = replay };
         return new RepeatedStream(
             channel.Open(repeated, cancellation),
             async failure =>
@@ -189,7 +189,7 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
                 await retries.WaitAsync(failure).ConfigureAwait(false);
                 return channel.Open(repeated, cancellation);
             },
-            kept);
+            replay);
     }
 }
 
@@ -301,10 +301,10 @@ internal sealed class CallRetries(
 /// have run it. Once a part of the reply has arrived, it is not retried.</summary>
 /// <param name="first">The first attempt.</param>
 /// <param name="next">Returns the next attempt, or null to throw the failure.</param>
-/// <param name="kept">Keeps the request for retries; null if another object keeps it, or if the call is not
+/// <param name="replay">Keeps the request for retries; null if another object keeps it, or if the call is not
 /// retried.</param>
 internal sealed class RepeatedStream(
-    IRpcStream first, Func<RpcException, ValueTask<IRpcStream?>> next, ReplayBuffer? kept = null)
+    IRpcStream first, Func<RpcException, ValueTask<IRpcStream?>> next, ReplayBuffer? replay = null)
     : IRpcStream
 {
     private readonly Lock _gate = new();
@@ -353,7 +353,7 @@ internal sealed class RepeatedStream(
         lock (_gate)
         {
             _disposed = true;
-            kept?.Dispose();
+            replay?.Dispose();
             return _current.DisposeAsync();
         }
     }
@@ -367,7 +367,7 @@ internal sealed class RepeatedStream(
                 bool any = await _current.ReadAsync().ConfigureAwait(false);
                 _began = true;
                 _sent = null;
-                kept?.Dispose();
+                replay?.Dispose();
                 Began?.Invoke();
                 return any;
             }
@@ -433,17 +433,17 @@ internal sealed class ReplayBuffer : IDisposable
     private bool _disposed;
 
     /// <summary>Returns the request as the first attempt encoded it.</summary>
-    /// <param name="kept">Keeps the request; null for a call that is not retried.</param>
+    /// <param name="replay">Keeps the request; null for a call that is not retried.</param>
     /// <param name="encode">Encodes the request. All attempts of a call use the same encoding.</param>
-    public static T Encode<T>(ReplayBuffer? kept, Func<T> encode)
-        where T : class => kept is null ? encode() : kept.Encode(encode);
+    public static T Encode<T>(ReplayBuffer? replay, Func<T> encode)
+        where T : class => replay is null ? encode() : replay.Encode(encode);
 
     /// <summary>The request of a call in the binary form, for this attempt.</summary>
     /// <exception cref="RpcException">ResourceExhausted: the request is larger than the limit.
     /// InvalidArgument: it is nested too deeply.</exception>
-    public static EncodedMessage Encode(CallSpec call, IMessage request, int maxBytes) => call.Kept is null
+    public static EncodedMessage Encode(CallSpec call, IMessage request, int maxBytes) => call.Replay is null
         ? EncodedMessage.From(request, maxBytes, What)
-        : call.Kept.Encode(() => EncodedMessage.Keep(request, maxBytes, What)).Lend();
+        : call.Replay.Encode(() => EncodedMessage.Keep(request, maxBytes, What)).Lend();
 
     public void Dispose()
     {

@@ -8,7 +8,7 @@ namespace ProtoRpc.Protocols;
 internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
 {
     private const int InitialSize = 1024;
-    private const int KeptSize = 64 * 1024;
+    private const int RetainedBytes = 64 * 1024;
     private const int Slack = 4 * 1024;
     private const int MinimumRoom = 256;
 
@@ -49,7 +49,7 @@ internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
     {
         _end = _prefix;
         Overflowed = false;
-        if (_bytes.Length > KeptSize)
+        if (_bytes.Length > RetainedBytes)
         {
             ArrayPool<byte>.Shared.Return(_bytes);
             _bytes = ArrayPool<byte>.Shared.Rent(InitialSize);

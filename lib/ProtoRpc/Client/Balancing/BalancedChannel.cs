@@ -73,8 +73,8 @@ internal sealed class BalancedChannel : IRpcChannel
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        using ReplayBuffer kept = new();
-        CallSpec repeated = Keeping(call, kept);
+        using ReplayBuffer replay = new();
+        CallSpec repeated = Replayable(call, replay);
         return Try(
             Candidates(call.Clock.For(cancellation)), failures,
             backend => Open(backend, call.Clock, failures).Invoke(repeated, request, read, cancellation));
@@ -84,8 +84,8 @@ internal sealed class BalancedChannel : IRpcChannel
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         List<RpcException> failures = [];
-        using ReplayBuffer kept = new();
-        CallSpec repeated = Keeping(call, kept);
+        using ReplayBuffer replay = new();
+        CallSpec repeated = Replayable(call, replay);
         return await TryAsync(
             await CandidatesAsync(call.Clock.For(cancellation)).ConfigureAwait(false), failures,
             async backend => await Open(backend, call.Clock, failures)
@@ -137,8 +137,8 @@ internal sealed class BalancedChannel : IRpcChannel
         Queue<Backend> left = Candidates(call.Clock.For(cancellation));
         List<RpcException> failures = [];
         Backend? backend = null;
-        ReplayBuffer? kept = call.Method.IsClientStreaming ? null : new ReplayBuffer();
-        CallSpec repeated = Keeping(call, kept);
+        ReplayBuffer? replay = call.Method.IsClientStreaming ? null : new ReplayBuffer();
+        CallSpec repeated = Replayable(call, replay);
         return new RepeatedStream(
             OpenNext(),
             failure =>
@@ -153,7 +153,7 @@ internal sealed class BalancedChannel : IRpcChannel
                 // A stream of requests cannot be retried, because the messages that were sent are not kept.
                 return ValueTask.FromResult(call.Method.IsClientStreaming ? null : OpenNext());
             },
-            kept)
+            replay)
         {
             Began = () => Succeeded(backend!),
         };
@@ -264,8 +264,8 @@ internal sealed class BalancedChannel : IRpcChannel
     private IRpcChannel Open(Backend backend) => backend.Opened ?? backend.Open(_context);
 
     // If the call is retried anyway, the code that retries it keeps the request.
-    private static CallSpec Keeping(CallSpec call, ReplayBuffer? kept) =>
-        call.Kept is null ? call with { Kept = kept } : call;
+    private static CallSpec Replayable(CallSpec call, ReplayBuffer? replay) =>
+        call.Replay is null ? call with { Replay = replay } : call;
 
     private void Succeeded(Backend backend)
     {

@@ -45,7 +45,7 @@ internal sealed class GrpcCall : IRpcStream
     /// <param name="options">Headers and other options.</param>
     /// <param name="only">The request of a method that takes one, if it is available now.</param>
     /// <param name="streamsRequests">Whether the method takes a stream of requests.</param>
-    /// <param name="kept">Keeps the request for retries; null for a call that is not retried.</param>
+    /// <param name="replay">Keeps the request for retries; null for a call that is not retried.</param>
     public GrpcCall(
         GrpcChannel channel,
         string path,
@@ -53,7 +53,7 @@ internal sealed class GrpcCall : IRpcStream
         RpcCallOptions? options,
         IMessage? only,
         bool streamsRequests,
-        ReplayBuffer? kept = null)
+        ReplayBuffer? replay = null)
     {
         clock.RequireTime(channel.Endpoint);
         _channel = channel;
@@ -66,8 +66,8 @@ internal sealed class GrpcCall : IRpcStream
         try
         {
             _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
-                : only is null ? _single = new GrpcMessageContent(_end.Token, kept)
-                : _single = new GrpcMessageContent(only, _compresses, kept);
+                : only is null ? _single = new GrpcMessageContent(_end.Token, replay)
+                : _single = new GrpcMessageContent(only, _compresses, replay);
             if (_single is not null && (_info is not null || channel.Options.Trace is { IsEnabled: true }))
             {
                 _single.Sent = bytes => Record(isSent: true, bytes);

@@ -192,7 +192,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         RpcMethodInfo method = call.Method;
         return method.IsUnary
             ? CallAsync(
-                method.FullName, call.Clock.For(cancellation), call.Options, request, read, call.Kept)
+                method.FullName, call.Clock.For(cancellation), call.Options, request, read, call.Replay)
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument,
                 $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
@@ -208,7 +208,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new GrpcCall(
         this, call.Method.FullName, call.Clock.For(cancellation), call.Options, only: null,
-        call.Method.IsClientStreaming, call.Kept);
+        call.Method.IsClientStreaming, call.Replay);
 
     public RpcSchema FetchSchema(CancellationToken cancellation) =>
         FetchSchemaAsync(cancellation).GetAwaiter().GetResult();
@@ -236,9 +236,9 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         RpcCallOptions? options,
         IMessage request,
         ReplyReader<TReply> read,
-        ReplayBuffer? kept = null)
+        ReplayBuffer? replay = null)
     {
-        await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false, kept);
+        await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false, replay);
         if (!await call.ReadAsync().ConfigureAwait(false))
         {
             throw NotOne("no reply, but the status OK");

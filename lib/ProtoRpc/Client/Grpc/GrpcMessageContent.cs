@@ -12,28 +12,28 @@ internal sealed class GrpcMessageContent : HttpContent
 {
     private readonly TaskCompletionSource? _come;
     private readonly CancellationToken _end;
-    private readonly ReplayBuffer? _kept;
+    private readonly ReplayBuffer? _replay;
     private IMessage? _message;
     private bool _compress;
     private volatile bool _isSent;
 
     /// <param name="message">The message.</param>
     /// <param name="compress">Whether to compress the message.</param>
-    /// <param name="kept">Keeps the bytes for retries; null for a call that is not retried.</param>
-    public GrpcMessageContent(IMessage message, bool compress, ReplayBuffer? kept)
+    /// <param name="replay">Keeps the bytes for retries; null for a call that is not retried.</param>
+    public GrpcMessageContent(IMessage message, bool compress, ReplayBuffer? replay)
     {
-        _kept = kept;
+        _replay = replay;
         _message = message;
         _compress = compress;
         Headers.ContentType = GrpcHeaders.MediaType;
     }
 
     /// <param name="end">Cancelled at the end of the call, with or without a message.</param>
-    /// <param name="kept">Keeps the bytes of the message for retries; null for a call that is not
+    /// <param name="replay">Keeps the bytes of the message for retries; null for a call that is not
     /// retried.</param>
-    public GrpcMessageContent(CancellationToken end, ReplayBuffer? kept)
+    public GrpcMessageContent(CancellationToken end, ReplayBuffer? replay)
     {
-        _kept = kept;
+        _replay = replay;
         _come = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         _end = end;
         Headers.ContentType = GrpcHeaders.MediaType;
@@ -93,10 +93,10 @@ internal sealed class GrpcMessageContent : HttpContent
             return;
         }
 
-        if (_kept is not null)
+        if (_replay is not null)
         {
             // A retry has separate memory, because an abandoned attempt may still be sending.
-            byte[] again = ReplayBuffer.Encode(_kept, () =>
+            byte[] again = ReplayBuffer.Encode(_replay, () =>
             {
                 using PooledMessageBytes made = new(int.MaxValue, "request");
                 GrpcFrameWriter.Write(made, message, _compress);

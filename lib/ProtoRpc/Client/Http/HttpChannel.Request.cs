@@ -55,7 +55,7 @@ internal sealed partial class HttpChannel
 
     private HttpMessageContent Body(CallSpec call, IMessage request)
     {
-        HttpBody body = call.Kept is { } kept ? Keep(kept, call, request) : Encode(call, request);
+        HttpBody body = call.Replay is { } replay ? Replayed(replay, call, request) : Encode(call, request);
         try
         {
             if (call.Options?.ReplyInfo is { } info)
@@ -67,15 +67,15 @@ internal sealed partial class HttpChannel
         }
         finally
         {
-            if (call.Kept is null)
+            if (call.Replay is null)
             {
                 body.Dispose();
             }
         }
     }
 
-    private HttpBody Keep(ReplayBuffer kept, CallSpec call, IMessage request) =>
-        ReplayBuffer.Encode(kept, () => Encode(call, request));
+    private HttpBody Replayed(ReplayBuffer replay, CallSpec call, IMessage request) =>
+        ReplayBuffer.Encode(replay, () => Encode(call, request));
 
     private HttpBody Encode(CallSpec call, IMessage request)
     {

@@ -327,8 +327,8 @@ internal sealed class PooledConnection : IDisposable
     public ValueTask<(NativeConnection Connection, bool IsFresh)> GetAsync<TWait>(
         CallClock clock, TimeSpan? bound = null)
         where TWait : struct, IWaitMode =>
-        KeepUsable(ref Kept<TWait>()) is { } kept
-            ? new((kept, false))
+        KeepUsable(ref Pooled<TWait>()) is { } pooled
+            ? new((pooled, false))
             : OpenAsync<TWait>(bound is { } time ? clock.Within(time) : clock);
 
     /// <summary>Closes a connection that must not be used again.</summary>
@@ -364,11 +364,11 @@ internal sealed class PooledConnection : IDisposable
         where TWait : struct, IWaitMode
     {
         NativeConnection fresh = await _client.OpenAsync<TWait>(clock).ConfigureAwait(false);
-        return (Kept<TWait>() = fresh, true);
+        return (Pooled<TWait>() = fresh, true);
     }
 
     // Separate connections: .NET makes blocking calls slow on a socket that was once used asynchronously.
-    private ref NativeConnection? Kept<TWait>()
+    private ref NativeConnection? Pooled<TWait>()
         where TWait : struct, IWaitMode =>
         ref typeof(TWait) == typeof(BlockingWait) ? ref _blocking : ref _async;
 

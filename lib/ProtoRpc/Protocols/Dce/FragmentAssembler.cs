@@ -7,7 +7,7 @@ namespace ProtoRpc.Protocols.Dce;
 internal sealed class FragmentAssembler : IDisposable
 {
     private const int InitialSize = 32 * 1024;
-    private const int KeptSize = 64 * 1024;
+    private const int RetainedBytes = 64 * 1024;
 
     // A message is often as large as the one before.
     private const int MaxExpected = 1024 * 1024;
@@ -116,7 +116,7 @@ internal sealed class FragmentAssembler : IDisposable
         Stub = default;
         _length = 0;
         _memory?.Release();
-        if (_bytes.Length > KeptSize)
+        if (_bytes.Length > RetainedBytes)
         {
             Dispose();
         }

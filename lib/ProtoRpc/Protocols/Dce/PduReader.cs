@@ -147,7 +147,7 @@ internal sealed class PduBuffer : IDisposable
     private const int MaxSize = 128 * 1024;
 
     // What a connection keeps between messages that need more than the initial size.
-    private const int KeptSize = 16 * 1024;
+    private const int RetainedBytes = 16 * 1024;
 
     // Receives of a fragment each would make a large message cost many system calls.
     private const int MessageSize = 64 * 1024;
@@ -184,10 +184,10 @@ internal sealed class PduBuffer : IDisposable
     /// <summary>Gives most of the memory back that a large message needed.</summary>
     public void Trim()
     {
-        if (_start == _end && _bytes.Length > KeptSize)
+        if (_start == _end && _bytes.Length > RetainedBytes)
         {
             ArrayPool<byte>.Shared.Return(_bytes);
-            _bytes = ArrayPool<byte>.Shared.Rent(KeptSize);
+            _bytes = ArrayPool<byte>.Shared.Rent(RetainedBytes);
             _start = _end = 0;
         }
     }

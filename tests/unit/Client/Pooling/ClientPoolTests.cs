@@ -3,9 +3,9 @@ using ProtoRpc.Client;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 
-namespace ProtoRpc.Tests.Client.Kept;
+namespace ProtoRpc.Tests.Client.Pooling;
 
-public sealed class KeptClientsTests : IDisposable
+public sealed class ClientPoolTests : IDisposable
 {
     private static readonly TimeSpan Idle = TimeSpan.FromMinutes(5);
     private static readonly RpcClientOptions Lazy = new() { Lazy = true };
@@ -13,7 +13,7 @@ public sealed class KeptClientsTests : IDisposable
     private readonly ManualTime _time = new();
     private readonly ClientPool _kept;
 
-    public KeptClientsTests() => _kept = new ClientPool(Idle, maxIdle: 2, _time);
+    public ClientPoolTests() => _kept = new ClientPool(Idle, maxIdle: 2, _time);
 
     public void Dispose() => _kept.Dispose();
 

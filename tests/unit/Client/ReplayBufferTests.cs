@@ -8,7 +8,7 @@ using ProtoRpc.Tests.Messages;
 namespace ProtoRpc.Tests.Client;
 
 /// <summary>A call that is made again sends the request that its first try encoded.</summary>
-public static class KeptRequestTests
+public static class ReplayBufferTests
 {
     private const int Retries = 3;
 
@@ -89,10 +89,10 @@ public static class KeptRequestTests
     [Fact]
     public static void Many_threads_get_what_one_of_them_made()
     {
-        using ReplayBuffer kept = new();
+        using ReplayBuffer replay = new();
         int made = 0;
 
-        Parallel.For(0, 50, i => Assert.Equal("made", ReplayBuffer.Encode(kept, () =>
+        Parallel.For(0, 50, i => Assert.Equal("made", ReplayBuffer.Encode(replay, () =>
         {
             Interlocked.Increment(ref made);
             return "made";
@@ -104,22 +104,22 @@ public static class KeptRequestTests
     [Fact]
     public static void After_the_call_each_try_makes_its_own()
     {
-        ReplayBuffer kept = new();
-        Assert.Equal("first", ReplayBuffer.Encode(kept, () => "first"));
-        kept.Dispose();
-        kept.Dispose();
+        ReplayBuffer replay = new();
+        Assert.Equal("first", ReplayBuffer.Encode(replay, () => "first"));
+        replay.Dispose();
+        replay.Dispose();
 
-        Assert.Equal("second", ReplayBuffer.Encode(kept, () => "second"));
-        Assert.Equal("third", ReplayBuffer.Encode(kept, () => "third"));
+        Assert.Equal("second", ReplayBuffer.Encode(replay, () => "second"));
+        Assert.Equal("third", ReplayBuffer.Encode(replay, () => "third"));
     }
 
     [Fact]
     public static void What_cannot_be_encoded_is_refused_by_each_try()
     {
-        using ReplayBuffer kept = new();
+        using ReplayBuffer replay = new();
         CallSpec call = new(EchoServer.Schema.GetService("calls.Echo").FindMethod("Say")!, Patience)
         {
-            Kept = kept,
+            Replay = replay,
         };
         EchoRequest request = new() { Text = new string('x', 100) };
 
@@ -138,12 +138,12 @@ public static class KeptRequestTests
     public static void Bytes_that_were_lent_stay_when_they_are_given_back()
     {
         EchoRequest request = new() { Text = "x" };
-        using EncodedMessage kept = EncodedMessage.Keep(request, 100, "request");
-        kept.Lend().Dispose();
+        using EncodedMessage encoded = EncodedMessage.Keep(request, 100, "request");
+        encoded.Lend().Dispose();
 
         request.Text = "changed";
 
-        Assert.Equal(new EchoRequest { Text = "x" }.ToByteArray(), kept.Lend().ToArray());
+        Assert.Equal(new EchoRequest { Text = "x" }.ToByteArray(), encoded.Lend().ToArray());
     }
 
     // Where nobody listens, and a server may listen later.

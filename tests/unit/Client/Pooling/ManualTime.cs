@@ -1,4 +1,4 @@
-namespace ProtoRpc.Tests.Client.Kept;
+namespace ProtoRpc.Tests.Client.Pooling;
 
 /// <summary>A clock that a test moves; timers fire while it is moved.</summary>
 internal sealed class ManualTime : TimeProvider

@@ -6,7 +6,7 @@ using Google.Protobuf;
 using Microsoft.Extensions.Logging.Abstractions;
 using ProtoRpc.Client;
 
-namespace ProtoRpc.Tests.Client.Kept;
+namespace ProtoRpc.Tests.Client.Pooling;
 
 public sealed class ClientKeyTests
 {

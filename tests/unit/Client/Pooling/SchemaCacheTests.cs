@@ -2,16 +2,16 @@ using ProtoRpc.Client;
 using ProtoRpc.Client.Schemas;
 using ProtoRpc.Tests.Schema;
 
-namespace ProtoRpc.Tests.Client.Kept;
+namespace ProtoRpc.Tests.Client.Pooling;
 
-public sealed class KeptSchemasTests : IDisposable
+public sealed class SchemaCacheTests : IDisposable
 {
     private readonly TempFolder _folder = new();
     private readonly ManualTime _time = new();
     private readonly SchemaCache _kept;
     private int _loads;
 
-    public KeptSchemasTests() => _kept = new SchemaCache(_time);
+    public SchemaCacheTests() => _kept = new SchemaCache(_time);
 
     public void Dispose() => _folder.Dispose();
 
