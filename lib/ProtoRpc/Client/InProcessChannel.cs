@@ -84,8 +84,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         }
 
         using Stream parts = body.OpenRead();
-        return await Task.Run(() => Upload(call, parts, read, cancellation), CancellationToken.None)
-            .ConfigureAwait(false);
+        return await ((IRpcChannel)this).UploadAsync(call, parts, read, cancellation).ConfigureAwait(false);
     }
 
     public TReply Upload<TReply>(

@@ -77,19 +77,31 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
             return true;
         });
 
-    /// <summary>Makes a call and blocks until the reply.</summary>
-    public TReply Invoke<TReply>(
-        IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation) => Repeats(call)
-            ? Repeat(channel, call, request, read, cancellation)
-            : channel.Invoke(call, request, read, cancellation);
+    /// <summary>Whether a call is retried. Other calls go straight to the channel.</summary>
+    public bool Repeats(CallSpec call) => Retries > 0 || Waits(call);
 
-    /// <summary>Makes a call without blocking a thread.</summary>
-    public Task<TReply> InvokeAsync<TReply>(
+    /// <summary>Makes the attempts of a call and blocks until the reply. Only for a call that <see
+    /// cref="Repeats"/>, because it allocates a closure and keeps the request.</summary>
+    public TReply Repeat<TReply>(
         IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation) => Repeats(call)
-            ? RepeatAsync(channel, call, request, read, cancellation)
-            : channel.InvokeAsync(call, request, read, cancellation);
+        CancellationToken cancellation)
+    {
+        using ReplayBuffer replay = new();
+        CallSpec repeated = call with { Replay = replay };
+        return Start(call, cancellation).Run(() => channel.Invoke(repeated, request, read, cancellation));
+    }
+
+    /// <inheritdoc cref="Repeat"/>
+    public async Task<TReply> RepeatAsync<TReply>(
+        IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
+        CancellationToken cancellation)
+    {
+        using ReplayBuffer replay = new();
+        CallSpec repeated = call with { Replay = replay };
+        return await Start(call, cancellation)
+            .RunAsync(() => channel.InvokeAsync(repeated, request, read, cancellation))
+            .ConfigureAwait(false);
+    }
 
     /// <summary>Makes a call whose request is read from a stream. The time applies to each part. It is only
     /// retried if the stream can seek back.</summary>
@@ -151,31 +163,8 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
 
     private static bool Waits(CallSpec call) => call.Options is { WaitForReady: true };
 
-    private bool Repeats(CallSpec call) => Retries > 0 || Waits(call);
-
     private CallRetries Start(CallSpec call, CancellationToken cancellation) => Start(
         call.Clock.For(cancellation), Waits(call), call.Options?.ReplyInfo, call.Method.FullName);
-
-    // A method of its own, so that a call without retries allocates no closure.
-    private TReply Repeat<TReply>(
-        IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation)
-    {
-        using ReplayBuffer replay = new();
-        CallSpec repeated = call with { Replay = replay };
-        return Start(call, cancellation).Run(() => channel.Invoke(repeated, request, read, cancellation));
-    }
-
-    private async Task<TReply> RepeatAsync<TReply>(
-        IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation)
-    {
-        using ReplayBuffer replay = new();
-        CallSpec repeated = call with { Replay = replay };
-        return await Start(call, cancellation)
-            .RunAsync(() => channel.InvokeAsync(repeated, request, read, cancellation))
-            .ConfigureAwait(false);
-    }
 
     private RepeatedStream OpenRepeated(IRpcChannel channel, CallSpec call, CancellationToken cancellation)
     {
@@ -443,7 +432,7 @@ internal sealed class ReplayBuffer : IDisposable
     /// InvalidArgument: it is nested too deeply.</exception>
     public static EncodedMessage Encode(CallSpec call, IMessage request, int maxBytes) => call.Replay is null
         ? EncodedMessage.From(request, maxBytes, What)
-        : call.Replay.Encode(() => EncodedMessage.Keep(request, maxBytes, What)).Lend();
+        : call.Replay.EncodeOnce(request, maxBytes).Lend();
 
     public void Dispose()
     {
@@ -454,6 +443,10 @@ internal sealed class ReplayBuffer : IDisposable
             _encoded = null;
         }
     }
+
+    // A method of its own, so that a call without retries allocates no closure.
+    private EncodedMessage EncodeOnce(IMessage request, int maxBytes) =>
+        Encode(() => EncodedMessage.Keep(request, maxBytes, What));
 
     private T Encode<T>(Func<T> encode)
         where T : class

@@ -103,13 +103,11 @@ internal sealed class DceConnection : NativeConnection
         _association.Dispose();
     }
 
-    protected override ValueTask<uint?> Execute(PooledMessageBytes request, CallClock clock) =>
-        CallAsync<BlockingWait>(request, clock);
-
-    protected override ValueTask<uint?> ExecuteAsync(PooledMessageBytes request, CallClock clock) =>
-        CallAsync<AsyncWait>(request, clock);
-
-    private async ValueTask<uint?> CallAsync<TWait>(PooledMessageBytes request, CallClock clock)
+    /// <summary>Sends a request and waits for its answer.</summary>
+    /// <returns>The return code; null if the connection broke before the server can have received the
+    /// request.</returns>
+    /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
+    public async ValueTask<uint?> CallAsync<TWait>(PooledMessageBytes request, CallClock clock)
         where TWait : struct, IWaitMode
     {
         try

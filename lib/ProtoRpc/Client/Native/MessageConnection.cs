@@ -95,13 +95,8 @@ internal sealed class MessageConnection : NativeConnection
         }
     }
 
-    protected override ValueTask<uint?> Execute(PooledMessageBytes request, CallClock clock) =>
-        CallAsync<BlockingWait>(request, clock);
-
-    protected override ValueTask<uint?> ExecuteAsync(PooledMessageBytes request, CallClock clock) =>
-        CallAsync<AsyncWait>(request, clock);
-
-    private async ValueTask<uint?> CallAsync<TWait>(PooledMessageBytes request, CallClock clock)
+    /// <inheritdoc cref="DceConnection.CallAsync"/>
+    public async ValueTask<uint?> CallAsync<TWait>(PooledMessageBytes request, CallClock clock)
         where TWait : struct, IWaitMode
     {
         Release();

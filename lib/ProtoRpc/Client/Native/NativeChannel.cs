@@ -73,9 +73,15 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     {
         RefuseStreams(call.Method);
         using EncodedMessage body = Encode(call, request);
-        return GoesInParts(body)
-            ? UploadBody(call, body, read, cancellation)
-            : BlockingWait.End(CallAsync<BlockingWait, TReply>(call, body, read, cancellation));
+        if (GoesInParts(body))
+        {
+            using Stream parts = body.OpenRead();
+            return Upload(call, parts, read, cancellation);
+        }
+
+        return BlockingWait.End(CallAsync<BlockingWait, TReply>(
+            ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
+            call.Clock.For(cancellation), read, call));
     }
 
     public async Task<TReply> InvokeAsync<TReply>(
@@ -85,11 +91,15 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         using EncodedMessage body = Encode(call, request);
         if (GoesInParts(body))
         {
-            return await Task.Run(() => UploadBody(call, body, read, cancellation), CancellationToken.None)
+            // The interface's method, because a closure here would be allocated by every call.
+            using Stream parts = body.OpenRead();
+            return await ((IRpcChannel)this).UploadAsync(call, parts, read, cancellation)
                 .ConfigureAwait(false);
         }
 
-        return await CallAsync<AsyncWait, TReply>(call, body, read, cancellation).ConfigureAwait(false);
+        return await CallAsync<AsyncWait, TReply>(
+            ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
+            call.Clock.For(cancellation), read, call).ConfigureAwait(false);
     }
 
     public TReply Upload<TReply>(
@@ -282,12 +292,6 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             CallAsync<BlockingWait, TReply>(client, name, fullName, body, clock, read, call));
     }
 
-    private ValueTask<TReply> CallAsync<TWait, TReply>(
-        CallSpec call, EncodedMessage body, ReplyReader<TReply> read, CancellationToken cancellation)
-        where TWait : struct, IWaitMode => CallAsync<TWait, TReply>(
-            ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
-            call.Clock.For(cancellation), read, call);
-
     // Makes one call on the wire: of a method or a built-in one.
     private async ValueTask<TReply> CallAsync<TWait, TReply>(
         NativeConnectionPool client,
@@ -317,13 +321,6 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         call, request, options.MultiPartThreshold is null ? _limits.MaxMessageBytes : Array.MaxLength);
 
     private bool GoesInParts(EncodedMessage body) => body.Length >= options.MultiPartThreshold;
-
-    private TReply UploadBody<TReply>(
-        CallSpec call, EncodedMessage body, ReplyReader<TReply> read, CancellationToken cancellation)
-    {
-        using Stream bytes = body.OpenRead();
-        return Upload(call, bytes, read, cancellation);
-    }
 
     private void RefuseStreams(RpcMethodInfo method)
     {

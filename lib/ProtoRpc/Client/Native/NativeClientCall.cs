@@ -54,14 +54,25 @@ internal sealed class NativeClientCall : IDisposable
     public async ValueTask<int> ExecuteAsync<TWait>(CallClock clock)
         where TWait : struct, IWaitMode
     {
-        PooledConnection slot = BeginExecution(clock);
+        PooledConnection slot = Slot;
+        if (_isExecuted)
+        {
+            throw new InvalidOperationException("An exchange is executed once. Begin another one.");
+        }
+
+        _isExecuted = true;
+        clock.Caller.ThrowIfCancellationRequested();
+        clock.RequireTime(_client.Endpoint);
         while (true)
         {
             (NativeConnection connection, bool isFresh) = await slot
                 .GetAsync<TWait>(clock, _client.Limits.ConnectTimeout).ConfigureAwait(false);
             try
             {
-                uint? answer = await connection.ExecuteAsync<TWait>(slot.Request, clock)
+                // A type test, because a generic virtual method would be slow.
+                uint? answer = await (connection is DceConnection stream
+                    ? stream.CallAsync<TWait>(slot.Request, clock)
+                    : ((MessageConnection)connection).CallAsync<TWait>(slot.Request, clock))
                     .ConfigureAwait(false);
                 if (answer is { } returnCode)
                 {
@@ -75,7 +86,14 @@ internal sealed class NativeClientCall : IDisposable
                 throw;
             }
 
-            GiveUpIfFresh(slot, connection, isFresh);
+            slot.Drop(connection);
+
+            // The server may have closed an idle connection before the request arrived. Only in this case is
+            // the request sent again.
+            if (isFresh)
+            {
+                throw CallErrors.NotSent(_client.Endpoint);
+            }
         }
     }
 
@@ -87,32 +105,6 @@ internal sealed class NativeClientCall : IDisposable
         {
             _used = null;
             _client.Return(slot);
-        }
-    }
-
-    private PooledConnection BeginExecution(CallClock clock)
-    {
-        PooledConnection slot = Slot;
-        if (_isExecuted)
-        {
-            throw new InvalidOperationException("An exchange is executed once. Begin another one.");
-        }
-
-        _isExecuted = true;
-        clock.Caller.ThrowIfCancellationRequested();
-        clock.RequireTime(_client.Endpoint);
-        return slot;
-    }
-
-    private void GiveUpIfFresh(PooledConnection slot, NativeConnection connection, bool isFresh)
-    {
-        slot.Drop(connection);
-
-        // The server may have closed an idle connection before the request arrived. Only in this case is the
-        // request sent again.
-        if (isFresh)
-        {
-            throw CallErrors.NotSent(_client.Endpoint);
         }
     }
 }

@@ -214,20 +214,18 @@ internal sealed class NativeConnectionPool : IDisposable
         {
             if (!_isDisposed)
             {
-                return new NativeClientCall(
-                    this, _idle.TryPop(out PooledConnection? slot) ? slot : NewSlot());
+                if (!_idle.TryPop(out PooledConnection? slot))
+                {
+                    slot = new(this);
+                    _slots.Add(slot);
+                }
+
+                return new NativeClientCall(this, slot);
             }
         }
 
         _free.Release();
         throw CallErrors.Closed(Endpoint);
-    }
-
-    private PooledConnection NewSlot()
-    {
-        PooledConnection slot = new(this);
-        _slots.Add(slot);
-        return slot;
     }
 
     /// <summary>Whether the client is closed.</summary>
@@ -326,10 +324,18 @@ internal sealed class PooledConnection : IDisposable
     /// <param name="bound">The maximum time for connecting; null for that of the clock.</param>
     public ValueTask<(NativeConnection Connection, bool IsFresh)> GetAsync<TWait>(
         CallClock clock, TimeSpan? bound = null)
-        where TWait : struct, IWaitMode =>
-        KeepUsable(ref Pooled<TWait>()) is { } pooled
-            ? new((pooled, false))
+        where TWait : struct, IWaitMode
+    {
+        ref NativeConnection? pooled = ref Pooled<TWait>();
+        if (pooled is { } known && !known.IsUsable())
+        {
+            Close(ref pooled);
+        }
+
+        return pooled is { } usable
+            ? new((usable, false))
             : OpenAsync<TWait>(bound is { } time ? clock.Within(time) : clock);
+    }
 
     /// <summary>Closes a connection that must not be used again.</summary>
     public void Drop(NativeConnection connection)
@@ -372,16 +378,6 @@ internal sealed class PooledConnection : IDisposable
         where TWait : struct, IWaitMode =>
         ref typeof(TWait) == typeof(BlockingWait) ? ref _blocking : ref _async;
 
-    private NativeConnection? KeepUsable(ref NativeConnection? connection)
-    {
-        if (connection is { } known && !known.IsUsable())
-        {
-            Close(ref connection);
-        }
-
-        return connection;
-    }
-
     private void Close(ref NativeConnection? connection)
     {
         if (Interlocked.Exchange(ref connection, null) is { } open)
@@ -412,14 +408,6 @@ internal abstract class NativeConnection : IDisposable
     /// server.</summary>
     public abstract bool IsUsable();
 
-    /// <summary>Sends a request and waits for its answer.</summary>
-    /// <returns>The return code; null if the connection broke before the server can have received the
-    /// request.</returns>
-    /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
-    public ValueTask<uint?> ExecuteAsync<TWait>(PooledMessageBytes request, CallClock clock)
-        where TWait : struct, IWaitMode =>
-        typeof(TWait) == typeof(BlockingWait) ? Execute(request, clock) : ExecuteAsync(request, clock);
-
     /// <summary>Cancels the call that waits for its answer, if any. Call it from any thread.</summary>
     public abstract void CancelCall();
 
@@ -428,9 +416,4 @@ internal abstract class NativeConnection : IDisposable
 
     /// <inheritdoc/>
     public abstract void Dispose();
-
-    // Two methods instead of a generic one, because virtual generic calls are slow.
-    protected abstract ValueTask<uint?> Execute(PooledMessageBytes request, CallClock clock);
-
-    protected abstract ValueTask<uint?> ExecuteAsync(PooledMessageBytes request, CallClock clock);
 }
