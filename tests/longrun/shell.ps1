@@ -30,6 +30,8 @@ function Write-Sample {
     $handles = $process.HandleCount
     $threads = $process.Threads.Count
     [GC]::Collect()
+    [GC]::WaitForPendingFinalizers()
+    [GC]::Collect()
     $heap = [GC]::GetTotalMemory($false) / 1MB
     $process.Refresh()
     [Console]::WriteLine((ConvertTo-Json -Compress @{
