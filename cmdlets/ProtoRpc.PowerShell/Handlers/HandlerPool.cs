@@ -25,6 +25,13 @@ internal sealed class HandlerPool : IDisposable
     private bool _closed;
     private bool _retired;
 
+    // How often the deadlines are checked: a connection's thread cannot check them while it runs a script.
+    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(50);
+
+    private readonly Timer _watch;
+
+    private int _watching;
+
     public HandlerPool(
         HandlerEnvironment environment, HandlerStreams streams, int maxWorkers, RpcLimits limits)
     {
@@ -351,12 +358,6 @@ internal sealed class HandlerPool : IDisposable
         ErrorId = RpcErrorIds.WorkersStuck,
         MayHaveExecuted = false,
     };
-
-    // How often the deadlines are checked: a connection's thread cannot check them while it runs a script.
-    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(50);
-
-    private readonly Timer _watch;
-    private int _watching;
 
     // A thread that is already in a runspace stays there. This happens when a script calls a listener in its
     // own process.

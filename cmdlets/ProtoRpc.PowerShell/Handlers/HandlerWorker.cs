@@ -50,6 +50,12 @@ internal sealed class HandlerWorker
     private HandlerVariables? _variables;
     private HandlerCall? _running;
 
+    // The thread that runs scripts in the runspace.
+    private volatile Thread _runner;
+
+    // Null before the first pipeline, and if this version of the shell does not support other threads.
+    private PipelineThread? _pipelineThread;
+
     /// <param name="pool">The pool of the worker.</param>
     /// <param name="isFirst">Whether somebody waits until it is ready, and reports why it is not.</param>
     public HandlerWorker(HandlerPool pool, bool isFirst)
@@ -416,12 +422,6 @@ internal sealed class HandlerWorker
                 $"The details or extensions of '{failure.Message}' cannot be sent: {e.Message}", failure);
         }
     }
-
-    // The thread that runs scripts in the runspace.
-    private volatile Thread _runner;
-
-    // Null before the first pipeline, and if this version of the shell does not support other threads.
-    private PipelineThread? _pipelineThread;
 
     /// <summary>Whether another thread can use the runspace.</summary>
     public bool CanBeLent => _pipelineThread is not null;

@@ -10,13 +10,13 @@ namespace ProtoRpc;
 /// <summary>The base of cmdlets that show the records that handlers wrote to their streams.</summary>
 public abstract class RpcStreamsCommand : RpcListenerCommand
 {
-    private protected RpcStreamsCommand()
-    {
-    }
-
     // The tag of Write-Host's records. PowerShell shows records with this tag for every
     // $InformationPreference.
     private const string HostTag = "PSHOST";
+
+    private protected RpcStreamsCommand()
+    {
+    }
 
     /// <summary>Writes a record to the stream that it came from.</summary>
     protected void WriteRecord(object record)

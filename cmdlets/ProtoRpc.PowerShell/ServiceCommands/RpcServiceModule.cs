@@ -36,6 +36,12 @@ public sealed class RpcServiceModule : IDisposable
     private IReadOnlyList<CmdletInfo> _cmdlets = [];
     private volatile bool _isRemoved;
 
+    // The module says what is called; the others say how to connect.
+    private static readonly HashSet<string> NotOfModule = new(StringComparer.OrdinalIgnoreCase)
+    {
+        "Endpoint", "Listener", "Schema", "Service", "InterfaceId", "Lazy", "Reflection",
+    };
+
     /// <param name="plan">The commands.</param>
     /// <param name="connection">The connection that they use; null for the only open one.</param>
     /// <param name="connect">Makes the client of a connection of the module's own, which is closed with it;
@@ -186,12 +192,6 @@ public sealed class RpcServiceModule : IDisposable
             return _connection;
         }
     }
-
-    // The module says what is called; the others say how to connect.
-    private static readonly HashSet<string> NotOfModule = new(StringComparer.OrdinalIgnoreCase)
-    {
-        "Endpoint", "Listener", "Schema", "Service", "InterfaceId", "Lazy", "Reflection",
-    };
 
     /// <summary>Reads the schema of a module's folder, and gives the module its commands; the module's script
     /// uses it.</summary>

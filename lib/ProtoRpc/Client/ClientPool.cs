@@ -22,11 +22,11 @@ internal sealed class ClientPool(TimeSpan idleTimeout, int maxIdle, TimeProvider
     private readonly Dictionary<ClientKey, Entry> _entries = [];
     private ITimer? _timer;
 
-    /// <summary>How long an idle client is kept by default.</summary>
-    public static TimeSpan DefaultIdleTimeout { get; } = TimeSpan.FromMinutes(5);
-
     /// <summary>How many idle clients are kept by default.</summary>
     public const int DefaultMaxIdle = 64;
+
+    /// <summary>How long an idle client is kept by default.</summary>
+    public static TimeSpan DefaultIdleTimeout { get; } = TimeSpan.FromMinutes(5);
 
     /// <summary>The number of clients.</summary>
     public int Count

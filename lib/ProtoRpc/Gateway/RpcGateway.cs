@@ -176,11 +176,11 @@ internal sealed class HeaderRule(RpcGatewayOptions options)
         "x-content-type-options", "x-accel-buffering", "x-frame-options", "x-powered-by", "location",
         "retry-after", "allow");
 
-    /// <summary>Headers that pass only where the options name them.</summary>
-    public static IEnumerable<string> OfOthers => OfIdentity.Concat(OfBrowsers);
-
     private static readonly string[] PrefixesOfOthers =
         ["x-forwarded-", "x-client-cert-", "x-ssl-", "sec-", "if-", "access-control-"];
+
+    /// <summary>Headers that pass only where the options name them.</summary>
+    public static IEnumerable<string> OfOthers => OfIdentity.Concat(OfBrowsers);
 
     /// <summary>Adds what passes to the metadata of the next call.</summary>
     public void Copy(RpcMetadata from, RpcMetadata to)

@@ -16,6 +16,22 @@ namespace ProtoRpc;
 /// without copying.</remarks>
 public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, ICustomDiagnosticMessage
 {
+    /// <summary>The number of scalars in the message object itself, so that a Timestamp needs no separate
+    /// store.</summary>
+    internal const int OwnScalars = 2;
+
+    internal readonly MessageLayout Layout;
+
+    // The store; or null, where the type needs none; or the unknown fields, which then hold the store.
+    private object? _more;
+    private Scalars2 _scalars;
+
+    // Comparing more names takes longer than finding the name in a dictionary.
+    private const int MaxKnownNames = 12;
+
+    // A host's texts may come from users and peers, so texts are never parsed as JSON lists.
+    private static readonly MessageMapper Setting = new() { TakesRows = false };
+
     /// <summary>Creates an empty message.</summary>
     public DynamicMessage(RpcMessageInfo type)
         : this(MessageLayout.For(type))
@@ -342,16 +358,6 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
         return writer;
     }
 
-    /// <summary>The number of scalars in the message object itself, so that a Timestamp needs no separate
-    /// store.</summary>
-    internal const int OwnScalars = 2;
-
-    internal readonly MessageLayout Layout;
-
-    // The store; or null, where the type needs none; or the unknown fields, which then hold the store.
-    private object? _more;
-    private Scalars2 _scalars;
-
     internal DynamicMessage(MessageLayout layout)
     {
         Layout = layout;
@@ -413,12 +419,6 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
         }
         unknown.Append(field);
     }
-
-    // Comparing more names takes longer than finding the name in a dictionary.
-    private const int MaxKnownNames = 12;
-
-    // A host's texts may come from users and peers, so texts are never parsed as JSON lists.
-    private static readonly MessageMapper Setting = new() { TakesRows = false };
 
     /// <summary>A field by its name or its JSON name, also case-insensitive, or an extension by
     /// <c>[full.name]</c>.</summary>

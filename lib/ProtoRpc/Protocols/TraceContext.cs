@@ -131,6 +131,10 @@ internal static class TelemetryNames
     private static readonly FrozenDictionary<RpcStatusCode, string> StatusNames =
         Enum.GetValues<RpcStatusCode>().ToFrozenDictionary(code => code, NameOf);
 
+    /// <summary>The method of a call whose method could not be read, or does not exist: a caller who makes
+    /// names up adds no value to the attribute.</summary>
+    public const string UnknownMethod = "_OTHER";
+
     /// <summary>Makes the measurement of how long calls take, in seconds.</summary>
     public static Histogram<double> CreateDuration(string name, string description) =>
         RpcDiagnostics.Meter.CreateHistogram(
@@ -140,10 +144,6 @@ internal static class TelemetryNames
                 HistogramBucketBoundaries =
                     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
             });
-
-    /// <summary>The method of a call whose method could not be read, or does not exist: a caller who makes
-    /// names up adds no value to the attribute.</summary>
-    public const string UnknownMethod = "_OTHER";
 
     /// <summary>Begins an activity, as the current one.</summary>
     /// <param name="kind">The side.</param>

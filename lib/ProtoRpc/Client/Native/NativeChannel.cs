@@ -32,6 +32,13 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     private RpcCallContext _context = new();
     private bool _disposed;
 
+    // Ids have a random start per channel, and count up for each call. Only the server sees them, so they
+    // need not be unpredictable. A random id would cost each call a system call.
+    private readonly UInt128 _firstId = BinaryPrimitives.ReadUInt128LittleEndian(
+        Guid.NewGuid().ToByteArray());
+
+    private long _lastId;
+
     // The object is immutable, so parallel calls see either the old or the new context.
     public RpcCallContext Context
     {
@@ -360,12 +367,6 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     }
 
     private sealed record ServiceClient(RpcServiceInfo Service, NativeConnectionPool Client);
-
-    // Ids have a random start per channel, and count up for each call. Only the server sees them, so they
-    // need not be unpredictable. A random id would cost each call a system call.
-    private readonly UInt128 _firstId = BinaryPrimitives.ReadUInt128LittleEndian(
-        Guid.NewGuid().ToByteArray());
-    private long _lastId;
 
     // Afterwards the body's memory can be reused, while the call waits for its reply.
     private UInt128 WriteRequest(

@@ -118,14 +118,14 @@ internal sealed class NativeClientCall : IDisposable
 internal sealed class MultiPartSender(
     int threshold, Func<RpcMultiPartRequest, RpcMultiPartResponse> call, Action<RpcMultiPartRequest> cancel)
 {
-    /// <summary>How long ending a transfer early may take.</summary>
-    public static TimeSpan CancelTimeout { get; } = TimeSpan.FromSeconds(1);
-
     /// <summary>The smallest threshold that the original accepts.</summary>
     public const int MinThreshold = 2048;
 
     // The space that the original reserves for headers in each part.
     private const int HeaderReserve = 1024;
+
+    /// <summary>How long ending a transfer early may take.</summary>
+    public static TimeSpan CancelTimeout { get; } = TimeSpan.FromSeconds(1);
 
     /// <summary>Reads the reply to a part.</summary>
     /// <exception cref="RpcException">Internal: the bytes are no such reply.</exception>

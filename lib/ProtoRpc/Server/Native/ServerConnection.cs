@@ -26,6 +26,12 @@ internal sealed class ServerConnection
     private volatile bool _isGivenUp;
     private int _uncounted;
 
+    private const int PeekSize = 64;
+
+    private static readonly TimeSpan PeekAfter = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan LingerTime = TimeSpan.FromSeconds(2);
+
     public ServerConnection(NativeListener listener, TransportConnection transport, BindNakReason? refusal)
     {
         _listener = listener;
@@ -327,11 +333,6 @@ internal sealed class ServerConnection
         _association.Dispose();
         _call.Dispose();
     }
-
-    private const int PeekSize = 64;
-    private static readonly TimeSpan PeekAfter = TimeSpan.FromMilliseconds(100);
-    private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
-    private static readonly TimeSpan LingerTime = TimeSpan.FromSeconds(2);
 
     /// <summary>Ends the connection from another thread.</summary>
     public void Abort() => _transport.Abort();
