@@ -10,35 +10,35 @@ namespace ProtoRpc;
 public sealed record HttpServerOptions
 {
     /// <summary>Whom the endpoints let in.</summary>
-    public HttpServerSecurity Security { get; set; } = new();
+    public HttpServerSecurity Security { get; init; } = new();
 
     /// <summary>Whether <c>http://</c> endpoints may be reached from other machines, where everybody on the
     /// way reads along. For listeners behind a proxy that does TLS, and for closed networks.</summary>
-    public bool AllowUnencrypted { get; set; }
+    public bool AllowUnencrypted { get; init; }
 
     /// <summary>The origins of web pages that may call, as <c>https://app.example.com</c>, or <c>*</c> for
     /// all. Pages of the endpoint itself always may; programs that are not browsers are not asked.</summary>
-    public IReadOnlyList<string> AllowedOrigins { get; set; } = [];
+    public IReadOnlyList<string> AllowedOrigins { get; init; } = [];
 
     /// <summary>The host names by which clients call the endpoints, beside those of loopback on loopback:
     /// <c>rpc.example.com</c>, <c>*.example.com</c> for all names under it, <c>*</c> for every name. Requests
     /// with other names get 403. Without any, loopback endpoints answer to <c>localhost</c>,
     /// <c>*.localhost</c>, loopback addresses and, with TLS, the names of the certificate,
     /// and other endpoints to every name. Unix sockets answer to every name.</summary>
-    public IReadOnlyList<string> AllowedHosts { get; set; } = [];
+    public IReadOnlyList<string> AllowedHosts { get; init; } = [];
 
     /// <summary>Whether GET calls every method. Without it, GET calls only methods with
     /// <c>idempotency_level = NO_SIDE_EFFECTS</c> off loopback and from browsers, because any web page can
     /// make a browser send a GET.</summary>
-    public bool AllowGet { get; set; }
+    public bool AllowGet { get; init; }
 
     /// <summary>Whether gRPC endpoints serve their schema by grpc.reflection.v1 and v1alpha, and HTTP
     /// endpoints the page of their services and their .proto files. Rules of <see cref="RpcAuthorization"/>
     /// for <c>grpc.reflection.v1.ServerReflection/ServerReflectionInfo</c> apply to all of them.</summary>
-    public bool EnableReflection { get; set; } = true;
+    public bool EnableReflection { get; init; } = true;
 
     /// <summary>Whether gRPC endpoints serve the health service grpc.health.v1.</summary>
-    public bool EnableHealth { get; set; } = true;
+    public bool EnableHealth { get; init; } = true;
 
     /// <summary>The health checks of an application; null for none.</summary>
     internal HealthReports? Health { get; set; }
@@ -46,10 +46,10 @@ public sealed record HttpServerOptions
     /// <summary>When replies are compressed, for HTTP clients that accept it.
     /// <see cref="RpcReplyCompression.Automatic"/> compresses for clients on other machines. Replies over
     /// gRPC are compressed where their handler asks for it.</summary>
-    public RpcReplyCompression ReplyCompression { get; set; }
+    public RpcReplyCompression ReplyCompression { get; init; }
 
     /// <summary>Replies of fewer bytes are not compressed: 1 KiB.</summary>
-    public int CompressionThreshold { get; set; } = 1024;
+    public int CompressionThreshold { get; init; } = 1024;
 }
 
 /// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints.
@@ -62,18 +62,18 @@ public sealed record HttpServerSecurity
 {
     /// <summary>Checks a user name and password (RFC 7617).
     /// Plain HTTP accepts passwords only on loopback and Unix sockets.</summary>
-    public HttpCallerCheck<NetworkCredential>? Basic { get; set; }
+    public HttpCallerCheck<NetworkCredential>? Basic { get; init; }
 
     /// <summary>Checks a bearer token (RFC 6750).</summary>
-    public HttpCallerCheck<string>? Bearer { get; set; }
+    public HttpCallerCheck<string>? Bearer { get; init; }
 
     /// <summary>Checks a client's certificate, of whose chain nothing is taken for granted. Certificates of
     /// certificate authorities are rejected before the check.</summary>
-    public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; set; }
+    public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; init; }
 
     /// <summary>Whether callers who present nothing are served too.
     /// What is presented and wrong is refused anyhow.</summary>
-    public bool AllowAnonymous { get; set; }
+    public bool AllowAnonymous { get; init; }
 
     internal bool IsOpen => Basic is null && Bearer is null && ClientCertificate is null;
 

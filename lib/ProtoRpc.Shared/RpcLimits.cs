@@ -3,154 +3,155 @@ namespace ProtoRpc;
 /// <summary>Every bound of clients and listeners; what is over a bound is refused, never truncated.</summary>
 public sealed record RpcLimits
 {
-    /// <summary>The limits that are used when none are given, each time a new copy.</summary>
+    /// <summary>The limits that are used when none are given, each time a new copy:
+    /// the binder of configurations writes into the one that it finds.</summary>
     public static RpcLimits Default => new();
 
     /// <summary>Largest request or reply, in bytes, over all fragments: 4 MiB.</summary>
-    public int MaxMessageBytes { get; set; } = 4 * 1024 * 1024;
+    public int MaxMessageBytes { get; init; } = 4 * 1024 * 1024;
 
     /// <summary>Bytes of all requests of more than 64 KiB that a listener receives and handles at the same
     /// time, and of the messages that are decoded from all requests: 512 MiB. The request that exceeds it is
     /// rejected as too busy. A single large request is accepted, and counts with at most seven
     /// eighths.</summary>
-    public long MaxMemoryBytes { get; set; } = 512 * 1024 * 1024;
+    public long MaxMemoryBytes { get; init; } = 512 * 1024 * 1024;
 
     /// <summary>Connections of each endpoint of a listener: 1,000. At the limit, the listener closes
     /// the anonymous connection that has been idle the longest.</summary>
-    public int MaxConnections { get; set; } = 1000;
+    public int MaxConnections { get; init; } = 1000;
 
     /// <summary>Connections of one remote address to an endpoint of a listener: 500. An IPv6 network of 64
     /// bits counts as one address, and everything behind a proxy as the proxy's.</summary>
-    public int MaxConnectionsPerAddress { get; set; } = 500;
+    public int MaxConnectionsPerAddress { get; init; } = 500;
 
     /// <summary>Connections of a listener that are served by a thread of their own; the others share
     /// the thread pool: 64.</summary>
-    public int MaxBlockingConnections { get; set; } = 64;
+    public int MaxBlockingConnections { get; init; } = 64;
 
     /// <summary>Connections that one client opens to one endpoint for calls at the same time: 64.</summary>
-    public int MaxClientConnections { get; set; } = 64;
+    public int MaxClientConnections { get; init; } = 64;
 
     /// <summary>Parallel calls on one HTTP/2 connection to a listener,
     /// as announced to clients: 100.</summary>
-    public int MaxStreamsPerConnection { get; set; } = 100;
+    public int MaxStreamsPerConnection { get; init; } = 100;
 
     /// <summary>Bytes of all headers of a request to a listener, names and values, and on native
     /// endpoints of a reply; also of all extensions of one native header: 32 KiB.</summary>
-    public int MaxHeaderBytes { get; set; } = 32 * 1024;
+    public int MaxHeaderBytes { get; init; } = 32 * 1024;
 
     /// <summary>Headers of a request to a listener, and on native endpoints of a reply: 100.</summary>
-    public int MaxHeaders { get; set; } = 100;
+    public int MaxHeaders { get; init; } = 100;
 
     /// <summary>Time between two pings of an HTTP/2 client to which nothing is sent meanwhile: 1 second. The
     /// connection of a client that comes sooner more than twice in a row is ended with
     /// ENHANCE_YOUR_CALM.</summary>
-    public TimeSpan MinPingInterval { get; set; } = TimeSpan.FromSeconds(1);
+    public TimeSpan MinPingInterval { get; init; } = TimeSpan.FromSeconds(1);
 
     /// <summary>Calls that handlers of a listener run at the same time, on all its endpoints together:
     /// 1,000. Streams count until they end. Further calls wait; pings, health checks and reflection do
     /// not.</summary>
-    public int MaxConcurrentCalls { get; set; } = 1000;
+    public int MaxConcurrentCalls { get; init; } = 1000;
 
     /// <summary>Calls of a listener that may wait for others to end, or for a worker: 1,000. Clients take
     /// turns. At the limit, a call is refused as too busy, or displaces the last call of a client that has at
     /// least twice as many there.</summary>
-    public int MaxQueuedCalls { get; set; } = 1000;
+    public int MaxQueuedCalls { get; init; } = 1000;
 
     /// <summary>Time that a call may wait for others to end, or for a worker: 5 seconds. A call that would
     /// wait for longer is refused as too busy when it comes. InfiniteTimeSpan for no bound.</summary>
-    public TimeSpan MaxQueueTime { get; set; } = TimeSpan.FromSeconds(5);
+    public TimeSpan MaxQueueTime { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>Workers of a listener that are replaced although their handlers, stopped, still run .NET
     /// code that the shell cannot stop: 32.</summary>
-    public int MaxStuckWorkers { get; set; } = 32;
+    public int MaxStuckWorkers { get; init; } = 32;
 
     /// <summary>Elements of one request or reply: the messages within it, all their fields, set or not, and
     /// the entries of its maps. A long message may have one for every two bytes: 1,000,000.</summary>
-    public int MaxMessageElements { get; set; } = 1_000_000;
+    public int MaxMessageElements { get; init; } = 1_000_000;
 
     /// <summary>Entries of a map with numbers as keys in a request or reply that is read as a generated
     /// class, and unknown fields of a message in it: 10,000. Several such maps together have fewer: the sum
     /// of the squares of their entries is limited. A <c>DynamicMessage</c> has no such limit.</summary>
-    public int MaxGeneratedMapEntries { get; set; } = 10_000;
+    public int MaxGeneratedMapEntries { get; init; } = 10_000;
 
     /// <summary>Nesting of messages, in every format and for objects: 100.</summary>
-    public int MaxDepth { get; set; } = 100;
+    public int MaxDepth { get; init; } = 100;
 
     /// <summary>Largest DCE/RPC fragment that is offered and accepted, in bytes, 1,432 to 65,535: 5,840,
     /// as Windows does on TCP.</summary>
-    public int MaxFragmentBytes { get; set; } = 5840;
+    public int MaxFragmentBytes { get; init; } = 5840;
 
     /// <summary>Fragments of one request or reply: 65,536.</summary>
-    public int MaxFragments { get; set; } = 65536;
+    public int MaxFragments { get; init; } = 65536;
 
     /// <summary>Presentation contexts of one association: 16.</summary>
-    public int MaxContexts { get; set; } = 16;
+    public int MaxContexts { get; init; } = 16;
 
     /// <summary>Sessions of a server: 1,000. A new one ends the longest idle session of the callers with the
     /// most.</summary>
-    public int MaxSessions { get; set; } = 1000;
+    public int MaxSessions { get; init; } = 1000;
 
     /// <summary>Sessions of one caller: 100. A new one ends the caller's longest idle session. Anonymous
     /// callers count by address, or by IPv6 network.</summary>
-    public int MaxSessionsPerCaller { get; set; } = 100;
+    public int MaxSessionsPerCaller { get; init; } = 100;
 
     /// <summary>Values in one session: 1,000.</summary>
-    public int MaxSessionItems { get; set; } = 1000;
+    public int MaxSessionItems { get; init; } = 1000;
 
     /// <summary>Bytes of the keys and values in one session: 1 MiB. Texts, arrays, messages and collections
     /// of these are counted when they are set; other objects count as 64 bytes.</summary>
-    public int MaxSessionBytes { get; set; } = 1024 * 1024;
+    public int MaxSessionBytes { get; init; } = 1024 * 1024;
 
     /// <summary>Time after which a session that no call uses is ended: 3 minutes. InfiniteTimeSpan for
     /// never.</summary>
-    public TimeSpan SessionIdleTimeout { get; set; } = TimeSpan.FromMinutes(3);
+    public TimeSpan SessionIdleTimeout { get; init; } = TimeSpan.FromMinutes(3);
 
     /// <summary>Bytes of all messages of one caller that are coming in parts:
     /// 2 GiB less one, the largest message of Protocol Buffers.</summary>
-    public int MaxTransferBytes { get; set; } = int.MaxValue;
+    public int MaxTransferBytes { get; init; } = int.MaxValue;
 
     /// <summary>Bytes of all messages of all callers that are coming in parts, as the senders announce
     /// them: 8 GiB.</summary>
-    public long MaxTransferBytesOfAll { get; set; } = 8L * 1024 * 1024 * 1024;
+    public long MaxTransferBytesOfAll { get; init; } = 8L * 1024 * 1024 * 1024;
 
     /// <summary>Multi-part messages of one caller that may be arriving at a time: 8.</summary>
-    public int MaxTransfersPerCaller { get; set; } = 8;
+    public int MaxTransfersPerCaller { get; init; } = 8;
 
     /// <summary>Multi-part messages of all callers that may be arriving at a time: 64.</summary>
-    public int MaxTransfers { get; set; } = 64;
+    public int MaxTransfers { get; init; } = 64;
 
     /// <summary>Bytes of a message in parts that are kept in memory;
     /// a longer one goes to a temporary file: 1 MiB.</summary>
-    public int TransferMemoryBytes { get; set; } = 1024 * 1024;
+    public int TransferMemoryBytes { get; init; } = 1024 * 1024;
 
     /// <summary>Time after which a message whose next part does not come is forgotten: 1 minute.
     /// InfiniteTimeSpan for never.</summary>
-    public TimeSpan TransferIdleTimeout { get; set; } = TimeSpan.FromMinutes(1);
+    public TimeSpan TransferIdleTimeout { get; init; } = TimeSpan.FromMinutes(1);
 
     /// <summary>Time for a client to connect and bind: 10 seconds. InfiniteTimeSpan for no limit.</summary>
-    public TimeSpan ConnectTimeout { get; set; } = TimeSpan.FromSeconds(10);
+    public TimeSpan ConnectTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
-    public TimeSpan CallTimeout { get; set; } = TimeSpan.FromSeconds(30);
+    public TimeSpan CallTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>Time that a handler may run, independent of the deadline of its caller;
     /// for streams, until they end.
     /// Then it is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for none, which is
     /// the default.</summary>
-    public TimeSpan HandlerTimeout { get; set; } = Timeout.InfiniteTimeSpan;
+    public TimeSpan HandlerTimeout { get; init; } = Timeout.InfiniteTimeSpan;
 
     /// <summary>Time in which a new connection must have bound, or sent its first HTTP or gRPC request:
     /// 10 seconds. InfiniteTimeSpan for no limit.</summary>
-    public TimeSpan BindTimeout { get; set; } = TimeSpan.FromSeconds(10);
+    public TimeSpan BindTimeout { get; init; } = TimeSpan.FromSeconds(10);
 
     /// <summary>Time in which a begun PDU, and the next fragment of a begun request,
     /// must arrive: 30 seconds. InfiniteTimeSpan for no limit.</summary>
-    public TimeSpan FragmentTimeout { get; set; } = TimeSpan.FromSeconds(30);
+    public TimeSpan FragmentTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
     /// <summary>Time after which a connection without calls is closed: 30 minutes. InfiniteTimeSpan for
     /// never.</summary>
-    public TimeSpan IdleTimeout { get; set; } = TimeSpan.FromMinutes(30);
+    public TimeSpan IdleTimeout { get; init; } = TimeSpan.FromMinutes(30);
 
     /// <summary>Time that a stopping listener gives to running calls: 5 seconds.</summary>
-    public TimeSpan DrainTimeout { get; set; } = TimeSpan.FromSeconds(5);
+    public TimeSpan DrainTimeout { get; init; } = TimeSpan.FromSeconds(5);
 }

@@ -87,8 +87,7 @@ public static class HttpAuthenticationTests
     [InlineData("grpc://127.0.0.1:0")]
     public static async Task A_check_that_throws_fails_the_call_and_is_reported(string endpoint)
     {
-        HttpServerOptions http = new();
-        http.Security.Bearer = (_, _) => throw new InvalidOperationException("secret: pw=1");
+        HttpServerOptions http = With((_, _) => throw new InvalidOperationException("secret: pw=1"));
         List<RpcFailedCall> failed = [];
         using SearchServer server = new(
             http, new RpcServerOptions { CallFailed = failed.Add },
@@ -113,13 +112,12 @@ public static class HttpAuthenticationTests
         string endpoint)
     {
         int closed = ClosedPort();
-        HttpServerOptions http = new();
-        http.Security.Bearer = (_, _) =>
+        HttpServerOptions http = With((_, _) =>
         {
             using RpcClient client = RpcClient.Connect(
                 $"grpc://127.0.0.1:{closed}", SearchServer.Schema, new() { RetryCount = 0 });
             return default;
-        };
+        });
         List<RpcFailedCall> failed = [];
 
         RpcException error = await RefusalAsync(http, failed, endpoint);
@@ -134,9 +132,8 @@ public static class HttpAuthenticationTests
     [InlineData("grpc://127.0.0.1:0")]
     public static async Task A_check_may_say_why_it_refuses(string endpoint)
     {
-        HttpServerOptions http = new();
-        http.Security.Bearer = (_, _) => throw new RpcException(
-            RpcStatusCode.PermissionDenied, "The token expired.");
+        HttpServerOptions http = With((_, _) => throw new RpcException(
+            RpcStatusCode.PermissionDenied, "The token expired."));
         List<RpcFailedCall> failed = [];
 
         RpcException error = await RefusalAsync(http, failed, endpoint);
@@ -146,6 +143,9 @@ public static class HttpAuthenticationTests
         Assert.Null(error.CorrelationId);
         Assert.Empty(failed);
     }
+
+    private static HttpServerOptions With(HttpCallerCheck<string> bearer) =>
+        new() { Security = new() { Bearer = bearer } };
 
     private static async Task<RpcException> RefusalAsync(
         HttpServerOptions http, List<RpcFailedCall> failed, string endpoint)

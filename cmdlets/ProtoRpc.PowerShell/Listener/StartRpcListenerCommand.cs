@@ -352,12 +352,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             ServicePrincipalName = ServicePrincipalName,
             NtlmAccounts = [.. NtlmAccount.Select(source => source.Account)],
         };
-        if (IsAuthenticationGiven)
-        {
-            security.Authentication = Authentication;
-        }
-
-        return security;
+        return IsAuthenticationGiven ? security with { Authentication = Authentication } : security;
     }
 
     [Parameter(ParameterSetName = ByHandler)]

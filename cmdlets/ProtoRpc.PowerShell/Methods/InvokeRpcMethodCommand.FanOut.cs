@@ -295,8 +295,7 @@ public sealed partial class InvokeRpcMethodCommand
         RpcClientOptions options = CreateOptions();
         ClientKey key = ClientKey.Create(endpoint, schema, options);
         RunspaceStore store = Store;
-        options.LoggerFactory = store.Log;
-        options.Trace = store.Trace;
+        options = options with { LoggerFactory = store.Log, Trace = store.Trace };
         CancellationToken cancellation = AsJob ? CancellationToken.None : Cancellation;
         return () => store.Clients.Rent(
             key, () => RpcClient.Connect(endpoint, schema, options, cancellation));

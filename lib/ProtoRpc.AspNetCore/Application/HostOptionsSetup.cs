@@ -53,7 +53,11 @@ internal sealed class HostOptionsSetup(IConfiguration? configuration = null, IHo
             section.GetSection(Certificate),
             host?.ContentRootPath ?? Environment.CurrentDirectory) is { } certificate)
         {
-            (server.Certificate, server.CertificateChain) = certificate;
+            options.Server = server with
+            {
+                Certificate = certificate.Certificate,
+                CertificateChain = certificate.Chain,
+            };
         }
     }
 

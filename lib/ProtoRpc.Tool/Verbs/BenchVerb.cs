@@ -57,9 +57,15 @@ internal static class BenchVerb
                     RpcClientOptions clientOptions = connectOptions.Apply(
                         parsed, target,
                         callOptions.ClientOptions(parsed, schema?.GetMethod(name).Service.FullName), console);
-                    clientOptions.RetryCount = 0;
-                    clientOptions.Limits.MaxClientConnections = Math.Max(
-                        clientOptions.Limits.MaxClientConnections, options.Concurrency);
+                    RpcLimits limits = clientOptions.Limits;
+                    clientOptions = clientOptions with
+                    {
+                        RetryCount = 0,
+                        Limits = limits with
+                        {
+                            MaxClientConnections = Math.Max(limits.MaxClientConnections, options.Concurrency),
+                        },
+                    };
                     int first = clients.Count;
                     for (int i = 0; i < connections; i++)
                     {
@@ -289,8 +295,8 @@ internal sealed class BenchRequests
                 Seed = parsed.GetValue(_seed),
                 MaxBytes = parsed.GetValue(_size),
             };
-            options.StreamLength = length ?? options.StreamLength;
-            return RpcLoadRequests.Random(method, options);
+            return RpcLoadRequests.Random(
+                method, length is { } given ? options with { StreamLength = given } : options);
         }
 
         object[] requests = text is null

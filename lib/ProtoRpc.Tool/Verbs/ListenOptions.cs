@@ -117,8 +117,9 @@ internal sealed class ListenOptions
         CheckAccess(access, options, endpoints);
         if (parsed.GetValue(_certificate) is { } path)
         {
-            (options.Certificate, options.CertificateChain) =
+            (X509Certificate2 own, X509Certificate2Collection chain) =
                 CertificateFiles.ReadWithKey(_certificate.Name, path, parsed.GetValue(_key));
+            options = options with { Certificate = own, CertificateChain = chain };
         }
 
         CheckTls(parsed, options, endpoints);
@@ -232,12 +233,9 @@ internal sealed record ListenAccess(
     public RpcServerSecurity OfServer()
     {
         RpcServerSecurity security = new() { NtlmAccounts = [.. Users.Select(NtlmAccount.From)] };
-        if (Accepted != 0 || Users.Count > 0)
-        {
-            security.Authentication = Accepted != 0 ? Accepted : RpcAuthentication.Ntlm;
-        }
-
-        return security;
+        return Accepted != 0 ? security with { Authentication = Accepted }
+            : Users.Count > 0 ? security with { Authentication = RpcAuthentication.Ntlm }
+            : security;
     }
 
     /// <summary>Of HTTP and gRPC endpoints.</summary>

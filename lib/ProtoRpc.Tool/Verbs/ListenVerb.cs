@@ -37,7 +37,7 @@ internal static class ListenVerb
             using RpcCallRecorder? recorder = listenOptions.OpenRecorder(parsed, console);
             RpcServerOptions options =
                 listenOptions.ServerOptions(parsed, listening, recorder, console);
-            servingOptions.Apply(parsed, options, () => served, console);
+            options = servingOptions.Apply(parsed, options, () => served, console);
             List<IAsyncDisposable> held = [];
             try
             {

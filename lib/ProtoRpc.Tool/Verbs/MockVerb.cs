@@ -57,7 +57,7 @@ internal static class MockVerb
             RpcServerOptions options =
                 listenOptions.ServerOptions(parsed, listening, recorder, console);
             IReadOnlyList<RpcServiceInfo> served = [];
-            servingOptions.Apply(parsed, options, () => served, console);
+            options = servingOptions.Apply(parsed, options, () => served, console);
             string[] names = arguments.Services(parsed);
             await using RpcMock mock = RpcMock.Create(schema, names.Length == 0 ? null : names, options);
             served = [.. mock.Server.Services.Select(service => service.Key)];

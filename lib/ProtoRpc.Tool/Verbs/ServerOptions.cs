@@ -103,29 +103,33 @@ internal sealed class ServingOptions
         command.Add(_timeout);
     }
 
-    /// <summary>Adds what these options say to those of a server.</summary>
+    /// <summary>The options of a server, with what these options say.</summary>
     /// <exception cref="UsageException">The time is no time.</exception>
-    public void Apply(
+    public RpcServerOptions Apply(
         ParseResult parsed, RpcServerOptions options, Func<IReadOnlyList<RpcServiceInfo>> served,
         ToolConsole console)
     {
-        options.Warned = console.WriteError;
+        options = options with { Warned = console.WriteError };
         if (parsed.GetValue(_accessLog) is { } path)
         {
-            options.AccessLog = RpcAccessLog.ToFile(path, console.WriteError);
+            options = options with { AccessLog = RpcAccessLog.ToFile(path, console.WriteError) };
         }
 
         if (!parsed.GetValue(_quiet))
         {
-            options.Interceptors = [new CallPrinter(console, served), .. options.Interceptors];
+            options = options with
+            {
+                Interceptors = [new CallPrinter(console, served), .. options.Interceptors],
+            };
         }
 
-        if (parsed.GetValue(_timeout) is { } seconds)
-        {
-            options.Limits.HandlerTimeout = seconds is > 0 and <= int.MaxValue / 1000
-                ? TimeSpan.FromSeconds(seconds)
-                : throw new UsageException($"{_timeout.Name} takes seconds, over 0.");
-        }
+        return parsed.GetValue(_timeout) is not { } seconds ? options
+            : seconds is > 0 and <= int.MaxValue / 1000
+                ? options with
+                {
+                    Limits = options.Limits with { HandlerTimeout = TimeSpan.FromSeconds(seconds) },
+                }
+            : throw new UsageException($"{_timeout.Name} takes seconds, over 0.");
     }
 }
 

@@ -11,88 +11,85 @@ namespace ProtoRpc;
 public sealed record RpcClientOptions
 {
     /// <summary>The limits; the call timeout is the default deadline.</summary>
-    public RpcLimits Limits { get; set; } = RpcLimits.Default;
+    public RpcLimits Limits { get; init; } = RpcLimits.Default;
 
     /// <summary>The credentials and the authentication of calls.</summary>
-    public RpcClientSecurity Security { get; set; } = RpcClientSecurity.Anonymous;
+    public RpcClientSecurity Security { get; init; } = RpcClientSecurity.Anonymous;
 
     /// <summary>The certificates and server names for TLS.</summary>
-    public RpcTlsOptions Tls { get; set; } = new();
+    public RpcTlsOptions Tls { get; init; } = new();
 
     /// <summary>Whether to use TLS on a native endpoint on TCP; the address of other endpoints determines
     /// it.</summary>
-    public bool UseTls { get; set; }
+    public bool UseTls { get; init; }
 
     /// <summary>Creates the HTTP handler for <c>http://</c>, <c>https://</c>, <c>grpc://</c> and
     /// <c>grpcs://</c> endpoints, for example that of a test server; null for sockets. With a custom handler,
     /// <see cref="Tls"/>, <see cref="Security"/> and <see cref="KeepAlive"/> have no effect. Called for each
     /// client, and for each schema that is fetched over HTTP; they dispose the handler.</summary>
-    public Func<HttpMessageHandler>? HttpHandler { get; set; }
+    public Func<HttpMessageHandler>? HttpHandler { get; init; }
 
     /// <summary>The proxy for HTTP and gRPC endpoints; gRPC uses CONNECT tunnels. Null uses the environment's
     /// proxy, except for loopback. <c>new WebProxy()</c> uses no proxy.</summary>
-    public IWebProxy? Proxy { get; set; }
+    public IWebProxy? Proxy { get; init; }
 
     /// <summary>The headers to send with every call.</summary>
-    public RpcMetadata Headers { get; set; } = new();
+    public RpcMetadata Headers { get; init; } = new();
 
     /// <summary>How requests are compressed, if the transport supports compression.</summary>
-    public RpcCompression Compression { get; set; }
+    public RpcCompression Compression { get; init; }
 
     /// <summary>When to request compressed replies from HTTP endpoints; compressed replies are always
     /// accepted. <see cref="RpcReplyCompression.Automatic"/> requests them from endpoints that are not on
     /// loopback, and from those that get compressed requests.</summary>
-    public RpcReplyCompression ReplyCompression { get; set; }
+    public RpcReplyCompression ReplyCompression { get; init; }
 
     /// <summary>How often a gRPC connection with running calls sends a keepalive ping; null for never. Many
     /// servers close connections that ping more often than every five minutes.</summary>
-    public TimeSpan? KeepAlive { get; set; }
+    public TimeSpan? KeepAlive { get; init; }
 
     /// <summary>Whether the client connects with its first call. Otherwise connecting reports an unreachable
     /// server.</summary>
-    public bool Lazy { get; set; }
+    public bool Lazy { get; init; }
 
     /// <summary>How often to retry a call that the server cannot have run, because it was unreachable, or
     /// too busy and rejected the call before it ran; 0 for never. Connecting is retried as often. The pauses
     /// grow, a busy server can ask for longer ones, and all attempts share one deadline. Calls with a stream
     /// of requests are not retried, because the messages that were sent are not kept.</summary>
-    public int RetryCount { get; set; }
+    public int RetryCount { get; init; }
 
     /// <summary>The interceptors of every call, the first one outermost.</summary>
-    public IReadOnlyList<IRpcClientInterceptor> Interceptors { get; set; } = [];
+    public IReadOnlyList<IRpcClientInterceptor> Interceptors { get; init; } = [];
 
     /// <summary>Creates the logger of the client, in the category <c>ProtoRpc.RpcClient</c> or
     /// <c>ProtoRpc.RpcRawClient</c>; null for no log. Warnings are protocol violations of a server that the
     /// client tolerates, and each retry with its number, status and pause. Failed calls and connections are
     /// logged as information, and every call with its time and sizes as debug.</summary>
-    public ILoggerFactory? LoggerFactory { get; set; }
+    public ILoggerFactory? LoggerFactory { get; init; }
 
     /// <summary>Receives what the client sends and receives, for debugging; null for none.</summary>
-    public RpcTrace? Trace { get; set; }
+    public RpcTrace? Trace { get; init; }
 
     /// <summary>The format of requests to HTTP endpoints, and of the requested replies.</summary>
-    public MessageFormat Format { get; set; } = MessageFormats.Binary;
+    public MessageFormat Format { get; init; } = MessageFormats.Binary;
 
     /// <summary>The service for bare method names and for the first binding of the connection; null for the
     /// only service of the schema.</summary>
-    public string? Service { get; set; }
+    public string? Service { get; init; }
 
     /// <summary>The interface id of <see cref="Service"/>; null for the service's own.</summary>
-    public Guid? InterfaceId { get; set; }
+    public Guid? InterfaceId { get; init; }
 
     /// <summary>The types of server exceptions that the client recreates.</summary>
-    public RpcExceptionTypes ExceptionTypes { get; set; } = RpcExceptionTypes.CoreLibrary;
+    public RpcExceptionTypes ExceptionTypes { get; init; } = RpcExceptionTypes.CoreLibrary;
 
     /// <summary>Requests of at least this size are sent in parts. A part and its headers are no larger than
     /// this. The minimum is 2,048; null sends no parts. The server must support parts: ProtoRpc's do, the
     /// original's if it is enabled.</summary>
-    public int? MultiPartThreshold { get; set; } = RpcLimits.Default.MaxMessageBytes;
+    public int? MultiPartThreshold { get; init; } = RpcLimits.Default.MaxMessageBytes;
 
     internal RpcClientOptions Copy() => this with
     {
-        Limits = Limits with { },
-        Security = Security with { },
-        Tls = Tls with { },
         Headers = Headers.Copy(),
         Interceptors = [.. Interceptors],
     };

@@ -46,15 +46,15 @@ public sealed record RpcPingOptions
 {
     /// <summary>The full name of the service that the server must serve, or its bare name if the schema
     /// contains it; null for the service of the client's options.</summary>
-    public string? Service { get; set; }
+    public string? Service { get; init; }
 
     /// <summary>How long the caller waits; null for the limit's call timeout.</summary>
-    public TimeSpan? Timeout { get; set; }
+    public TimeSpan? Timeout { get; init; }
 
     /// <summary>The request for the server's ping handlers, or null: a
     /// <c>google.protobuf.rpc_messages.RpcPingRequest</c>, dynamic or generated, with extensions. With a
     /// request, the ping fails if the server does not support pings, even if it is reachable.</summary>
-    public IMessage? Request { get; set; }
+    public IMessage? Request { get; init; }
 }
 
 /// <summary>Converts the replies to a client's pings to results.</summary>

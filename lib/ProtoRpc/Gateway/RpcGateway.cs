@@ -126,15 +126,15 @@ public sealed record RpcGatewayOptions
     /// <summary>Names of headers and trailers to forward although they carry credentials, claim an identity,
     /// or belong to browsers and caches. Names may contain <c>*</c> and <c>?</c>. Headers of the connection
     /// are never forwarded.</summary>
-    public IReadOnlyList<string> ForwardHeaders { get; set; } = [];
+    public IReadOnlyList<string> ForwardHeaders { get; init; } = [];
 
     /// <summary>Names of headers and trailers that are not forwarded. Names may contain <c>*</c> and
     /// <c>?</c>. They override <see cref="ForwardHeaders"/>.</summary>
-    public IReadOnlyList<string> BlockHeaders { get; set; } = [];
+    public IReadOnlyList<string> BlockHeaders { get; init; } = [];
 
     /// <summary>The maximum number of gateways that a call passes, at least 1. This ends calls that are
     /// forwarded in a circle.</summary>
-    public int MaxHops { get; set; } = 8;
+    public int MaxHops { get; init; } = 8;
 
     internal RpcGatewayOptions Copy()
     {

@@ -34,7 +34,7 @@ public sealed class RpcLoadTest
             ArgumentOutOfRangeException.ThrowIfZero(target.Clients.Count, nameof(targets));
         }
 
-        _options = options with { };
+        _options = options;
         _options.Check();
         _runs = [.. targets.Select(target => new TargetRun(target, _options))];
     }
@@ -158,33 +158,33 @@ public sealed record RpcLoadOptions
     /// <summary>How long each target is called, without the warm-up. The test waits for calls that run at the
     /// end. If <see cref="Count"/> is also set, the first limit ends the test; one of them is
     /// required.</summary>
-    public TimeSpan? Duration { get; set; }
+    public TimeSpan? Duration { get; init; }
 
     /// <summary>The number of calls per target, without the warm-up; null for no limit.</summary>
-    public long? Count { get; set; }
+    public long? Count { get; init; }
 
     /// <summary>The number of parallel callers per target, 1 to 4,096: 10. A caller makes its next call when
     /// the previous one has ended.</summary>
-    public int Concurrency { get; set; } = 10;
+    public int Concurrency { get; init; } = 10;
 
     /// <summary>How long each target is called before its measurement begins; zero for no warm-up.</summary>
-    public TimeSpan WarmUp { get; set; }
+    public TimeSpan WarmUp { get; init; }
 
     /// <summary>The number of calls per second for each target, even if the target is slower. The latency of
     /// a call counts from the time when it was due, even if all callers were busy then. If null, each caller
     /// calls as fast as it can.</summary>
-    public double? Rate { get; set; }
+    public double? Rate { get; init; }
 
     /// <summary>The number of failed calls that a target may have; the next failure ends its test. If null,
     /// the test ends if the first 100 calls all fail.</summary>
-    public long? MaxErrors { get; set; }
+    public long? MaxErrors { get; init; }
 
     /// <summary>The deadline, headers and other options of each call. Without a timeout, calls have 30
     /// seconds, including streaming calls.</summary>
-    public RpcCallOptions? CallOptions { get; set; }
+    public RpcCallOptions? CallOptions { get; init; }
 
     /// <summary>Whether results contain the distribution of the latencies.</summary>
-    public bool Histogram { get; set; }
+    public bool Histogram { get; init; }
 
     /// <exception cref="RpcException">InvalidArgument: a value is out of range.</exception>
     internal void Check()

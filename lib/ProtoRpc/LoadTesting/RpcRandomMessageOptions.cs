@@ -12,14 +12,14 @@ public sealed record RpcRandomMessageOptions
     private const int MaxStreamLength = 100_000;
 
     /// <summary>The seed; the same seed creates the same messages of a type. The default is 0.</summary>
-    public int Seed { get; set; }
+    public int Seed { get; init; }
 
     /// <summary>The maximum size of a message in bytes, 0 to 4 MiB: 1,024. Most messages are
     /// smaller.</summary>
-    public int MaxBytes { get; set; } = 1024;
+    public int MaxBytes { get; init; } = 1024;
 
     /// <summary>The number of messages in a call of a client-streaming method, 1 to 100,000: 10.</summary>
-    public int StreamLength { get; set; } = 10;
+    public int StreamLength { get; init; } = 10;
 
     /// <exception cref="RpcException">InvalidArgument: a value is out of range.</exception>
     internal void Check()

@@ -21,10 +21,10 @@ internal sealed class TargetRun
     {
         _target = target;
         _options = options;
-        _call = (options.CallOptions ?? new RpcCallOptions()) with { };
+        RpcCallOptions call = options.CallOptions ?? new RpcCallOptions();
 
         // A stream without an end would keep the test from ending.
-        _call.Timeout ??= RpcLimits.Default.CallTimeout;
+        _call = call with { Timeout = call.Timeout ?? RpcLimits.Default.CallTimeout };
         _stop = new LoadStop(options.MaxErrors);
         _tally = new LoadTally(options.Concurrency);
     }

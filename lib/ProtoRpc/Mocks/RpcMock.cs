@@ -90,8 +90,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         ArgumentNullException.ThrowIfNull(schema);
         MockLog log = new();
         RpcServerOptions copy = (options ?? new RpcServerOptions()).Copy();
-        copy.Interceptors = [log, .. copy.Interceptors];
-        RpcServer server = new(copy);
+        RpcServer server = new(copy with { Interceptors = [log, .. copy.Interceptors] });
         RpcServiceInfo[] chosen =
             services is null ? [.. schema.Services] : [.. services.Select(schema.GetService).Distinct()];
         if (chosen.Length == 0)

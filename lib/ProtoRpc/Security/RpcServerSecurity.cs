@@ -21,22 +21,22 @@ public sealed record RpcServerSecurity
     public RpcAuthentication Authentication
     {
         get => _authentication ?? RpcAuthentication.None;
-        set => _authentication = value;
+        init => _authentication = value;
     }
 
     /// <summary>Whether <see cref="Authentication"/> is set, if only to None.</summary>
     internal bool IsAuthenticationSet => _authentication is not null;
 
     /// <summary>The minimum protection of authenticated calls.</summary>
-    public RpcProtectionLevel MinimumLevel { get; set; } = RpcProtectionLevel.Integrity;
+    public RpcProtectionLevel MinimumLevel { get; init; } = RpcProtectionLevel.Integrity;
 
     /// <summary>The Kerberos service principal name of the service, such as <c>host/server.example.com</c>;
     /// null for any that the machine has a key for.</summary>
-    public string? ServicePrincipalName { get; set; }
+    public string? ServicePrincipalName { get; init; }
 
     /// <summary>The accounts that the listener accepts with NTLM. If empty, Windows validates its own
     /// accounts and those of its domains.</summary>
-    public IReadOnlyList<NtlmAccount> NtlmAccounts { get; set; } = [];
+    public IReadOnlyList<NtlmAccount> NtlmAccounts { get; init; } = [];
 }
 
 /// <summary>How a client authenticates, and how native endpoints protect its calls.</summary>
@@ -47,29 +47,29 @@ public sealed record RpcClientSecurity
 
     /// <summary>The identity of the calls. On local transports and pipes, the kernel reports the user for
     /// <see cref="RpcClientAuthentication.Self"/>, and no mechanism is needed.</summary>
-    public RpcClientAuthentication Authentication { get; set; }
+    public RpcClientAuthentication Authentication { get; init; }
 
     /// <summary>The credential for <see cref="RpcClientAuthentication.User"/>.</summary>
-    public NetworkCredential? Credential { get; set; }
+    public NetworkCredential? Credential { get; init; }
 
     /// <summary>The bearer token for <see cref="RpcClientAuthentication.Bearer"/>.</summary>
-    public string? Token { get; set; }
+    public string? Token { get; init; }
 
     /// <summary>The authentication mechanism.</summary>
-    public RpcMechanism Mechanism { get; set; }
+    public RpcMechanism Mechanism { get; init; }
 
     /// <summary>How the calls are protected.</summary>
-    public RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Privacy;
+    public RpcProtectionLevel ProtectionLevel { get; init; } = RpcProtectionLevel.Privacy;
 
     /// <summary>The Kerberos service principal name of the server; null for <c>host/</c> and the endpoint's
     /// host.</summary>
-    public string? ServicePrincipalName { get; set; }
+    public string? ServicePrincipalName { get; init; }
 
     /// <summary>The account that runs the server of a <c>grpc+unix</c>, <c>ncalrpc</c> or <c>ncacn_np</c>
     /// endpoint on this machine: a name, or a user id or SID. Connecting fails if another account runs it.
     /// Null allows every account, but the client then sends tokens, passwords and headers with secrets only
     /// to its own account and to administrators, and calls <c>ncalrpc</c> endpoints only of these.</summary>
-    public string? ServerUser { get; set; }
+    public string? ServerUser { get; init; }
 
     /// <summary>The authentication, without the token, which must not be logged.</summary>
     public override string ToString() =>
@@ -80,17 +80,17 @@ public sealed record RpcClientSecurity
 public sealed record RpcTlsOptions
 {
     /// <summary>The trusted CA certificates, instead of the machine's; null for the machine's.</summary>
-    public X509Certificate2Collection? CaCertificates { get; set; }
+    public X509Certificate2Collection? CaCertificates { get; init; }
 
     /// <summary>The client certificate with its private key.</summary>
-    public X509Certificate2? ClientCertificate { get; set; }
+    public X509Certificate2? ClientCertificate { get; init; }
 
     /// <summary>The server name that the certificate must contain, instead of the endpoint's host.</summary>
-    public string? ServerName { get; set; }
+    public string? ServerName { get; init; }
 
     /// <summary>Accepts any certificate. Anyone on the network path can then read and change
     /// everything.</summary>
-    public bool SkipCertificateCheck { get; set; }
+    public bool SkipCertificateCheck { get; init; }
 }
 
 /// <summary>An account of a listener that validates NTLM itself: a name and the NT hash of the

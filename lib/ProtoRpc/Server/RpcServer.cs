@@ -19,7 +19,7 @@ namespace ProtoRpc;
 /// </code></example>
 public sealed class RpcServer : IRpcServer
 {
-    private readonly RpcServerOptions _options;
+    private RpcServerOptions _options;
     private readonly List<ServerService> _services = [];
     private readonly CallMonitor _calls;
     private readonly ServedEndpoints _endpoints;
@@ -420,8 +420,7 @@ public sealed class RpcServer : IRpcServer
         SslStreamCertificateContext? shown = ReplacedCertificate.Create(change);
         lock (_changing)
         {
-            (X509Certificate2?, X509Certificate2Collection?) before =
-                (_options.Certificate, _options.CertificateChain);
+            RpcServerOptions before = _options;
             IReadOnlyList<IRpcInterceptor> interceptors =
                 change.Interceptors is { } given ? [.. given] : host.Interceptors;
             Dictionary<ServerService, Dictionary<string, RpcMethodHandler>>? handlers =
@@ -435,8 +434,11 @@ public sealed class RpcServer : IRpcServer
                 if (shown is not null)
                 {
                     // Endpoints that are bound from now on use the new certificate.
-                    (_options.Certificate, _options.CertificateChain) =
-                        (change.Certificate, change.CertificateChain);
+                    host.Options = _options = before with
+                    {
+                        Certificate = change.Certificate,
+                        CertificateChain = change.CertificateChain,
+                    };
                 }
 
                 return _endpoints.ChangeAsync(
@@ -455,7 +457,7 @@ public sealed class RpcServer : IRpcServer
             }
             catch
             {
-                (_options.Certificate, _options.CertificateChain) = before;
+                host.Options = _options = before;
                 throw;
             }
         }

@@ -8,38 +8,38 @@ namespace ProtoRpc;
 public sealed record RpcServerOptions
 {
     /// <summary>The limits.</summary>
-    public RpcLimits Limits { get; set; } = RpcLimits.Default;
+    public RpcLimits Limits { get; init; } = RpcLimits.Default;
 
     /// <summary>Whether handlers may keep state for callers between calls.</summary>
-    public bool EnableSessions { get; set; } = true;
+    public bool EnableSessions { get; init; } = true;
 
     /// <summary>Whether to accept messages in parts. Such messages may be larger than the limit of one
     /// call.</summary>
-    public bool EnableMultiPart { get; set; } = true;
+    public bool EnableMultiPart { get; init; } = true;
 
     /// <summary>Handlers that answer pings, on every endpoint. Each receives the RpcPingRequest, and returns
     /// an RpcPingResponse or null. The responses are merged in order with the server's own. Both messages are
     /// of <c>google.protobuf.rpc_messages</c>; their fields are the extensions that the service's schema
     /// declares. A handler that throws fails the ping.</summary>
-    public IReadOnlyList<RpcHandler> PingHandlers { get; set; } = [];
+    public IReadOnlyList<RpcHandler> PingHandlers { get; init; } = [];
 
     /// <summary>The interceptors of every call, the first one outermost.</summary>
-    public IReadOnlyList<IRpcInterceptor> Interceptors { get; set; } = [];
+    public IReadOnlyList<IRpcInterceptor> Interceptors { get; init; } = [];
 
     /// <summary>The certificate, with its private key, of all endpoints with TLS: <c>https://</c>,
     /// <c>grpcs://</c>, and <c>tcp://</c> with <see cref="UseTls"/>. Null for none.</summary>
-    public X509Certificate2? Certificate { get; set; }
+    public X509Certificate2? Certificate { get; init; }
 
     /// <summary>The intermediate certificates to send with the certificate; null to use those that the
     /// machine has.</summary>
-    public X509Certificate2Collection? CertificateChain { get; set; }
+    public X509Certificate2Collection? CertificateChain { get; init; }
 
     /// <summary>Whether native endpoints on TCP use TLS. The scheme of other endpoints determines
     /// it.</summary>
-    public bool UseTls { get; set; }
+    public bool UseTls { get; init; }
 
     /// <summary>The authentication that native endpoints require.</summary>
-    public RpcServerSecurity Security { get; set; } = new();
+    public RpcServerSecurity Security { get; init; } = new();
 
     // The protocols to serve: those of this assembly, and those that a host adds.
     internal IReadOnlyList<IServerProtocol> Protocols { get; init; } = ServerProtocolAttribute.All;
@@ -48,35 +48,33 @@ public sealed record RpcServerOptions
     /// guarantees that the caller is on this machine,
     /// and <see cref="RpcErrorDetail.None"/> otherwise.
     /// The text of an <see cref="RpcException"/> that a handler throws is sent at every level.</summary>
-    public RpcErrorDetail? ErrorDetail { get; set; }
+    public RpcErrorDetail? ErrorDetail { get; init; }
 
     /// <summary>Receives calls that failed in a handler or an interceptor, or with an exception that is not
     /// sent to the caller; null for none. Called once for each failed call, on its thread; exceptions are
     /// ignored.</summary>
-    public Action<RpcFailedCall>? CallFailed { get; set; }
+    public Action<RpcFailedCall>? CallFailed { get; init; }
 
     /// <summary>Creates the logger of the server, in the category <c>ProtoRpc.RpcServer</c>; null for no log.
     /// It logs the calls that <see cref="CallFailed"/> receives: exceptions that are not sent to the caller
     /// as errors, with their correlation id, and failures that a handler wrote for the caller as
     /// information. It warns once a minute if the server cannot accept connections, because its process has
     /// too few free file handles.</summary>
-    public ILoggerFactory? LoggerFactory { get; set; }
+    public ILoggerFactory? LoggerFactory { get; init; }
 
     /// <summary>The log of all calls, including calls that are rejected before the handler; null for
     /// none.</summary>
-    public RpcAccessLog? AccessLog { get; set; }
+    public RpcAccessLog? AccessLog { get; init; }
 
     /// <summary>Receives warnings about the server itself, for hosts that have their own log.</summary>
-    internal Action<string>? Warned { get; set; }
+    internal Action<string>? Warned { get; init; }
 
     /// <summary>Receives what the server receives and sends, for debugging; null for none. If servers of one
     /// process share a native endpoint, only the trace of one of them receives it.</summary>
-    public RpcTrace? Trace { get; set; }
+    public RpcTrace? Trace { get; init; }
 
     internal RpcServerOptions Copy() => this with
     {
-        Limits = Limits with { },
-        Security = Security with { },
         PingHandlers = [.. PingHandlers],
         Interceptors = [.. Interceptors],
     };

@@ -39,7 +39,7 @@ internal sealed class ServerHost
 
     public IReadOnlyList<ServerService> Services { get; }
 
-    public RpcServerOptions Options { get; }
+    public RpcServerOptions Options { get; set; }
 
     /// <summary>What stands around every call now.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; private set; }

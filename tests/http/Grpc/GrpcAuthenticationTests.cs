@@ -37,9 +37,14 @@ public sealed class GrpcAuthenticationTests : IDisposable
     [Fact]
     public void Certificate_checks_reject_calls_on_a_unix_socket_which_has_none()
     {
-        HttpServerOptions http = new();
-        http.Security.ClientCertificate = (_, _) => ValueTask.FromResult<IIdentity?>(
-            new GenericIdentity("anyone", "Certificate"));
+        HttpServerOptions http = new()
+        {
+            Security = new()
+            {
+                ClientCertificate = (_, _) => ValueTask.FromResult<IIdentity?>(
+                    new GenericIdentity("anyone", "Certificate")),
+            },
+        };
         using WordsServer server = new(UnixSocket, http: http);
 
         Assert.Equal(RpcStatusCode.Unauthenticated, Assert.Throws<RpcException>(() => Who(server)).Code);
@@ -102,12 +107,10 @@ public sealed class GrpcAuthenticationTests : IDisposable
     private static string Who(WordsServer server, string? authorization = null)
     {
         using RpcClient client = server.Connect(new RpcClientOptions { RetryCount = 0 });
-        RpcCallOptions options = new();
-        if (authorization is not null)
+        RpcCallOptions options = new()
         {
-            options.Headers = new RpcMetadata { { "authorization", authorization } };
-        }
-
+            Headers = authorization is null ? null : new() { { "authorization", authorization } },
+        };
         DynamicMessage reply = client.Invoke(client.GetMethod("Say"), WordsServer.Text("who"), options);
         return WordsServer.TextOf(reply).Split('|')[0];
     }

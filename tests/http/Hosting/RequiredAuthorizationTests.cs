@@ -79,7 +79,8 @@ public static class RequiredAuthorizationTests
             builder =>
             {
                 AddServices(builder);
-                builder.Services.Configure<RpcHostOptions>(options => options.Http.Security = Bearer);
+                builder.Services.Configure<RpcHostOptions>(
+                    options => options.Http = options.Http with { Security = Bearer });
             },
             map => map.MapProtoRpc(), (Key, Tcp)));
 

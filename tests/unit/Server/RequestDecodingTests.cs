@@ -19,6 +19,8 @@ public static class RequestDecodingTests
     private const int BytesPerByte = 32;
     private const int FixedBytes = 64 * 1024;
 
+    private static readonly RpcLimits Wide = new() { MaxMessageElements = int.MaxValue };
+
     private static readonly RpcMethodInfo Method = MakeSchema().GetService("Test").Methods[0];
 
     public static TheoryData<string, string, string, string> Lists => new()
@@ -65,7 +67,7 @@ public static class RequestDecodingTests
     {
         const int Children = 1_100;
         RequestMemory memory = new(512 * 1024 * 1024);
-        RpcServerCallContext context = RequestContexts.Of(Method, memory);
+        RpcServerCallContext context = RequestContexts.Of(Method, memory, Wide);
         Read(format, Make(before, one, after, 1), context);
         context.Memory!.Release();
 
@@ -83,10 +85,10 @@ public static class RequestDecodingTests
     {
         RequestMemory memory = new(6 * 1024 * 1024);
         byte[] bytes = Make(before, one, after, 500);
-        Read(format, bytes, RequestContexts.Of(Method, memory));
+        Read(format, bytes, RequestContexts.Of(Method, memory, Wide));
 
         RpcException error = Assert.Throws<RpcException>(
-            () => Read(format, bytes, RequestContexts.Of(Method, memory)));
+            () => Read(format, bytes, RequestContexts.Of(Method, memory, Wide)));
 
         Assert.Equal("ServerBusy", error.ErrorId);
     }
@@ -98,7 +100,7 @@ public static class RequestDecodingTests
     {
         RequestMemory memory = new(long.MaxValue);
         byte[] bytes = Make(before, one, after, Pieces);
-        RpcServerCallContext context = RequestContexts.Of(Method, memory);
+        RpcServerCallContext context = RequestContexts.Of(Method, memory, Wide);
 
         Read(format, Make(before, one, after, 1), context);
         context.Memory!.Release();
@@ -121,7 +123,7 @@ public static class RequestDecodingTests
             method, (_, request) => ValueTask.FromResult(request), Everything.Proto3.Singular.Parser);
 
         byte[] bytes = new Everything.Proto3.Singular { FString = new string('x', 1_000) }.ToByteArray();
-        RpcServerCallContext context = RequestContexts.Of(method, memory);
+        RpcServerCallContext context = RequestContexts.Of(method, memory, Wide);
 
         // The first request makes what is made once for its type.
         typed.ReadRequest(bytes, context);
@@ -142,7 +144,7 @@ public static class RequestDecodingTests
 
         Assert.ThrowsAny<OperationCanceledException>(() => Read(
             format, Make(before, one, after, Pieces),
-            RequestContexts.Of(Method, memory, cancellation: left.Token)));
+            RequestContexts.Of(Method, memory, Wide, cancellation: left.Token)));
 
         Assert.InRange(memory.Held, 0, Pieces * WideFields * 4);
     }
@@ -154,7 +156,7 @@ public static class RequestDecodingTests
     {
         RpcException error = Assert.Throws<RpcException>(() => Read(
             format, Make(before, one, after, Pieces),
-            RequestContexts.Of(Method, deadline: DateTimeOffset.UtcNow.AddSeconds(-1))));
+            RequestContexts.Of(Method, limits: Wide, deadline: DateTimeOffset.UtcNow.AddSeconds(-1))));
 
         Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
     }
@@ -167,7 +169,6 @@ public static class RequestDecodingTests
         Assert.True(MessageFormats.TryFind(name, out MessageFormat? format));
         ServerMethod method = new(Method, (_, request) => ValueTask.FromResult(request));
         FormatOptions options = new() { MaxFormFields = int.MaxValue, MaxElements = int.MaxValue };
-        context.Limits.MaxMessageElements = int.MaxValue;
         return method.ReadRequest(format, new ReadOnlySequence<byte>(bytes), options, context);
     }
 

@@ -23,7 +23,7 @@ public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
     public RpcCallRecorder(string path, RpcCallRecorderOptions? options = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(path);
-        options = options is null ? new RpcCallRecorderOptions() : options with { };
+        options ??= new RpcCallRecorderOptions();
         Mask = new MessageMask(options.Mask);
         _writer = new RecordWriter(path, new RecordLine(Mask), options);
         _capture = new Capture(_writer);
@@ -98,19 +98,19 @@ public sealed record RpcCallRecorderOptions
     /// in lists, and among the keys of maps and Struct; a path matches the end of a field's path. Texts are
     /// replaced by <c>***</c>, other values by their default. All values in a masked message are replaced.
     /// They are also removed from the error text.</summary>
-    public IReadOnlyList<string> Mask { get; set; } = [];
+    public IReadOnlyList<string> Mask { get; init; } = [];
 
     /// <summary>The maximum number of calls that wait to be written; more are counted, but not recorded. The
     /// default is 10,000.</summary>
-    public int MaxQueuedCalls { get; set; } = 10_000;
+    public int MaxQueuedCalls { get; init; } = 10_000;
 
     /// <summary>The maximum size of the messages that wait to be written, in bytes. The default is 64
     /// MiB.</summary>
-    public long MaxQueuedBytes { get; set; } = 64 * 1024 * 1024;
+    public long MaxQueuedBytes { get; init; } = 64 * 1024 * 1024;
 
     /// <summary>Receives a line when calls cannot be written, for example on a full disk, and when writing
     /// works again. Runs on a thread of the recorder; its exceptions are ignored.</summary>
-    public Action<string>? Warning { get; set; }
+    public Action<string>? Warning { get; init; }
 }
 
 /// <summary>Sees the calls of a server, with their messages and ends.</summary>
