@@ -74,7 +74,7 @@ public static class RpcHosting
     {
         ArgumentNullException.ThrowIfNull(endpoints);
         ArgumentNullException.ThrowIfNull(server);
-        MappedProtocols protocols = new(server, http ?? new HttpServerOptions());
+        MappedProtocols protocols = new(server, (http ?? new HttpServerOptions()) with { });
         IEndpointConventionBuilder routes = MappedRoutes.Add(endpoints, protocols);
         IServiceProvider services = endpoints.ServiceProvider;
         if (services.GetService<IHostApplicationLifetime>() is { } application)

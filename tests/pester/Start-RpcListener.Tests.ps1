@@ -503,6 +503,17 @@ Import-Module '$ModuleManifest'
         }
     }
 
+    It 'keeps the limits that it was started with' {
+        $limits = [ProtoRpc.RpcLimits]@{ MaxMessageBytes = 1MB }
+        $listener = Start-TestListener { @{ text = 'hello' } } -With @{ Limits = $limits }
+
+        # The shell writes properties that C# sets only once.
+        $limits.MaxMessageBytes = 1
+        $limits.MaxMessageElements = 1
+
+        Get-Answer $listener 'a name' | Should -Be 'hello'
+    }
+
     It 'starts nothing with -WhatIf' {
         Start-TestListener { } -With @{ WhatIf = $true } | Should -BeNullOrEmpty
         Get-RpcListener | Should -BeNullOrEmpty

@@ -88,8 +88,13 @@ public sealed record RpcClientOptions
     /// original's if it is enabled.</summary>
     public int? MultiPartThreshold { get; init; } = RpcLimits.Default.MaxMessageBytes;
 
+    /// <summary>A copy that nobody else can change. PowerShell and the binder of configurations also write
+    /// init-only properties, so that what was given may still change.</summary>
     internal RpcClientOptions Copy() => this with
     {
+        Limits = Limits with { },
+        Security = Security with { },
+        Tls = Tls with { },
         Headers = Headers.Copy(),
         Interceptors = [.. Interceptors],
     };

@@ -34,7 +34,7 @@ public sealed class RpcLoadTest
             ArgumentOutOfRangeException.ThrowIfZero(target.Clients.Count, nameof(targets));
         }
 
-        _options = options;
+        _options = options with { };
         _options.Check();
         _runs = [.. targets.Select(target => new TargetRun(target, _options))];
     }

@@ -73,8 +73,11 @@ public sealed record RpcServerOptions
     /// process share a native endpoint, only the trace of one of them receives it.</summary>
     public RpcTrace? Trace { get; init; }
 
+    /// <inheritdoc cref="RpcClientOptions.Copy"/>
     internal RpcServerOptions Copy() => this with
     {
+        Limits = Limits with { },
+        Security = Security with { },
         PingHandlers = [.. PingHandlers],
         Interceptors = [.. Interceptors],
     };

@@ -23,7 +23,7 @@ public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
     public RpcCallRecorder(string path, RpcCallRecorderOptions? options = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(path);
-        options ??= new RpcCallRecorderOptions();
+        options = options is null ? new RpcCallRecorderOptions() : options with { };
         Mask = new MessageMask(options.Mask);
         _writer = new RecordWriter(path, new RecordLine(Mask), options);
         _capture = new Capture(_writer);
