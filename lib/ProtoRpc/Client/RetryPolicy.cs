@@ -1,4 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
+using System.Runtime.CompilerServices;
 using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
@@ -77,31 +78,22 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
             return true;
         });
 
-    /// <summary>Whether a call is retried. Other calls go straight to the channel.</summary>
-    public bool Repeats(CallSpec call) => Retries > 0 || Waits(call);
-
-    /// <summary>Makes the attempts of a call and blocks until the reply. Only for a call that <see
-    /// cref="Repeats"/>, because it allocates a closure and keeps the request.</summary>
-    public TReply Repeat<TReply>(
+    /// <summary>Makes a call and blocks until the reply. A call that is not retried goes straight to the
+    /// channel.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public TReply Invoke<TReply>(
         IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation)
-    {
-        using ReplayBuffer replay = new();
-        CallSpec repeated = call with { Replay = replay };
-        return Start(call, cancellation).Run(() => channel.Invoke(repeated, request, read, cancellation));
-    }
+        CancellationToken cancellation) => Repeats(call)
+            ? Repeat(channel, call, request, read, cancellation)
+            : channel.Invoke(call, request, read, cancellation);
 
-    /// <inheritdoc cref="Repeat"/>
-    public async Task<TReply> RepeatAsync<TReply>(
+    /// <summary>Makes a call without blocking a thread.</summary>
+    [MethodImpl(MethodImplOptions.AggressiveInlining)]
+    public Task<TReply> InvokeAsync<TReply>(
         IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation)
-    {
-        using ReplayBuffer replay = new();
-        CallSpec repeated = call with { Replay = replay };
-        return await Start(call, cancellation)
-            .RunAsync(() => channel.InvokeAsync(repeated, request, read, cancellation))
-            .ConfigureAwait(false);
-    }
+        CancellationToken cancellation) => Repeats(call)
+            ? RepeatAsync(channel, call, request, read, cancellation)
+            : channel.InvokeAsync(call, request, read, cancellation);
 
     /// <summary>Makes a call whose request is read from a stream. The time applies to each part. It is only
     /// retried if the stream can seek back.</summary>
@@ -161,10 +153,33 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
     public CallRetries StartConnecting(CancellationToken cancellation) =>
         Start(CallClock.Start(Timeout.InfiniteTimeSpan, cancellation), waits: false);
 
+    private bool Repeats(CallSpec call) => Retries > 0 || Waits(call);
+
     private static bool Waits(CallSpec call) => call.Options is { WaitForReady: true };
 
     private CallRetries Start(CallSpec call, CancellationToken cancellation) => Start(
         call.Clock.For(cancellation), Waits(call), call.Options?.ReplyInfo, call.Method.FullName);
+
+    // Methods of their own, so that a call that is not retried allocates no closure.
+    private TReply Repeat<TReply>(
+        IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
+        CancellationToken cancellation)
+    {
+        using ReplayBuffer replay = new();
+        CallSpec repeated = call with { Replay = replay };
+        return Start(call, cancellation).Run(() => channel.Invoke(repeated, request, read, cancellation));
+    }
+
+    private async Task<TReply> RepeatAsync<TReply>(
+        IRpcChannel channel, CallSpec call, IMessage request, ReplyReader<TReply> read,
+        CancellationToken cancellation)
+    {
+        using ReplayBuffer replay = new();
+        CallSpec repeated = call with { Replay = replay };
+        return await Start(call, cancellation)
+            .RunAsync(() => channel.InvokeAsync(repeated, request, read, cancellation))
+            .ConfigureAwait(false);
+    }
 
     private RepeatedStream OpenRepeated(IRpcChannel channel, CallSpec call, CancellationToken cancellation)
     {

@@ -26,9 +26,7 @@ public sealed partial class RpcClient
         {
             TReply reply = _interceptors is { } chain
                 ? Intercepted(chain, call, message, read, cancellation)
-                : _retry.Repeats(call)
-                    ? _retry.Repeat(_channel, Traced(call), message, read, cancellation)
-                    : _channel.Invoke(Traced(call), message, read, cancellation);
+                : _retry.Invoke(_channel, Traced(call), message, read, cancellation);
             status = RpcStatusCode.OK;
             return reply;
         }
@@ -56,9 +54,8 @@ public sealed partial class RpcClient
         CancellationToken cancellation)
         where TReply : class, IMessage => ClientInterceptors.Wait(() => chain.InvokeAsync(
             call, message,
-            (spec, sent) => Task.FromResult(_retry.Repeats(spec)
-                ? _retry.Repeat(_channel, Traced(spec), sent, read, cancellation)
-                : _channel.Invoke(Traced(spec), sent, read, cancellation)),
+            (spec, sent) => Task.FromResult(
+                _retry.Invoke(_channel, Traced(spec), sent, read, cancellation)),
             RequestOf, read, cancellation));
 
     // A single async method, because each one allocates memory while a call waits.
@@ -77,9 +74,7 @@ public sealed partial class RpcClient
         {
             TReply reply = await (_interceptors is { } chain
                 ? InterceptedAsync(chain, call, message, read, cancellation)
-                : _retry.Repeats(call)
-                    ? _retry.RepeatAsync(_channel, Traced(call), message, read, cancellation)
-                    : _channel.InvokeAsync(Traced(call), message, read, cancellation))
+                : _retry.InvokeAsync(_channel, Traced(call), message, read, cancellation))
                 .ConfigureAwait(false);
             status = RpcStatusCode.OK;
             return reply;
@@ -108,9 +103,7 @@ public sealed partial class RpcClient
         CancellationToken cancellation)
         where TReply : class, IMessage => chain.InvokeAsync(
             call, message,
-            (spec, sent) => _retry.Repeats(spec)
-                ? _retry.RepeatAsync(_channel, Traced(spec), sent, read, cancellation)
-                : _channel.InvokeAsync(Traced(spec), sent, read, cancellation),
+            (spec, sent) => _retry.InvokeAsync(_channel, Traced(spec), sent, read, cancellation),
             RequestOf, read, cancellation);
 
     private ReplyReader<DynamicMessage> DynamicReader(RpcMethodInfo method)
