@@ -41,7 +41,7 @@ public sealed record HttpServerOptions
     public bool EnableHealth { get; init; } = true;
 
     /// <summary>The health checks of an application; null for none.</summary>
-    internal HealthReports? Health { get; set; }
+    internal HealthReports? Health { get; init; }
 
     /// <summary>When replies are compressed, for HTTP clients that accept it.
     /// <see cref="RpcReplyCompression.Automatic"/> compresses for clients on other machines. Replies over

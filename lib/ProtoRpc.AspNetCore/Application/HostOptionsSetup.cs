@@ -40,7 +40,6 @@ internal sealed class HostOptionsSetup(IConfiguration? configuration = null, IHo
         SectionReader.Read(
             section, server,
             Limits, Security, Http, Certificate, nameof(options.Endpoints), nameof(options.HealthPeriod));
-        options.Server = server;
         options.Http = http;
         SectionReader.ReadTime(
             section.GetSection(nameof(options.HealthPeriod)), time => options.HealthPeriod = time);
@@ -53,12 +52,14 @@ internal sealed class HostOptionsSetup(IConfiguration? configuration = null, IHo
             section.GetSection(Certificate),
             host?.ContentRootPath ?? Environment.CurrentDirectory) is { } certificate)
         {
-            options.Server = server with
+            server = server with
             {
                 Certificate = certificate.Certificate,
                 CertificateChain = certificate.Chain,
             };
         }
+
+        options.Server = server;
     }
 
     public ValidateOptionsResult Validate(string? name, RpcHostOptions options)

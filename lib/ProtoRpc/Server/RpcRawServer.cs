@@ -195,7 +195,7 @@ public sealed record RpcRawServerOptions
     public ILoggerFactory? LoggerFactory { get; init; }
 
     /// <summary>Receives warnings about the server itself, for hosts that have their own log.</summary>
-    internal Action<string>? Warned { get; set; }
+    internal Action<string>? Warned { get; init; }
 
     /// <summary>The log of all calls, including calls that are rejected before the handler; null for
     /// none.</summary>
@@ -296,9 +296,16 @@ internal static class RawServerCall
         {
             ReadOnlyMemory<byte>? reply =
                 await handler(new RpcRawContext(interfaceId, call), call.Request).ConfigureAwait(false);
-            status = reply is null ? RpcStatusCode.Unavailable : RpcStatusCode.OK;
-            call.ReturnCode = reply is null ? NoReply : 0;
-            call.Reply.Write((reply ?? default).Span);
+            if (reply is { } bytes)
+            {
+                call.Reply.Write(bytes.Span);
+                status = RpcStatusCode.OK;
+            }
+            else
+            {
+                call.ReturnCode = NoReply;
+                status = RpcStatusCode.Unavailable;
+            }
         }
         catch (Exception e) when (e is not OperationCanceledException)
         {
