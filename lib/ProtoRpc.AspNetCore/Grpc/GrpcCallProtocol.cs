@@ -4,6 +4,7 @@ using System.IO.Pipelines;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
+using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
@@ -381,10 +382,7 @@ internal class GrpcResponse(HttpContext http)
         {
             if (GrpcHeaders.IsReserved(name))
             {
-                throw new RpcException(
-                    RpcStatusCode.Internal, RpcErrorIds.InvalidHeader,
-                    $"The handler set the {what} '{name}', which the protocol reserves. "
-                    + "Use another name.");
+                throw HandlerHeaders.ReservedName(what, name);
             }
 
             append(name, value as string ?? GrpcBinaryHeader.Encode((byte[])value));

@@ -320,15 +320,19 @@ internal static class HandlerHeaders
         {
             if (Reserved.Contains(name))
             {
-                throw new RpcException(
-                    RpcStatusCode.Internal, RpcErrorIds.InvalidHeader,
-                    $"The handler set the header '{name}', which the protocol reserves. Use "
-                    + "another name.");
+                throw ReservedName("header", name);
             }
 
             response.Headers.Append(name, value as string ?? Convert.ToBase64String((byte[])value));
         }
     }
+
+    /// <summary>The error for a header or trailer whose name belongs to the protocol.</summary>
+    /// <param name="what">Which of the two.</param>
+    /// <param name="name">Its name.</param>
+    public static RpcException ReservedName(string what, string name) => new(
+        RpcStatusCode.Internal, RpcErrorIds.InvalidHeader,
+        $"The handler set the {what} '{name}', which the protocol reserves. Use another name.");
 
     /// <summary>Writes the trailers of a reply that is not streamed, as headers: the body of HTTP/1.1 has a
     /// length, and nothing comes behind it. The Connect protocol has the same rule.</summary>
