@@ -106,7 +106,7 @@ public static class ServerCallTests
     [Fact]
     public static void Interceptors_stand_once_around_a_server_whose_first_start_failed()
     {
-        Counting interceptor = new();
+        CountingInterceptor interceptor = new();
         using RpcServer taken = EchoServer.Start(RpcTransport.Local);
         using RpcServer server = EchoServer.Create(new RpcServerOptions { Interceptors = [interceptor] })
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
@@ -119,20 +119,6 @@ public static class ServerCallTests
         client.Invoke<EchoReply>("Say", new EchoRequest { Text = "once" });
 
         Assert.Equal(1, interceptor.Calls);
-    }
-
-    private sealed class Counting : IRpcInterceptor
-    {
-        private int _calls;
-
-        public int Calls => _calls;
-
-        public ValueTask<IMessage> InvokeAsync(
-            RpcServerCallContext context, IMessage request, RpcHandler next)
-        {
-            Interlocked.Increment(ref _calls);
-            return next(context, request);
-        }
     }
 
     /// <summary>A call of Say that keeps what becomes of it.</summary>

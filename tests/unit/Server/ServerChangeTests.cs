@@ -1,4 +1,3 @@
-using Google.Protobuf;
 
 namespace ProtoRpc.Tests.Server;
 
@@ -304,20 +303,6 @@ public static class ServerChangeTests
             Began.SetResult();
             await GoesOn.Task;
             return new EchoReply { Text = "old" };
-        }
-    }
-
-    private sealed class CountingInterceptor : IRpcInterceptor
-    {
-        private int _calls;
-
-        public int Calls => _calls;
-
-        public ValueTask<IMessage> InvokeAsync(
-            RpcServerCallContext context, IMessage request, RpcHandler next)
-        {
-            Interlocked.Increment(ref _calls);
-            return next(context, request);
         }
     }
 }
