@@ -14,6 +14,9 @@ internal sealed class HandlerPool : IDisposable
     // such a worker is written off. Its background thread does not keep the process alive.
     private static readonly TimeSpan StopTimeout = TimeSpan.FromSeconds(2);
 
+    // How often the deadlines are checked: a connection's thread cannot check them while it runs a script.
+    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(50);
+
     private readonly Lock _gate = new();
     private readonly List<HandlerWorker> _workers = [];
     private readonly Stack<HandlerWorker> _idle = [];
@@ -22,14 +25,9 @@ internal sealed class HandlerPool : IDisposable
     private readonly IdleMemory _memory = new();
     private readonly int _maxWorkers;
     private readonly int _maxStuck;
+    private readonly Timer _watch;
     private bool _closed;
     private bool _retired;
-
-    // How often the deadlines are checked: a connection's thread cannot check them while it runs a script.
-    private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(50);
-
-    private readonly Timer _watch;
-
     private int _watching;
 
     public HandlerPool(

@@ -16,6 +16,12 @@ public sealed class RpcServiceModule : IDisposable
     // In every runspace that imports the shell's module.
     private static readonly ConditionalWeakTable<PSModuleInfo, RpcServiceModule> Modules = [];
 
+    // The module says what is called; the others say how to connect.
+    private static readonly HashSet<string> NotOfModule = new(StringComparer.OrdinalIgnoreCase)
+    {
+        "Endpoint", "Listener", "Schema", "Service", "InterfaceId", "Lazy", "Reflection",
+    };
+
     private readonly Lock _gate = new();
     private readonly Func<CancellationToken, RpcClient>? _connect;
 
@@ -35,12 +41,6 @@ public sealed class RpcServiceModule : IDisposable
     private TemporaryHelp? _help;
     private IReadOnlyList<CmdletInfo> _cmdlets = [];
     private volatile bool _isRemoved;
-
-    // The module says what is called; the others say how to connect.
-    private static readonly HashSet<string> NotOfModule = new(StringComparer.OrdinalIgnoreCase)
-    {
-        "Endpoint", "Listener", "Schema", "Service", "InterfaceId", "Lazy", "Reflection",
-    };
 
     /// <param name="plan">The commands.</param>
     /// <param name="connection">The connection that they use; null for the only open one.</param>

@@ -15,15 +15,15 @@ namespace ProtoRpc.Client;
 /// <param name="time">The clock.</param>
 internal sealed class ClientPool(TimeSpan idleTimeout, int maxIdle, TimeProvider time) : IDisposable
 {
+    /// <summary>How many idle clients are kept by default.</summary>
+    public const int DefaultMaxIdle = 64;
+
     // A server that does not answer must not delay closing the shell.
     private static readonly TimeSpan ClosingTime = TimeSpan.FromSeconds(2);
 
     private readonly Lock _gate = new();
     private readonly Dictionary<ClientKey, Entry> _entries = [];
     private ITimer? _timer;
-
-    /// <summary>How many idle clients are kept by default.</summary>
-    public const int DefaultMaxIdle = 64;
 
     /// <summary>How long an idle client is kept by default.</summary>
     public static TimeSpan DefaultIdleTimeout { get; } = TimeSpan.FromMinutes(5);

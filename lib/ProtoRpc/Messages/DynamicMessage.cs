@@ -20,17 +20,17 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
     /// store.</summary>
     internal const int OwnScalars = 2;
 
-    internal readonly MessageLayout Layout;
-
-    // The store; or null, where the type needs none; or the unknown fields, which then hold the store.
-    private object? _more;
-    private Scalars2 _scalars;
-
     // Comparing more names takes longer than finding the name in a dictionary.
     private const int MaxKnownNames = 12;
 
     // A host's texts may come from users and peers, so texts are never parsed as JSON lists.
     private static readonly MessageMapper Setting = new() { TakesRows = false };
+
+    internal readonly MessageLayout Layout;
+
+    // The store; or null, where the type needs none; or the unknown fields, which then hold the store.
+    private object? _more;
+    private Scalars2 _scalars;
 
     /// <summary>Creates an empty message.</summary>
     public DynamicMessage(RpcMessageInfo type)

@@ -120,6 +120,10 @@ internal static class TraceContext
 /// OpenTelemetry's conventions for RPC.</summary>
 internal static class TelemetryNames
 {
+    /// <summary>The method of a call whose method could not be read, or does not exist: a caller who makes
+    /// names up adds no value to the attribute.</summary>
+    public const string UnknownMethod = "_OTHER";
+
     private const string System = "rpc.system.name";
     private const string Method = "rpc.method";
     private const string OriginalMethod = "rpc.method_original";
@@ -130,10 +134,6 @@ internal static class TelemetryNames
 
     private static readonly FrozenDictionary<RpcStatusCode, string> StatusNames =
         Enum.GetValues<RpcStatusCode>().ToFrozenDictionary(code => code, NameOf);
-
-    /// <summary>The method of a call whose method could not be read, or does not exist: a caller who makes
-    /// names up adds no value to the attribute.</summary>
-    public const string UnknownMethod = "_OTHER";
 
     /// <summary>Makes the measurement of how long calls take, in seconds.</summary>
     public static Histogram<double> CreateDuration(string name, string description) =>

@@ -10,6 +10,12 @@ internal sealed class ServerConnection
     // The original server's answer when its handler throws (E_FAIL).
     private const uint HandlerFailed = 0x80004005;
 
+    private const int PeekSize = 64;
+
+    private static readonly TimeSpan PeekAfter = TimeSpan.FromMilliseconds(100);
+    private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan LingerTime = TimeSpan.FromSeconds(2);
+
     private readonly Lock _gate = new();
     private readonly NativeListener _listener;
     private readonly TransportConnection _transport;
@@ -25,12 +31,6 @@ internal sealed class ServerConnection
     private volatile bool _isKnown;
     private volatile bool _isGivenUp;
     private int _uncounted;
-
-    private const int PeekSize = 64;
-
-    private static readonly TimeSpan PeekAfter = TimeSpan.FromMilliseconds(100);
-    private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
-    private static readonly TimeSpan LingerTime = TimeSpan.FromSeconds(2);
 
     public ServerConnection(NativeListener listener, TransportConnection transport, BindNakReason? refusal)
     {
