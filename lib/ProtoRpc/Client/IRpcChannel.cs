@@ -8,14 +8,21 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client;
 
-/// <summary>A client's connection to an endpoint: over the native protocol, HTTP or gRPC.</summary>
-/// <remarks>Asynchronous methods that a channel does not implement run the blocking ones on the thread pool,
-/// because the system's calls for connecting and resolving names only block.</remarks>
-internal interface IRpcChannel : IDisposable, IAsyncDisposable
+/// <summary>Where the attempts of a client's calls get their channel: the channel to the only server, or a
+/// <see cref="BackendPicker"/> if there are several.</summary>
+internal interface IChannelSource : IDisposable, IAsyncDisposable
 {
     /// <summary>The side channel. It is sent with every call; a reply may replace it.</summary>
     RpcCallContext Context { get; set; }
 
+    ValueTask IAsyncDisposable.DisposeAsync() => new(Task.Run(Dispose));
+}
+
+/// <summary>A client's connection to an endpoint: over the native protocol, HTTP or gRPC.</summary>
+/// <remarks>Asynchronous methods that a channel does not implement run the blocking ones on the thread pool,
+/// because the system's calls for connecting and resolving names only block.</remarks>
+internal interface IRpcChannel : IChannelSource
+{
     /// <summary>Connects, so that an unreachable server is reported now. Otherwise the first call
     /// connects.</summary>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, or the reason why the server rejects the
@@ -71,8 +78,6 @@ internal interface IRpcChannel : IDisposable, IAsyncDisposable
     /// <inheritdoc cref="Ping"/>
     Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
         Task.Run(() => Ping(ping, cancellation), CancellationToken.None);
-
-    ValueTask IAsyncDisposable.DisposeAsync() => new(Task.Run(Dispose));
 }
 
 /// <summary>The parameters of a ping.</summary>
@@ -206,23 +211,20 @@ internal static class RpcChannels
             RpcStatusCode.Unimplemented,
             $"This client does not support {endpoint.Transport} endpoints.", endpoint);
 
-    /// <summary>Creates a channel to several servers of the same kind.</summary>
+    /// <summary>Creates the picker of a client with several servers of the same kind.</summary>
     /// <param name="endpoints">The endpoints; each address of a host is a server.</param>
     /// <param name="policy">Selects the server of a call.</param>
     /// <param name="service">The service of the first call, or null.</param>
     /// <param name="options">The client's options.</param>
-    public static IRpcChannel CreateBalanced(
+    public static BackendPicker CreatePicker(
         IReadOnlyList<RpcEndpoint> endpoints,
         RpcLoadBalancing policy,
         RpcServiceInfo? service,
-        RpcClientOptions options)
-    {
-        return new BalancedChannel(
+        RpcClientOptions options) => new(
             policy,
             new AddressResolver(endpoints, HostLookup.Find),
             options.Limits.ConnectTimeout,
             resolved => Create(resolved.Endpoint, service, ForHost(options, resolved)));
-    }
 
     // Certificates, Kerberos tickets and the exceptions of proxies are for host names, not for the resolved
     // address.

@@ -26,7 +26,7 @@ public sealed partial class RpcClient
         {
             TReply reply = _interceptors is { } chain
                 ? Intercepted(chain, call, message, read, cancellation)
-                : _retry.Invoke(_channel, Traced(call), message, read, cancellation);
+                : _retry.Invoke(_channels, Traced(call), message, read, cancellation);
             status = RpcStatusCode.OK;
             return reply;
         }
@@ -55,7 +55,7 @@ public sealed partial class RpcClient
         where TReply : class, IMessage => ClientInterceptors.Wait(() => chain.InvokeAsync(
             call, message,
             (spec, sent) => Task.FromResult(
-                _retry.Invoke(_channel, Traced(spec), sent, read, cancellation)),
+                _retry.Invoke(_channels, Traced(spec), sent, read, cancellation)),
             RequestOf, read, cancellation));
 
     // A single async method, because each one allocates memory while a call waits.
@@ -74,7 +74,7 @@ public sealed partial class RpcClient
         {
             TReply reply = await (_interceptors is { } chain
                 ? InterceptedAsync(chain, call, message, read, cancellation)
-                : _retry.InvokeAsync(_channel, Traced(call), message, read, cancellation))
+                : _retry.InvokeAsync(_channels, Traced(call), message, read, cancellation))
                 .ConfigureAwait(false);
             status = RpcStatusCode.OK;
             return reply;
@@ -103,7 +103,7 @@ public sealed partial class RpcClient
         CancellationToken cancellation)
         where TReply : class, IMessage => chain.InvokeAsync(
             call, message,
-            (spec, sent) => _retry.InvokeAsync(_channel, Traced(spec), sent, read, cancellation),
+            (spec, sent) => _retry.InvokeAsync(_channels, Traced(spec), sent, read, cancellation),
             RequestOf, read, cancellation);
 
     private ReplyReader<DynamicMessage> DynamicReader(RpcMethodInfo method)
@@ -477,7 +477,7 @@ public sealed partial class RpcClient
         try
         {
             return new ClientStream(
-                _retry.Open(_channel, Traced(call), end.Token), end,
+                _retry.Open(_channels, Traced(call), end.Token), end,
                 _interceptors is null ? null : request => RequestOf(method, request),
                 read,
                 error => Locate(error, method))

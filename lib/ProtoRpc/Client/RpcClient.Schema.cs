@@ -48,8 +48,8 @@ public sealed partial class RpcClient
         using CancellationTokenSource time = Within(question.Timeout, cancellationToken);
         try
         {
-            return Learn(question.Retries.Run(
-                () => Cancellable(() => _channel.FetchSchema(time.Token), time.Token)));
+            return Learn(question.Attempts.Run(() => Cancellable(
+                () => question.Attempts.Channel.FetchSchema(time.Token), time.Token)));
         }
         catch (RpcException e)
         {
@@ -65,8 +65,8 @@ public sealed partial class RpcClient
         using CancellationTokenSource time = Within(question.Timeout, cancellationToken);
         try
         {
-            return Learn(await question.Retries.RunAsync(
-                () => CancellableAsync(() => _channel.FetchSchemaAsync(time.Token), time.Token))
+            return Learn(await question.Attempts.RunAsync(() => CancellableAsync(
+                () => question.Attempts.Channel.FetchSchemaAsync(time.Token), time.Token))
                 .ConfigureAwait(false));
         }
         catch (RpcException e)
@@ -86,11 +86,12 @@ public sealed partial class RpcClient
         string? service = null, CancellationToken cancellationToken = default)
     {
         IReadOnlyList<RpcServiceInfo> services = Compared(service, cancellationToken);
+        CallAttempts attempts = _retry.StartOnce(_channels, Timeout.InfiniteTimeSpan, cancellationToken);
         try
         {
-            return Difference(
-                services,
-                Cancellable(() => _channel.FetchSchema(services, cancellationToken), cancellationToken));
+            return Difference(services, Cancellable(
+                () => attempts.Run(() => attempts.Channel.FetchSchema(services, cancellationToken)),
+                cancellationToken));
         }
         catch (RpcException) when (!cancellationToken.IsCancellationRequested)
         {
@@ -105,13 +106,12 @@ public sealed partial class RpcClient
         string? service = null, CancellationToken cancellationToken = default)
     {
         IReadOnlyList<RpcServiceInfo> services = Compared(service, cancellationToken);
+        CallAttempts attempts = _retry.StartOnce(_channels, Timeout.InfiniteTimeSpan, cancellationToken);
         try
         {
-            return Difference(
-                services,
-                await CancellableAsync(
-                    () => _channel.FetchSchemaAsync(services, cancellationToken), cancellationToken)
-                    .ConfigureAwait(false));
+            return Difference(services, await CancellableAsync(
+                () => attempts.RunAsync(() => attempts.Channel.FetchSchemaAsync(services, cancellationToken)),
+                cancellationToken).ConfigureAwait(false));
         }
         catch (RpcException) when (!cancellationToken.IsCancellationRequested)
         {
@@ -137,7 +137,7 @@ public sealed partial class RpcClient
             : null;
     }
 
-    private readonly record struct SchemaQuestion(CallRetries Retries, TimeSpan? Timeout);
+    private readonly record struct SchemaQuestion(CallAttempts Attempts, TimeSpan? Timeout);
 
     private SchemaQuestion Ask(RpcCallOptions? options, CancellationToken cancellation)
     {
@@ -145,7 +145,12 @@ public sealed partial class RpcClient
         bool isBound = options is { Timeout: not null } or { Deadline: not null };
         CallClock clock = CallDeadline.Start(options, _limits.CallTimeout, Endpoint).For(cancellation);
         return new(
-            _retry.Start(clock, options is { WaitForReady: true }, method: "Reading the schema"),
+            new CallAttempts(_retry, _channels, clock)
+            {
+                Waits = options is { WaitForReady: true },
+                SharesTime = false,
+                Method = "Reading the schema",
+            },
             isBound ? clock.Timeout : null);
     }
 
@@ -291,9 +296,13 @@ public sealed partial class RpcClient
     public RpcPingResult Ping(RpcPingOptions? ping = null, CancellationToken cancellationToken = default)
     {
         PingSpec spec = SpecOf(ping, cancellationToken);
+        CallAttempts attempts = _retry.StartOnce(_channels, spec.Timeout, cancellationToken);
         try
         {
-            return Answered(Cancellable(() => _channel.Ping(spec, cancellationToken), cancellationToken));
+            return Answered(Cancellable(
+                () => attempts.Run(() => attempts.Channel.Ping(
+                    spec with { Timeout = attempts.Left }, cancellationToken)),
+                cancellationToken));
         }
         catch (RpcException e)
         {
@@ -306,10 +315,13 @@ public sealed partial class RpcClient
         RpcPingOptions? ping = null, CancellationToken cancellationToken = default)
     {
         PingSpec spec = SpecOf(ping, cancellationToken);
+        CallAttempts attempts = _retry.StartOnce(_channels, spec.Timeout, cancellationToken);
         try
         {
             return Answered(await CancellableAsync(
-                () => _channel.PingAsync(spec, cancellationToken), cancellationToken).ConfigureAwait(false));
+                () => attempts.RunAsync(() => attempts.Channel.PingAsync(
+                    spec with { Timeout = attempts.Left }, cancellationToken)),
+                cancellationToken).ConfigureAwait(false));
         }
         catch (RpcException e)
         {

@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Client;
+using ProtoRpc.Client.Balancing;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
@@ -25,7 +26,7 @@ namespace ProtoRpc;
 /// </remarks>
 public sealed partial class RpcClient : IDisposable, IAsyncDisposable
 {
-    private readonly IRpcChannel _channel;
+    private readonly IChannelSource _channels;
     private readonly RpcLimits _limits;
     private readonly RpcClientOptions _options;
     private readonly MessageMapper _mapper;
@@ -38,13 +39,13 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
 
     private RpcClient(
         RpcEndpoint endpoint, RpcSchema? schema, RpcServiceInfo? service,
-        IRpcChannel channel, RpcClientOptions options)
+        IChannelSource channels, RpcClientOptions options)
     {
         Endpoint = endpoint;
         _options = options;
         _service = service;
         _schema = _given = schema;
-        _channel = channel;
+        _channels = channels;
         _limits = options.Limits;
         _log = ClientLog.From<RpcClient>(options);
         _retry = new RetryPolicy(endpoint, options.RetryCount, _log);
@@ -62,12 +63,12 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     /// it, change a copy and set that.</summary>
     public DynamicMessage CallContext
     {
-        get => SideChannel.ToDynamic(_channel.Context, _schema, _limits.MaxMessageElements);
-        set => _channel.Context = SideChannel.ToWire(value);
+        get => SideChannel.ToDynamic(_channels.Context, _schema, _limits.MaxMessageElements);
+        set => _channels.Context = SideChannel.ToWire(value);
     }
 
     /// <summary>Empties the side channel, and so ends the session for this client.</summary>
-    internal void ForgetContext() => _channel.Context = new RpcCallContext();
+    internal void ForgetContext() => _channels.Context = new RpcCallContext();
 
     /// <summary>False after the client is disposed.</summary>
     public bool IsOpen => Volatile.Read(ref _closed) == 0;
@@ -81,13 +82,13 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     {
         if (Interlocked.Exchange(ref _closed, 1) == 0)
         {
-            _channel.Dispose();
+            _channels.Dispose();
         }
     }
 
     /// <inheritdoc cref="Dispose"/>
     public ValueTask DisposeAsync() =>
-        Interlocked.Exchange(ref _closed, 1) == 0 ? _channel.DisposeAsync() : default;
+        Interlocked.Exchange(ref _closed, 1) == 0 ? _channels.DisposeAsync() : default;
 
     private void RequireOpen(CancellationToken cancellation)
     {
@@ -237,8 +238,8 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
 
         options = ClientAuthorization.Apply(first, options);
         RpcServiceInfo? service = FirstService(first, schema, options);
-        IRpcChannel channel = RpcChannels.CreateBalanced(endpoints, balancing, service, options);
-        return new RpcClient(first, schema, service, channel, options);
+        BackendPicker picker = RpcChannels.CreatePicker(endpoints, balancing, service, options);
+        return new RpcClient(first, schema, service, picker, options);
     }
 
     private static RpcClient Reach(RpcClient client, CancellationToken cancellation)
@@ -251,12 +252,13 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         long start = Stopwatch.GetTimestamp();
         try
         {
+            CallAttempts attempts = client._retry.StartConnecting(client._channels, cancellation);
             client.Cancellable(
-                () =>
+                () => attempts.Run(() =>
                 {
-                    client._retry.Connect(client._channel, cancellation);
+                    attempts.Channel.Connect(cancellation);
                     return client;
-                },
+                }),
                 cancellation);
             client._log?.Connect(client.Endpoint, Stopwatch.GetElapsedTime(start));
             return client;
@@ -280,12 +282,13 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         long start = Stopwatch.GetTimestamp();
         try
         {
+            CallAttempts attempts = client._retry.StartConnecting(client._channels, cancellation);
             await client.CancellableAsync(
-                async () =>
+                () => attempts.RunAsync(async () =>
                 {
-                    await client._retry.ConnectAsync(client._channel, cancellation).ConfigureAwait(false);
+                    await attempts.Channel.ConnectAsync(cancellation).ConfigureAwait(false);
                     return client;
-                },
+                }),
                 cancellation).ConfigureAwait(false);
             client._log?.Connect(client.Endpoint, Stopwatch.GetElapsedTime(start));
             return client;
@@ -406,7 +409,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
             cancellationToken);
 
         DynamicMessage Send(CallSpec spec) =>
-            _retry.Upload(_channel, Traced(spec), request, read, cancellationToken);
+            _retry.Upload(_channels, Traced(spec), request, read, cancellationToken);
     }
 
     /// <summary>Calls a method with a serialized request from a stream, without blocking a thread. Use it for
@@ -435,7 +438,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
             cancellationToken).ConfigureAwait(false);
 
         Task<TReply> SendAsync(CallSpec spec) =>
-            _retry.UploadAsync(_channel, Traced(spec), request, read, cancellationToken);
+            _retry.UploadAsync(_channels, Traced(spec), request, read, cancellationToken);
     }
 
     private CallSpec BeginUpload(

@@ -98,7 +98,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 
         try
         {
-            client._retry.StartConnecting(cancellationToken).Run(() =>
+            client._retry.StartConnecting(source: null, cancellationToken).Run(() =>
             {
                 client._client.Reach(options.Limits.ConnectTimeout, cancellationToken);
                 return true;
@@ -169,7 +169,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     {
         CallClock clock = Begin(options, cancellationToken);
         RpcReplyInfo? info = InfoOf(options);
-        CallRetries retries = RetriesOf(options, clock, info);
+        CallAttempts attempts = Start(options, clock, info);
         ClientTelemetry? telemetry = Observe(info);
         RpcException? failure = null;
         RpcStatusCode status = RpcStatusCode.Unknown;
@@ -191,7 +191,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
                 }
                 catch (RpcException e)
                 {
-                    retries.Wait(e);
+                    attempts.Wait(e);
                 }
             }
         }
@@ -223,14 +223,14 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     {
         CallClock clock = Begin(options, cancellationToken);
         RpcReplyInfo? info = InfoOf(options);
-        CallRetries retries = RetriesOf(options, clock, info);
+        CallAttempts attempts = Start(options, clock, info);
         ClientTelemetry? telemetry = Observe(info);
         RpcException? failure = null;
         RpcStatusCode status = RpcStatusCode.Unknown;
         try
         {
             RequireSize(request.Length);
-            byte[] reply = await retries.RunAsync(async () =>
+            byte[] reply = await attempts.RunAsync(async () =>
             {
                 using NativeClientCall exchange = await _client.BeginAsync<AsyncWait>(clock)
                     .ConfigureAwait(false);
@@ -322,8 +322,8 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     private RpcReplyInfo? InfoOf(RpcCallOptions options) =>
         options.ReplyInfo ?? (_log is { LogsCalls: true } ? new RpcReplyInfo() : null);
 
-    private CallRetries RetriesOf(RpcCallOptions options, CallClock clock, RpcReplyInfo? info) =>
-        _retry.Start(clock, options.WaitForReady, info, _name);
+    private CallAttempts Start(RpcCallOptions options, CallClock clock, RpcReplyInfo? info) =>
+        new(_retry, source: null, clock) { Waits = options.WaitForReady, Info = info, Method = _name };
 
     private ClientTelemetry? Observe(RpcReplyInfo? info) =>
         ClientTelemetry.Begin("dcerpc", _name, Endpoint, _log, info);

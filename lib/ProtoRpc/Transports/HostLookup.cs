@@ -48,7 +48,7 @@ internal static class HostLookup
 
         clock.Caller.ThrowIfCancellationRequested();
         Task<IPAddress[]> finding = Start(host, find);
-        Wait(finding, clock, () => host);
+        BlockingWait.End(WaitAsync<BlockingWait>(finding, clock, () => host));
         return finding.GetAwaiter().GetResult();
     }
 
@@ -85,21 +85,12 @@ internal static class HostLookup
     /// <param name="host">The name that is looked up, for errors.</param>
     /// <exception cref="HostLookupTimeout">The time is over.</exception>
     /// <exception cref="OperationCanceledException">The caller cancelled.</exception>
-    public static void Wait(Task lookup, CallClock clock, Func<string> host)
-    {
-        int left = clock.IsEndless ? Timeout.Infinite : (int)clock.Left.TotalMilliseconds;
-        if (Task.WaitAny([lookup], left, clock.Caller) < 0)
-        {
-            throw new HostLookupTimeout(host());
-        }
-    }
-
-    /// <inheritdoc cref="Wait"/>
-    public static async Task WaitAsync(Task lookup, CallClock clock, Func<string> host)
+    public static async ValueTask WaitAsync<TWait>(Task lookup, CallClock clock, Func<string> host)
+        where TWait : struct, IWaitMode
     {
         try
         {
-            await lookup.WaitAsync(clock.Left, clock.Caller).ConfigureAwait(false);
+            await TWait.WaitAsync(lookup, clock.Left, clock.Caller).ConfigureAwait(false);
         }
         catch (TimeoutException e)
         {

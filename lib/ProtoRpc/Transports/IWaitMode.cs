@@ -20,6 +20,11 @@ internal interface IWaitMode
     /// <summary>Waits for a task of somebody else, such as a handler.</summary>
     static abstract ValueTask WaitAsync(ValueTask task);
 
+    /// <summary>Waits for a task of somebody else, for some time.</summary>
+    /// <exception cref="TimeoutException">The time is over.</exception>
+    /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
+    static abstract ValueTask WaitAsync(Task task, TimeSpan time, CancellationToken cancellation);
+
     /// <summary>Takes one of what a semaphore counts.</summary>
     /// <returns>False when the time is over.</returns>
     static abstract ValueTask<bool> EnterAsync(
@@ -46,6 +51,10 @@ internal readonly struct AsyncWait : IWaitMode
 
     /// <inheritdoc/>
     public static ValueTask WaitAsync(ValueTask task) => task;
+
+    /// <inheritdoc/>
+    public static ValueTask WaitAsync(Task task, TimeSpan time, CancellationToken cancellation) =>
+        new(task.WaitAsync(time, cancellation));
 
     /// <inheritdoc/>
     public static ValueTask<bool> EnterAsync(
@@ -83,6 +92,18 @@ internal readonly struct BlockingWait : IWaitMode
         }
 
         task.AsTask().GetAwaiter().GetResult();
+        return ValueTask.CompletedTask;
+    }
+
+    /// <inheritdoc/>
+    public static ValueTask WaitAsync(Task task, TimeSpan time, CancellationToken cancellation)
+    {
+        if (Task.WaitAny([task], (int)time.TotalMilliseconds, cancellation) < 0)
+        {
+            throw new TimeoutException();
+        }
+
+        task.GetAwaiter().GetResult();
         return ValueTask.CompletedTask;
     }
 

@@ -11,7 +11,7 @@ public static class RepeatedStreamTests
     {
         FakeStream first = new(new RpcException(RpcStatusCode.Unavailable, "not here"));
         FakeStream second = new(null);
-        TaskCompletionSource<IRpcStream?> next = new();
+        TaskCompletionSource<IRpcStream> next = new();
         RepeatedStream stream = new(first, async _ => await next.Task);
         await stream.SendAsync(new HealthCheckRequest(), compress: false);
         Task<bool> reading = stream.ReadAsync().AsTask();
@@ -30,7 +30,7 @@ public static class RepeatedStreamTests
     {
         FakeStream first = new(new RpcException(RpcStatusCode.Unavailable, "not here"));
         FakeStream second = new(null);
-        RepeatedStream stream = new(first, _ => ValueTask.FromResult<IRpcStream?>(second));
+        RepeatedStream stream = new(first, _ => ValueTask.FromResult<IRpcStream>(second));
         await stream.SendAsync(new HealthCheckRequest(), compress: false);
         await stream.CompleteAsync();
 

@@ -1,5 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
+using Google.Protobuf;
+using ProtoRpc.Tests.Messages;
 using ProtoRpc.Tests.Transports;
 
 namespace ProtoRpc.Tests.Client.Balancing;
@@ -191,6 +193,78 @@ public static class BalancedClientTests
             endpoint.ToString(), error.Message, StringComparison.Ordinal));
     }
 
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public static async Task A_retry_calls_each_server_and_no_attempt_encodes_the_request_again(bool isAsync)
+    {
+        const int Retries = 2;
+        RpcSchema schema = RpcSchema.FromDescriptors(TestServers.CallsReflection.Descriptor);
+        using Servers servers = new(2);
+        servers.Stop(0);
+        servers.Stop(1);
+        using RpcClient client = RpcClient.Connect(
+            servers.Endpoints, RpcLoadBalancing.RoundRobin, schema,
+            new RpcClientOptions { Service = "calls.Echo", Lazy = true, RetryCount = Retries });
+        PassCount count = new(schema.GetMessage("calls.EchoRequest"));
+        RpcCallOptions options = new() { ReplyInfo = new RpcReplyInfo() };
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(async () => _ = isAsync
+            ? await client.InvokeAsync("Say", new { text = "x" }, options)
+            : client.Invoke("Say", new { text = "x" }, options));
+
+        Assert.Equal("NoServerReached", error.ErrorId);
+        Assert.All(servers.Endpoints, endpoint => Assert.Contains(
+            endpoint.ToString(), error.Message, StringComparison.Ordinal));
+        Assert.Equal((Retries, 1), (options.ReplyInfo.Retries, count.Now.Encodes));
+    }
+
+    [Fact]
+    public static async Task A_call_waits_until_one_of_the_servers_is_there()
+    {
+        using Servers servers = new(2);
+        servers.Stop(0);
+        servers.Stop(1);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.PickFirst, isLazy: true);
+        Task<EchoReply> call = client.InvokeAsync<EchoReply>(
+            "Say", new EchoRequest { Text = "x" },
+            new() { WaitForReady = true, Timeout = TimeSpan.FromSeconds(30) });
+
+        servers.Start(1);
+
+        Assert.Equal("server 1", (await call).Text);
+    }
+
+    [Fact]
+    public static void A_ping_goes_to_a_server_that_is_there()
+    {
+        using Servers servers = new(2);
+        servers.Stop(0);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.PickFirst, isLazy: true);
+
+        Assert.Equal(servers.Endpoints[1], client.Ping().Endpoint);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public static async Task An_upload_goes_to_the_next_server_if_its_stream_can_seek(bool canSeek)
+    {
+        using Servers servers = new(2);
+        servers.Stop(0);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.PickFirst, isLazy: true);
+        RpcMethodInfo say = client.GetMethod("Say");
+        using UploadedStream request = new(new EchoRequest { Text = "x" }.ToByteArray(), canSeek);
+
+        Exception? error = await Record.ExceptionAsync(() => client.UploadAsync(say, request));
+
+        Assert.Equal(canSeek ? null : RpcStatusCode.Unavailable, (error as RpcException)?.Code);
+
+        // The server that was not reached rests, so the next call goes to another one.
+        using UploadedStream next = new(new EchoRequest { Text = "x" }.ToByteArray(), canSeek: false);
+        Assert.Equal("server 1", (string?)client.Upload(say, next)["text"]);
+    }
+
     [Fact]
     public static void Endpoints_of_two_kinds_are_refused()
     {
@@ -248,8 +322,9 @@ public static class BalancedClientTests
             _servers[index] = null;
         }
 
-        public RpcClient Connect(RpcLoadBalancing balancing) => RpcClient.Connect(
-            Endpoints, balancing, EchoServer.Schema, new RpcClientOptions { Service = "calls.Echo" });
+        public RpcClient Connect(RpcLoadBalancing balancing, bool isLazy = false) => RpcClient.Connect(
+            Endpoints, balancing, EchoServer.Schema,
+            new RpcClientOptions { Service = "calls.Echo", Lazy = isLazy });
 
         public void Dispose()
         {
@@ -257,6 +332,17 @@ public static class BalancedClientTests
             {
                 Stop(i);
             }
+        }
+    }
+
+    private sealed class UploadedStream(byte[] bytes, bool canSeek) : MemoryStream(bytes)
+    {
+        public override bool CanSeek => canSeek;
+
+        public override long Position
+        {
+            get => base.Position;
+            set => base.Position = canSeek ? value : throw new NotSupportedException();
         }
     }
 }

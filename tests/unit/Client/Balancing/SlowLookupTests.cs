@@ -1,4 +1,5 @@
 using System.Net;
+using ProtoRpc.Client;
 using ProtoRpc.Client.Balancing;
 
 namespace ProtoRpc.Tests.Client.Balancing;
@@ -8,6 +9,8 @@ public sealed class SlowLookupTests : IDisposable
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
     private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(200);
+    private static readonly RpcEndpoint Slow = RpcEndpoint.Tcp("slow.example", 9);
+    private static readonly RetryPolicy Retry = new(Slow, Retries: 0, Log: null);
 
     private readonly TaskCompletionSource _answer = new();
     private int _lookups;
@@ -17,10 +20,10 @@ public sealed class SlowLookupTests : IDisposable
     [InlineData(false)]
     public async Task Connecting_is_given_up_in_its_time(bool isAsync)
     {
-        using BalancedChannel channel = Create(Short);
+        using BackendPicker picker = Create(Short);
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
-            () => ConnectAsync(channel, isAsync, default));
+            () => ConnectAsync(picker, isAsync, default));
 
         Assert.Equal(
             (RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout), (error.Code, error.ErrorId));
@@ -32,11 +35,11 @@ public sealed class SlowLookupTests : IDisposable
     [InlineData(false)]
     public async Task Connecting_ends_when_it_is_cancelled(bool isAsync)
     {
-        using BalancedChannel channel = Create(Timeout.InfiniteTimeSpan);
+        using BackendPicker picker = Create(Timeout.InfiniteTimeSpan);
         using CancellationTokenSource cancel = new(Short);
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
-            () => ConnectAsync(channel, isAsync, cancel.Token));
+            () => ConnectAsync(picker, isAsync, cancel.Token));
 
         Assert.Equal(RpcStatusCode.Cancelled, error.Code);
     }
@@ -44,22 +47,23 @@ public sealed class SlowLookupTests : IDisposable
     [Fact]
     public async Task Neither_disposing_nor_the_side_channel_waits_and_all_calls_wait_for_one_lookup()
     {
-        BalancedChannel channel = Create(Short);
-        await Assert.ThrowsAsync<RpcException>(() => ConnectAsync(channel, isAsync: true, default));
-        await Assert.ThrowsAsync<RpcException>(() => ConnectAsync(channel, isAsync: false, default));
+        BackendPicker picker = Create(Short);
+        await Assert.ThrowsAsync<RpcException>(() => ConnectAsync(picker, isAsync: true, default));
+        await Assert.ThrowsAsync<RpcException>(() => ConnectAsync(picker, isAsync: false, default));
 
-        await Task.Run(() => channel.Context = new()).WaitAsync(Patience);
-        await Task.Run(channel.Dispose).WaitAsync(Patience);
+        await Task.Run(() => picker.Context = new()).WaitAsync(Patience);
+        await Task.Run(picker.Dispose).WaitAsync(Patience);
 
         Assert.Equal(1, _lookups);
-        Assert.Throws<ObjectDisposedException>(() => channel.Connect(default));
+        await Assert.ThrowsAsync<ObjectDisposedException>(
+            () => ConnectAsync(picker, isAsync: false, default));
     }
 
     [Fact]
     public async Task A_call_that_waits_goes_on_with_the_answer()
     {
-        using BalancedChannel channel = Create(Patience);
-        Task connecting = ConnectAsync(channel, isAsync: true, default);
+        using BackendPicker picker = Create(Patience);
+        Task connecting = ConnectAsync(picker, isAsync: true, default);
 
         _answer.TrySetResult();
 
@@ -70,22 +74,23 @@ public sealed class SlowLookupTests : IDisposable
 
     public void Dispose() => _answer.TrySetResult();
 
-    private static Task ConnectAsync(BalancedChannel channel, bool isAsync, CancellationToken cancellation) =>
+    private static Task ConnectAsync(BackendPicker picker, bool isAsync, CancellationToken cancellation) =>
         Task.Run(async () =>
         {
+            CallAttempts attempts = Retry.StartConnecting(picker, cancellation);
             if (isAsync)
             {
-                await channel.ConnectAsync(cancellation);
+                await attempts.RunAsync(() => Task.FromResult(attempts.Channel));
             }
             else
             {
-                channel.Connect(cancellation);
+                attempts.Run(() => attempts.Channel);
             }
         }).WaitAsync(Patience);
 
-    private BalancedChannel Create(TimeSpan connectTimeout) => new(
+    private BackendPicker Create(TimeSpan connectTimeout) => new(
         RpcLoadBalancing.RoundRobin,
-        new AddressResolver([RpcEndpoint.Tcp("slow.example", 9)], LookUp),
+        new AddressResolver([Slow], LookUp),
         connectTimeout,
         resolved => throw new InvalidOperationException($"the server of {resolved.Endpoint.Host}"));
 

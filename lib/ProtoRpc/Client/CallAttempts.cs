@@ -1,0 +1,394 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Runtime.ExceptionServices;
+using Google.Protobuf;
+using ProtoRpc.Client.Balancing;
+using ProtoRpc.Messages.Binary;
+using ProtoRpc.Transports;
+
+namespace ProtoRpc.Client;
+
+/// <summary>The attempts of one call: each picks a channel and calls it. If one of several servers is not
+/// reached, the next one is called at once. A call that no server ran is retried after a pause.</summary>
+/// <param name="policy">The rules.</param>
+/// <param name="source">The channels; null if there are none.</param>
+/// <param name="clock">The time for all attempts, including pauses.</param>
+internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, CallClock clock)
+{
+    private IRpcChannel? _channel = source as IRpcChannel;
+    private BackendPass? _pass;
+    private RpcException? _last;
+    private int _made;
+    private int _failed;
+
+    /// <summary>The number of retries.</summary>
+    public int Retries { get; init; } = policy.Retries;
+
+    /// <summary>Whether to retry an unreachable server until the time is over.</summary>
+    public bool Waits { get; init; }
+
+    /// <summary>Whether another server has only the time that the earlier ones left.</summary>
+    public bool SharesTime { get; init; } = true;
+
+    /// <summary>Whether the call can be repeated after its request was sent.</summary>
+    public bool CanRepeat { get; init; } = true;
+
+    /// <summary>Counts the retries; null for none.</summary>
+    public RpcReplyInfo? Info { get; init; }
+
+    /// <summary>The called method, for the log; null while connecting.</summary>
+    public string? Method { get; init; }
+
+    /// <summary>The channel of this attempt.</summary>
+    public IRpcChannel Channel => _channel ?? throw new InvalidOperationException("There is no channel.");
+
+    /// <summary>The time for this attempt: what earlier attempts and looking up the servers left.</summary>
+    public TimeSpan Left => _pass is null ? clock.Timeout : clock.Left;
+
+    /// <summary>Runs a call, and retries it with growing pauses, within the number of retries and the
+    /// time.</summary>
+    /// <exception cref="RpcException">The failure of the last attempt.</exception>
+    public TReply Run<TReply>(Func<TReply> call) =>
+        BlockingWait.End(RunAsync<BlockingWait, TReply>(() => new(call())));
+
+    /// <summary>Runs a call like <see cref="Run"/>, without blocking a thread.</summary>
+    /// <exception cref="RpcException">The failure of the last attempt.</exception>
+    public Task<TReply> RunAsync<TReply>(Func<Task<TReply>> call) =>
+        RunAsync<AsyncWait, TReply>(() => new(call())).AsTask();
+
+    /// <summary>Begins a stream at a server. Beginning does not wait for the server, so there are no
+    /// retries.</summary>
+    /// <exception cref="RpcException">The call cannot begin.</exception>
+    public IRpcStream Open(Func<IRpcStream> open)
+    {
+        while (true)
+        {
+            try
+            {
+                BlockingWait.End(PickAsync<BlockingWait>());
+                return open();
+            }
+            catch (RpcException e)
+            {
+                if (EndPass(e) is { } failure)
+                {
+                    ExceptionDispatchInfo.Throw(failure);
+                }
+            }
+        }
+    }
+
+    /// <summary>Begins a stream again after a failure, at the next server or after a pause.</summary>
+    /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
+    public async ValueTask<IRpcStream> OpenNextAsync(RpcException failure, Func<IRpcStream> open)
+    {
+        while (true)
+        {
+            await WaitAsync<AsyncWait>(failure).ConfigureAwait(false);
+            try
+            {
+                await PickAsync<AsyncWait>().ConfigureAwait(false);
+                return open();
+            }
+            catch (RpcException e) when (RetryPolicy.Covers(e))
+            {
+                failure = e;
+            }
+        }
+    }
+
+    /// <summary>Records that the server answered.</summary>
+    public void Succeed() => _pass?.Succeed();
+
+    /// <summary>Blocks until the next attempt.</summary>
+    /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
+    public void Wait(RpcException failure) => BlockingWait.End(WaitAsync<BlockingWait>(failure));
+
+    private async ValueTask<TReply> RunAsync<TWait, TReply>(Func<ValueTask<TReply>> call)
+        where TWait : struct, IWaitMode
+    {
+        while (true)
+        {
+            try
+            {
+                await PickAsync<TWait>().ConfigureAwait(false);
+                TReply reply = await call().ConfigureAwait(false);
+                Succeed();
+                return reply;
+            }
+            catch (RpcException e)
+            {
+                await WaitAsync<TWait>(e).ConfigureAwait(false);
+            }
+        }
+    }
+
+    private async ValueTask PickAsync<TWait>()
+        where TWait : struct, IWaitMode
+    {
+        if (source is BackendPicker picker)
+        {
+            _pass ??= await picker.BeginAsync<TWait>(clock).ConfigureAwait(false);
+            _channel = _pass.Next(SharesTime ? clock : null);
+        }
+    }
+
+    // Null if the next server can be called at once.
+    private RpcException? EndPass(RpcException failure)
+    {
+        if (_pass is { } pass)
+        {
+            if (pass.Fail(failure) is not { } all)
+            {
+                return null;
+            }
+
+            _pass = null;
+            return all;
+        }
+
+        return failure;
+    }
+
+    private async ValueTask WaitAsync<TWait>(RpcException failure)
+        where TWait : struct, IWaitMode
+    {
+        RpcException? all = EndPass(failure);
+        if (!CanRepeat)
+        {
+            ExceptionDispatchInfo.Throw(failure);
+        }
+
+        if (all is null)
+        {
+            return;
+        }
+
+        try
+        {
+            await TWait.PauseAsync(NextPause(all), clock.Caller).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            throw CallErrors.Cancelled(policy.Endpoint, sent: false);
+        }
+    }
+
+    private TimeSpan NextPause(RpcException failure)
+    {
+        bool isAwaited = Waits && CallErrors.IsAbsent(failure);
+        if (!RetryPolicy.Covers(failure)
+            || (!isAwaited && _made >= Retries)
+            || !RetryPolicy.HasTime(clock, failure.RetryAfter))
+        {
+            Fail(failure);
+        }
+
+        // The caller cancelled during the pause before another attempt.
+        if (clock.Caller.IsCancellationRequested)
+        {
+            throw CallErrors.Cancelled(policy.Endpoint, sent: false);
+        }
+
+        _last = failure;
+        if (Info is not null)
+        {
+            Info.Retries++;
+        }
+
+        _made += isAwaited ? 0 : 1;
+        TimeSpan pause = RetryPolicy.Pause(clock, _failed, Waits, failure.RetryAfter);
+        policy.Log?.Retry(Method, policy.Endpoint, ++_failed, failure, pause);
+        return pause;
+    }
+
+    // The last attempt had only a part of the time, so its timeout says less than the earlier failures.
+    [DoesNotReturn]
+    private void Fail(RpcException failure)
+    {
+        bool isLate = !failure.MayHaveExecuted && (failure.Code == RpcStatusCode.DeadlineExceeded
+            || (Waits && CallErrors.IsAbsent(failure)));
+        if (isLate && (Waits || _last is not null) && !clock.Caller.IsCancellationRequested)
+        {
+            throw CallErrors.NotReached(policy.Endpoint, clock.Timeout, _last ?? failure);
+        }
+
+        ExceptionDispatchInfo.Throw(failure);
+    }
+}
+
+/// <summary>A streaming call that is retried, on the same or another server, as long as the server cannot
+/// have run it. Once a part of the reply has arrived, it is not retried.</summary>
+/// <param name="first">The first attempt.</param>
+/// <param name="next">Returns the next attempt, or throws the failure.</param>
+/// <param name="replay">Keeps the request for retries; null if the call is not repeated.</param>
+internal sealed class RepeatedStream(
+    IRpcStream first, Func<RpcException, ValueTask<IRpcStream>> next, ReplayBuffer? replay = null)
+    : IRpcStream
+{
+    private readonly Lock _gate = new();
+    private IRpcStream _current = first;
+    private IMessage? _sent;
+    private bool _compress;
+    private bool _completed;
+    private bool _began;
+    private bool _disposed;
+
+    /// <summary>Called when a server has begun to reply; null for nothing.</summary>
+    public Action? Began { get; init; }
+
+    /// <inheritdoc/>
+    public ReplyBody Current => _current.Current;
+
+    /// <inheritdoc/>
+    public ValueTask<bool> SendAsync(IMessage message, bool compress)
+    {
+        lock (_gate)
+        {
+            // The single request of a method that takes one. Requests of a stream are not kept; next throws
+            // for them.
+            _sent ??= _began ? null : message;
+            _compress = compress;
+            return _current.SendAsync(message, compress);
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask CompleteAsync()
+    {
+        lock (_gate)
+        {
+            _completed = true;
+            return _current.CompleteAsync();
+        }
+    }
+
+    /// <inheritdoc/>
+    public ValueTask<bool> ReadAsync() => _began ? _current.ReadAsync() : BeginAsync();
+
+    /// <inheritdoc/>
+    public ValueTask DisposeAsync()
+    {
+        lock (_gate)
+        {
+            _disposed = true;
+            replay?.Dispose();
+            return _current.DisposeAsync();
+        }
+    }
+
+    private async ValueTask<bool> BeginAsync()
+    {
+        while (true)
+        {
+            try
+            {
+                bool any = await _current.ReadAsync().ConfigureAwait(false);
+                _began = true;
+                _sent = null;
+                replay?.Dispose();
+                Began?.Invoke();
+                return any;
+            }
+            catch (RpcException e) when (RetryPolicy.Covers(e))
+            {
+                if (_disposed || !await GoOnAsync(await next(e).ConfigureAwait(false)).ConfigureAwait(false))
+                {
+                    throw;
+                }
+            }
+        }
+    }
+
+    // Returns false if the call was cancelled meanwhile. The new attempt has then sent no message.
+    private async ValueTask<bool> GoOnAsync(IRpcStream again)
+    {
+        IRpcStream failed = _current;
+        ValueTask<bool> sending = new(true);
+        bool disposed;
+        lock (_gate)
+        {
+            disposed = _disposed;
+            if (!disposed)
+            {
+                _current = again;
+                if (_sent is { } message)
+                {
+                    sending = again.SendAsync(message, _compress);
+                }
+            }
+        }
+
+        if (disposed)
+        {
+            await again.DisposeAsync().ConfigureAwait(false);
+            return false;
+        }
+
+        await failed.DisposeAsync().ConfigureAwait(false);
+        if (await sending.ConfigureAwait(false) && _completed)
+        {
+            await again.CompleteAsync().ConfigureAwait(false);
+        }
+
+        return true;
+    }
+}
+
+/// <summary>The encoded request of a call. The first attempt encodes it, and retries send it again.</summary>
+/// <remarks>Thread-safe, because an abandoned attempt may still be sending. Disposing returns pooled
+/// memory.</remarks>
+internal sealed class ReplayBuffer : IDisposable
+{
+    private const string What = "request";
+
+    private readonly Lock _gate = new();
+    private object? _encoded;
+    private bool _disposed;
+
+    /// <summary>Returns the request as the first attempt encoded it.</summary>
+    /// <param name="replay">Keeps the request; null for a call that is not retried.</param>
+    /// <param name="encode">Encodes the request. All attempts of a call use the same encoding.</param>
+    public static T Encode<T>(ReplayBuffer? replay, Func<T> encode)
+        where T : class => replay is null ? encode() : replay.Encode(encode);
+
+    /// <summary>The request of a call in the binary form, for this attempt.</summary>
+    /// <exception cref="RpcException">ResourceExhausted: the request is larger than the limit.
+    /// InvalidArgument: it is nested too deeply.</exception>
+    public static EncodedMessage Encode(CallSpec call, IMessage request, int maxBytes) => call.Replay is null
+        ? EncodedMessage.From(request, maxBytes, What)
+        : call.Replay.EncodeOnce(request, maxBytes).Lend();
+
+    public void Dispose()
+    {
+        lock (_gate)
+        {
+            _disposed = true;
+            (_encoded as IDisposable)?.Dispose();
+            _encoded = null;
+        }
+    }
+
+    // A method of its own, so that a call without retries allocates no closure.
+    private EncodedMessage EncodeOnce(IMessage request, int maxBytes) =>
+        Encode(() => EncodedMessage.Keep(request, maxBytes, What));
+
+    private T Encode<T>(Func<T> encode)
+        where T : class
+    {
+        lock (_gate)
+        {
+            if (_encoded is T encoded)
+            {
+                return encoded;
+            }
+
+            T made = encode();
+            if (!_disposed)
+            {
+                _encoded = made;
+            }
+
+            return made;
+        }
+    }
+}
