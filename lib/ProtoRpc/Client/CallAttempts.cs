@@ -8,7 +8,7 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Client;
 
 /// <summary>The attempts of one call: each picks a channel and calls it. If one of several servers is not
-/// reached, the next one is called at once. A call that no server ran is retried after a pause.</summary>
+/// reached, the next one is called immediately. A call that no server ran is retried after a pause.</summary>
 /// <param name="policy">The rules.</param>
 /// <param name="source">The channels; null if there are none.</param>
 /// <param name="clock">The time for all attempts, including pauses.</param>
@@ -47,13 +47,24 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     /// <summary>Runs a call, and retries it with growing pauses, within the number of retries and the
     /// time.</summary>
     /// <exception cref="RpcException">The failure of the last attempt.</exception>
-    public TReply Run<TReply>(Func<TReply> call) =>
-        BlockingWait.End(RunAsync<BlockingWait, TReply>(() => new(call())));
-
-    /// <summary>Runs a call like <see cref="Run"/>, without blocking a thread.</summary>
-    /// <exception cref="RpcException">The failure of the last attempt.</exception>
-    public Task<TReply> RunAsync<TReply>(Func<Task<TReply>> call) =>
-        RunAsync<AsyncWait, TReply>(() => new(call())).AsTask();
+    public async ValueTask<TReply> RunAsync<TWait, TReply>(Func<ValueTask<TReply>> call)
+        where TWait : struct, IWaitMode
+    {
+        while (true)
+        {
+            try
+            {
+                await PickAsync<TWait>().ConfigureAwait(false);
+                TReply reply = await call().ConfigureAwait(false);
+                Succeed();
+                return reply;
+            }
+            catch (RpcException e)
+            {
+                await WaitAsync<TWait>(e).ConfigureAwait(false);
+            }
+        }
+    }
 
     /// <summary>Begins a stream at a server. Beginning does not wait for the server, so there are no
     /// retries.</summary>
@@ -103,25 +114,6 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
     public void Wait(RpcException failure) => BlockingWait.End(WaitAsync<BlockingWait>(failure));
 
-    private async ValueTask<TReply> RunAsync<TWait, TReply>(Func<ValueTask<TReply>> call)
-        where TWait : struct, IWaitMode
-    {
-        while (true)
-        {
-            try
-            {
-                await PickAsync<TWait>().ConfigureAwait(false);
-                TReply reply = await call().ConfigureAwait(false);
-                Succeed();
-                return reply;
-            }
-            catch (RpcException e)
-            {
-                await WaitAsync<TWait>(e).ConfigureAwait(false);
-            }
-        }
-    }
-
     private async ValueTask PickAsync<TWait>()
         where TWait : struct, IWaitMode
     {
@@ -132,7 +124,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         }
     }
 
-    // Null if the next server can be called at once.
+    // Null if the next server can be called now.
     private RpcException? EndPass(RpcException failure)
     {
         if (_pass is { } pass)

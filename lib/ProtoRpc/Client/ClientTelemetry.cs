@@ -13,7 +13,6 @@ internal sealed class ClientTelemetry
         "rpc.client.call.duration", "The time from the begin to the end of a call on a client.");
 
     private readonly long _start = Stopwatch.GetTimestamp();
-    private readonly Activity? _before = Activity.Current;
     private readonly Activity? _activity;
     private readonly TagList _tags;
     private readonly string _method;
@@ -62,9 +61,6 @@ internal sealed class ClientTelemetry
         TraceContext.Write(activity, headers);
         return call with { Options = (call.Options ?? new RpcCallOptions()) with { Headers = headers } };
     }
-
-    /// <summary>Makes the previous activity the current one again, while the call continues.</summary>
-    public void Leave() => Activity.Current = _before;
 
     /// <summary>Ends the call.</summary>
     /// <param name="status">The status of the call.</param>

@@ -33,6 +33,19 @@ internal interface IRpcChannel : IChannelSource
     Task ConnectAsync(CancellationToken cancellation) =>
         Task.Run(() => Connect(cancellation), CancellationToken.None);
 
+    /// <inheritdoc cref="Connect"/>
+    sealed ValueTask ConnectAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode
+    {
+        if (!TWait.IsBlocking)
+        {
+            return new(ConnectAsync(cancellation));
+        }
+
+        Connect(cancellation);
+        return default;
+    }
+
     /// <summary>Makes a call and blocks until the reply.</summary>
     TReply Invoke<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
@@ -40,6 +53,13 @@ internal interface IRpcChannel : IChannelSource
     /// <summary>Makes a call without blocking a thread.</summary>
     Task<TReply> InvokeAsync<TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
+
+    /// <summary>Makes a call.</summary>
+    sealed ValueTask<TReply> InvokeAsync<TWait, TReply>(
+        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(Invoke(call, request, read, cancellation))
+            : new(InvokeAsync(call, request, read, cancellation));
 
     /// <summary>Makes a call whose request is read from a stream.</summary>
     TReply Upload<TReply>(
@@ -49,6 +69,13 @@ internal interface IRpcChannel : IChannelSource
     Task<TReply> UploadAsync<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
         Task.Run(() => Upload(call, request, read, cancellation), CancellationToken.None);
+
+    /// <inheritdoc cref="Upload"/>
+    sealed ValueTask<TReply> UploadAsync<TWait, TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(Upload(call, request, read, cancellation))
+            : new(UploadAsync(call, request, read, cancellation));
 
     /// <summary>Begins a streaming call.</summary>
     IRpcStream Open(CallSpec call, CancellationToken cancellation);
@@ -61,6 +88,12 @@ internal interface IRpcChannel : IChannelSource
     Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
         Task.Run(() => FetchSchema(cancellation), CancellationToken.None);
 
+    /// <inheritdoc cref="FetchSchema(CancellationToken)"/>
+    sealed ValueTask<RpcSchema> FetchSchemaAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(FetchSchema(cancellation))
+            : new(FetchSchemaAsync(cancellation));
+
     /// <summary>Reads the server's declaration of services in the client's schema.</summary>
     /// <returns>A schema that may lack some of the services; null if the server has no reflection.</returns>
     RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation);
@@ -70,6 +103,13 @@ internal interface IRpcChannel : IChannelSource
         IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
         Task.Run(() => FetchSchema(services, cancellation), CancellationToken.None);
 
+    /// <inheritdoc cref="FetchSchema(IReadOnlyList{RpcServiceInfo}, CancellationToken)"/>
+    sealed ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(FetchSchema(services, cancellation))
+            : new(FetchSchemaAsync(services, cancellation));
+
     /// <summary>Pings the server.</summary>
     /// <exception cref="RpcException">The server did not answer. NotFound: it does not serve the requested
     /// service.</exception>
@@ -78,6 +118,12 @@ internal interface IRpcChannel : IChannelSource
     /// <inheritdoc cref="Ping"/>
     Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
         Task.Run(() => Ping(ping, cancellation), CancellationToken.None);
+
+    /// <inheritdoc cref="Ping"/>
+    sealed ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(Ping(ping, cancellation))
+            : new(PingAsync(ping, cancellation));
 }
 
 /// <summary>The parameters of a ping.</summary>

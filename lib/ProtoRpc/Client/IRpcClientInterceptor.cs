@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.Client;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
@@ -188,7 +189,7 @@ internal sealed class ClientInterceptors
     public async Task<TReply> InvokeAsync<TReply>(
         CallSpec call,
         IMessage request,
-        Func<CallSpec, IMessage, Task<TReply>> send,
+        Func<CallSpec, IMessage, ValueTask<TReply>> send,
         Func<RpcMethodInfo, object, IMessage> check,
         ReplyReader<TReply> read,
         CancellationToken cancellation)
@@ -207,7 +208,7 @@ internal sealed class ClientInterceptors
     public async Task<TReply> UploadAsync<TReply>(
         CallSpec call,
         Stream body,
-        Func<CallSpec, Task<TReply>> send,
+        Func<CallSpec, ValueTask<TReply>> send,
         ReplyReader<TReply> read,
         CancellationToken cancellation)
         where TReply : class, IMessage
@@ -251,12 +252,14 @@ internal sealed class ClientInterceptors
         return await _open(context).ConfigureAwait(false) ?? throw BadAnswer(_endpoint, call.Method, null);
     }
 
-    /// <summary>Blocks until a call has ended. The calling thread, for example that of a user interface, must
-    /// not be needed by an interceptor to continue after an await.</summary>
-    public static TResult Wait<TResult>(Func<Task<TResult>> call) =>
-        SynchronizationContext.Current is null && TaskScheduler.Current == TaskScheduler.Default
-            ? call().GetAwaiter().GetResult()
-            : Task.Run(call).GetAwaiter().GetResult();
+    /// <summary>Runs a call. If it blocks, the calling thread, for example that of a user interface, must not
+    /// be needed by an interceptor to continue after an await.</summary>
+    public static ValueTask<TResult> RunAsync<TWait, TResult>(Func<Task<TResult>> call)
+        where TWait : struct, IWaitMode =>
+        !TWait.IsBlocking ? new(call())
+        : SynchronizationContext.Current is null && TaskScheduler.Current == TaskScheduler.Default
+            ? new(call().GetAwaiter().GetResult())
+            : new(Task.Run(call).GetAwaiter().GetResult());
 
     // One deadline for all calls that an interceptor makes.
     private static RpcCallOptions WithDeadline(CallSpec call)
@@ -268,7 +271,7 @@ internal sealed class ClientInterceptors
     }
 
     private async Task<TReply> LocatedAsync<TReply>(
-        RpcClientCallContext context, Func<CallSpec, Task<TReply>> send)
+        RpcClientCallContext context, Func<CallSpec, ValueTask<TReply>> send)
     {
         try
         {

@@ -60,50 +60,40 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
         return retryAfter is { } least && pause < least ? least + (pause / 2) : pause;
     }
 
-    /// <summary>Makes a call and blocks until the reply. A call that has only one attempt goes straight to
-    /// the channel.</summary>
+    /// <summary>Makes a call. A call that has only one attempt goes straight to the channel.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public TReply Invoke<TReply>(
+    public ValueTask<TReply> InvokeAsync<TWait, TReply>(
         IChannelSource source, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation) => HasOneAttempt(source, call)
-            ? ((IRpcChannel)source).Invoke(call, request, read, cancellation)
-            : Repeat(source, call, request, read, cancellation);
-
-    /// <summary>Makes a call without blocking a thread.</summary>
-    [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    public Task<TReply> InvokeAsync<TReply>(
-        IChannelSource source, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation) => HasOneAttempt(source, call)
-            ? ((IRpcChannel)source).InvokeAsync(call, request, read, cancellation)
-            : RepeatAsync(source, call, request, read, cancellation);
+        CancellationToken cancellation)
+        where TWait : struct, IWaitMode => HasOneAttempt(source, call)
+            ? ((IRpcChannel)source).InvokeAsync<TWait, TReply>(call, request, read, cancellation)
+            : RepeatAsync<TWait, TReply>(source, call, request, read, cancellation);
 
     /// <summary>Makes a call whose request is read from a stream. The time applies to each part. It is only
     /// repeated if the stream can seek back.</summary>
-    public TReply Upload<TReply>(
+    public ValueTask<TReply> UploadAsync<TWait, TReply>(
         IChannelSource source, CallSpec call, Stream request, ReplyReader<TReply> read,
         CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         if (HasOneAttempt(source, call, request.CanSeek))
         {
-            return ((IRpcChannel)source).Upload(call, request, read, cancellation);
+            return ((IRpcChannel)source).UploadAsync<TWait, TReply>(call, request, read, cancellation);
         }
 
-        CallAttempts attempts = StartUpload(source, call, request, out Func<CallSpec> next, cancellation);
-        return attempts.Run(() => attempts.Channel.Upload(next(), request, read, cancellation));
-    }
-
-    /// <inheritdoc cref="Upload"/>
-    public Task<TReply> UploadAsync<TReply>(
-        IChannelSource source, CallSpec call, Stream request, ReplyReader<TReply> read,
-        CancellationToken cancellation)
-    {
-        if (HasOneAttempt(source, call, request.CanSeek))
+        long? start = request.CanSeek ? request.Position : null;
+        CallAttempts attempts = Start(
+            source, call, cancellation, canRepeat: start is not null, sharesTime: false);
+        return attempts.RunAsync<TWait, TReply>(() =>
         {
-            return ((IRpcChannel)source).UploadAsync(call, request, read, cancellation);
-        }
+            if (start is { } position)
+            {
+                request.Position = position;
+            }
 
-        CallAttempts attempts = StartUpload(source, call, request, out Func<CallSpec> next, cancellation);
-        return attempts.RunAsync(() => attempts.Channel.UploadAsync(next(), request, read, cancellation));
+            return attempts.Channel.UploadAsync<TWait, TReply>(
+                call with { Clock = call.Clock.Again() }, request, read, cancellation);
+        });
     }
 
     /// <summary>Begins a streaming call. A stream of requests is not repeated, because the messages that were
@@ -144,44 +134,17 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
             SharesTime = sharesTime,
         };
 
-    // Each attempt reads the request from its beginning, and has the whole time.
-    private CallAttempts StartUpload(
-        IChannelSource source, CallSpec call, Stream request, out Func<CallSpec> next,
-        CancellationToken cancellation)
-    {
-        long? start = request.CanSeek ? request.Position : null;
-        next = () =>
-        {
-            if (start is { } position)
-            {
-                request.Position = position;
-            }
-
-            return call with { Clock = call.Clock.Again() };
-        };
-        return Start(source, call, cancellation, canRepeat: start is not null, sharesTime: false);
-    }
-
     // Methods of their own, so that a call that has only one attempt allocates no closure.
-    private TReply Repeat<TReply>(
+    private async ValueTask<TReply> RepeatAsync<TWait, TReply>(
         IChannelSource source, CallSpec call, IMessage request, ReplyReader<TReply> read,
         CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         using ReplayBuffer replay = new();
         CallSpec repeated = call with { Replay = replay };
         CallAttempts attempts = Start(source, call, cancellation);
-        return attempts.Run(() => attempts.Channel.Invoke(repeated, request, read, cancellation));
-    }
-
-    private async Task<TReply> RepeatAsync<TReply>(
-        IChannelSource source, CallSpec call, IMessage request, ReplyReader<TReply> read,
-        CancellationToken cancellation)
-    {
-        using ReplayBuffer replay = new();
-        CallSpec repeated = call with { Replay = replay };
-        CallAttempts attempts = Start(source, call, cancellation);
-        return await attempts
-            .RunAsync(() => attempts.Channel.InvokeAsync(repeated, request, read, cancellation))
+        return await attempts.RunAsync<TWait, TReply>(
+            () => attempts.Channel.InvokeAsync<TWait, TReply>(repeated, request, read, cancellation))
             .ConfigureAwait(false);
     }
 

@@ -42,36 +42,37 @@ public sealed partial class RpcClient
     /// schemas. Internal: the server sent one that cannot be read. DeadlineExceeded: the server did not
     /// answer in time.</exception>
     public RpcSchema FetchSchema(
-        RpcCallOptions? options = null, CancellationToken cancellationToken = default)
-    {
-        SchemaQuestion question = Ask(options, cancellationToken);
-        using CancellationTokenSource time = Within(question.Timeout, cancellationToken);
-        try
-        {
-            return Learn(question.Attempts.Run(() => Cancellable(
-                () => question.Attempts.Channel.FetchSchema(time.Token), time.Token)));
-        }
-        catch (RpcException e)
-        {
-            throw Failed(e, question.Timeout, time, cancellationToken);
-        }
-    }
+        RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
+        BlockingWait.End(FetchSchemaAsync<BlockingWait>(options, cancellationToken));
 
     /// <inheritdoc cref="FetchSchema"/>
-    public async Task<RpcSchema> FetchSchemaAsync(
-        RpcCallOptions? options = null, CancellationToken cancellationToken = default)
+    public Task<RpcSchema> FetchSchemaAsync(
+        RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
+        FetchSchemaAsync<AsyncWait>(options, cancellationToken).AsTask();
+
+    private async ValueTask<RpcSchema> FetchSchemaAsync<TWait>(
+        RpcCallOptions? options, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
-        SchemaQuestion question = Ask(options, cancellationToken);
-        using CancellationTokenSource time = Within(question.Timeout, cancellationToken);
+        RequireOpen(cancellation);
+        CallClock clock = CallDeadline.Start(options, _limits.CallTimeout, Endpoint).For(cancellation);
+        TimeSpan? timeout = options is { Timeout: not null } or { Deadline: not null } ? clock.Timeout : null;
+        using CancellationTokenSource time = Within(timeout, cancellation);
+        CallAttempts attempts = new(_retry, _channels, clock)
+        {
+            Waits = options is { WaitForReady: true },
+            SharesTime = false,
+            Method = "Reading the schema",
+        };
         try
         {
-            return Learn(await question.Attempts.RunAsync(() => CancellableAsync(
-                () => question.Attempts.Channel.FetchSchemaAsync(time.Token), time.Token))
+            return Learn(await attempts.RunAsync<TWait, RpcSchema>(() => CancellableAsync(
+                () => attempts.Channel.FetchSchemaAsync<TWait>(time.Token), time.Token))
                 .ConfigureAwait(false));
         }
         catch (RpcException e)
         {
-            throw Failed(e, question.Timeout, time, cancellationToken);
+            throw Failed(e, timeout, time, cancellation);
         }
     }
 
@@ -83,37 +84,33 @@ public sealed partial class RpcClient
     /// <returns>The differences that make calls fail or lose fields; null if the server does not send its
     /// schema.</returns>
     public IReadOnlyList<string>? CompareSchema(
-        string? service = null, CancellationToken cancellationToken = default)
-    {
-        IReadOnlyList<RpcServiceInfo> services = Compared(service, cancellationToken);
-        CallAttempts attempts = _retry.StartOnce(_channels, Timeout.InfiniteTimeSpan, cancellationToken);
-        try
-        {
-            return Difference(services, Cancellable(
-                () => attempts.Run(() => attempts.Channel.FetchSchema(services, cancellationToken)),
-                cancellationToken));
-        }
-        catch (RpcException) when (!cancellationToken.IsCancellationRequested)
-        {
-            // A schema that cannot be read cannot be compared. A ping reports whether the server is
-            // reachable.
-            return null;
-        }
-    }
+        string? service = null, CancellationToken cancellationToken = default) =>
+        BlockingWait.End(CompareSchemaAsync<BlockingWait>(service, cancellationToken));
 
     /// <inheritdoc cref="CompareSchema"/>
-    public async Task<IReadOnlyList<string>?> CompareSchemaAsync(
-        string? service = null, CancellationToken cancellationToken = default)
+    public Task<IReadOnlyList<string>?> CompareSchemaAsync(
+        string? service = null, CancellationToken cancellationToken = default) =>
+        CompareSchemaAsync<AsyncWait>(service, cancellationToken).AsTask();
+
+    private async ValueTask<IReadOnlyList<string>?> CompareSchemaAsync<TWait>(
+        string? service, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
-        IReadOnlyList<RpcServiceInfo> services = Compared(service, cancellationToken);
-        CallAttempts attempts = _retry.StartOnce(_channels, Timeout.InfiniteTimeSpan, cancellationToken);
+        RequireOpen(cancellation);
+        RpcSchema ours = RequireSchema();
+        IReadOnlyList<RpcServiceInfo> services = service is not null ? [ours.GetService(service)]
+            : Service is { } only ? [only]
+            : ours.Services;
+        CallAttempts attempts = _retry.StartOnce(_channels, Timeout.InfiniteTimeSpan, cancellation);
         try
         {
-            return Difference(services, await CancellableAsync(
-                () => attempts.RunAsync(() => attempts.Channel.FetchSchemaAsync(services, cancellationToken)),
-                cancellationToken).ConfigureAwait(false));
+            RpcSchema? theirs = await CancellableAsync(
+                () => attempts.RunAsync<TWait, RpcSchema?>(
+                    () => attempts.Channel.FetchSchemaAsync<TWait>(services, cancellation)),
+                cancellation).ConfigureAwait(false);
+            return theirs is null ? null : SchemaComparison.Compare(services, theirs);
         }
-        catch (RpcException) when (!cancellationToken.IsCancellationRequested)
+        catch (RpcException) when (!cancellation.IsCancellationRequested)
         {
             // A schema that cannot be read cannot be compared. A ping reports whether the server is
             // reachable.
@@ -135,23 +132,6 @@ public sealed partial class RpcClient
         return name is not null ? schema.GetService(name)
             : schema.Services.Count == 1 ? schema.Services[0]
             : null;
-    }
-
-    private readonly record struct SchemaQuestion(CallAttempts Attempts, TimeSpan? Timeout);
-
-    private SchemaQuestion Ask(RpcCallOptions? options, CancellationToken cancellation)
-    {
-        RequireOpen(cancellation);
-        bool isBound = options is { Timeout: not null } or { Deadline: not null };
-        CallClock clock = CallDeadline.Start(options, _limits.CallTimeout, Endpoint).For(cancellation);
-        return new(
-            new CallAttempts(_retry, _channels, clock)
-            {
-                Waits = options is { WaitForReady: true },
-                SharesTime = false,
-                Method = "Reading the schema",
-            },
-            isBound ? clock.Timeout : null);
     }
 
     private RpcSchema Learn(RpcSchema fetched)
@@ -187,19 +167,6 @@ public sealed partial class RpcClient
 
         return source;
     }
-
-    private IReadOnlyList<RpcServiceInfo> Compared(string? service, CancellationToken cancellation)
-    {
-        RequireOpen(cancellation);
-        RpcSchema ours = RequireSchema();
-        return service is not null ? [ours.GetService(service)]
-            : Service is { } only ? [only]
-            : ours.Services;
-    }
-
-    private static IReadOnlyList<string>? Difference(
-        IReadOnlyList<RpcServiceInfo> services, RpcSchema? theirs) =>
-        theirs is null ? null : SchemaComparison.Compare(services, theirs);
 
     private RpcMethodInfo MethodOf(string name, object request) =>
         MethodOf(name, (request as IMessage)?.Descriptor, null);
@@ -293,35 +260,26 @@ public sealed partial class RpcClient
     /// <param name="cancellationToken">Cancels the ping.</param>
     /// <exception cref="RpcException">The server did not answer, or its ping handlers failed. NotFound: the
     /// server does not serve the service of the ping's or the client's options.</exception>
-    public RpcPingResult Ping(RpcPingOptions? ping = null, CancellationToken cancellationToken = default)
-    {
-        PingSpec spec = SpecOf(ping, cancellationToken);
-        CallAttempts attempts = _retry.StartOnce(_channels, spec.Timeout, cancellationToken);
-        try
-        {
-            return Answered(Cancellable(
-                () => attempts.Run(() => attempts.Channel.Ping(
-                    spec with { Timeout = attempts.Left }, cancellationToken)),
-                cancellationToken));
-        }
-        catch (RpcException e)
-        {
-            throw Locate(e);
-        }
-    }
+    public RpcPingResult Ping(RpcPingOptions? ping = null, CancellationToken cancellationToken = default) =>
+        BlockingWait.End(PingAsync<BlockingWait>(ping, cancellationToken));
 
     /// <inheritdoc cref="Ping"/>
-    public async Task<RpcPingResult> PingAsync(
-        RpcPingOptions? ping = null, CancellationToken cancellationToken = default)
+    public Task<RpcPingResult> PingAsync(
+        RpcPingOptions? ping = null, CancellationToken cancellationToken = default) =>
+        PingAsync<AsyncWait>(ping, cancellationToken).AsTask();
+
+    private async ValueTask<RpcPingResult> PingAsync<TWait>(
+        RpcPingOptions? ping, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
-        PingSpec spec = SpecOf(ping, cancellationToken);
-        CallAttempts attempts = _retry.StartOnce(_channels, spec.Timeout, cancellationToken);
+        PingSpec spec = SpecOf(ping, cancellation);
+        CallAttempts attempts = _retry.StartOnce(_channels, spec.Timeout, cancellation);
         try
         {
             return Answered(await CancellableAsync(
-                () => attempts.RunAsync(() => attempts.Channel.PingAsync(
-                    spec with { Timeout = attempts.Left }, cancellationToken)),
-                cancellationToken).ConfigureAwait(false));
+                () => attempts.RunAsync<TWait, RpcPingResult>(() => attempts.Channel.PingAsync<TWait>(
+                    spec with { Timeout = attempts.Left }, cancellation)),
+                cancellation).ConfigureAwait(false));
         }
         catch (RpcException e)
         {
@@ -403,7 +361,8 @@ public sealed partial class RpcClient
     /// <summary>Begins to forward a call of any kind of method.</summary>
     internal async Task<RpcStreamingCall<object, IMessage>> OpenForwardAsync(
         RpcMethodInfo method, RpcCallOptions options, CancellationToken cancellation) =>
-        new(await BeginAsync(method, ForwardReader(method), options, cancellation).ConfigureAwait(false));
+        new(await BeginAsync<AsyncWait, IMessage>(method, ForwardReader(method), options, cancellation)
+            .ConfigureAwait(false));
 
     /// <summary>The request as this client forwards it.</summary>
     internal IMessage Passed(IMessage request) =>

@@ -7,6 +7,7 @@ using ProtoRpc.Client.Balancing;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
@@ -120,7 +121,8 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     public static RpcClient Connect(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        Reach(Create(endpoint, schema, options, cancellationToken), cancellationToken);
+        BlockingWait.End(ReachAsync<BlockingWait>(
+            () => Create(endpoint, schema, options, cancellationToken), cancellationToken));
 
     /// <inheritdoc cref="Connect(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
     [OverloadResolutionPriority(1)]
@@ -147,7 +149,8 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     public static Task<RpcClient> ConnectAsync(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        ReachAsync(() => Create(endpoint, schema, options, cancellationToken), cancellationToken);
+        ReachAsync<AsyncWait>(
+            () => Create(endpoint, schema, options, cancellationToken), cancellationToken).AsTask();
 
     /// <inheritdoc cref="ConnectAsync(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
     [OverloadResolutionPriority(1)]
@@ -160,8 +163,9 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     public static Task<RpcClient> ConnectAsync(
         string endpoint, RpcSchema? schema, RpcClientOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        ReachAsync(
-            () => Create(RpcEndpoint.Parse(endpoint), schema, options, cancellationToken), cancellationToken);
+        ReachAsync<AsyncWait>(
+            () => Create(RpcEndpoint.Parse(endpoint), schema, options, cancellationToken), cancellationToken)
+            .AsTask();
 
     /// <inheritdoc cref="ConnectAsync(RpcEndpoint, RpcSchema?, RpcClientOptions?, CancellationToken)"/>
     [OverloadResolutionPriority(1)]
@@ -186,7 +190,8 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         RpcSchema? schema = null,
         RpcClientOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        Reach(Create(endpoints, balancing, schema, options, cancellationToken), cancellationToken);
+        BlockingWait.End(ReachAsync<BlockingWait>(
+            () => Create(endpoints, balancing, schema, options, cancellationToken), cancellationToken));
 
     /// <inheritdoc cref=
     /// "Connect(IReadOnlyList{RpcEndpoint}, RpcLoadBalancing, RpcSchema?,
@@ -197,8 +202,9 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         RpcSchema? schema = null,
         RpcClientOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        ReachAsync(
-            () => Create(endpoints, balancing, schema, options, cancellationToken), cancellationToken);
+        ReachAsync<AsyncWait>(
+            () => Create(endpoints, balancing, schema, options, cancellationToken), cancellationToken)
+            .AsTask();
 
     private static RpcClient Create(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options, CancellationToken cancellation)
@@ -242,36 +248,9 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         return new RpcClient(first, schema, service, picker, options);
     }
 
-    private static RpcClient Reach(RpcClient client, CancellationToken cancellation)
-    {
-        if (client._options.Lazy)
-        {
-            return client;
-        }
-
-        long start = Stopwatch.GetTimestamp();
-        try
-        {
-            CallAttempts attempts = client._retry.StartConnecting(client._channels, cancellation);
-            client.Cancellable(
-                () => attempts.Run(() =>
-                {
-                    attempts.Channel.Connect(cancellation);
-                    return client;
-                }),
-                cancellation);
-            client._log?.Connect(client.Endpoint, Stopwatch.GetElapsedTime(start));
-            return client;
-        }
-        catch (Exception e)
-        {
-            client._log?.FailToConnect(client.Endpoint, e);
-            client.Dispose();
-            throw;
-        }
-    }
-
-    private static async Task<RpcClient> ReachAsync(Func<RpcClient> create, CancellationToken cancellation)
+    private static async ValueTask<RpcClient> ReachAsync<TWait>(
+        Func<RpcClient> create, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         RpcClient client = create();
         if (client._options.Lazy)
@@ -280,14 +259,14 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         }
 
         long start = Stopwatch.GetTimestamp();
+        CallAttempts attempts = client._retry.StartConnecting(client._channels, cancellation);
         try
         {
-            CallAttempts attempts = client._retry.StartConnecting(client._channels, cancellation);
             await client.CancellableAsync(
-                () => attempts.RunAsync(async () =>
+                () => attempts.RunAsync<TWait, bool>(async () =>
                 {
-                    await attempts.Channel.ConnectAsync(cancellation).ConfigureAwait(false);
-                    return client;
+                    await attempts.Channel.ConnectAsync<TWait>(cancellation).ConfigureAwait(false);
+                    return true;
                 }),
                 cancellation).ConfigureAwait(false);
             client._log?.Connect(client.Endpoint, Stopwatch.GetElapsedTime(start));
@@ -296,7 +275,15 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         catch (Exception e)
         {
             client._log?.FailToConnect(client.Endpoint, e);
-            await client.DisposeAsync().ConfigureAwait(false);
+            if (TWait.IsBlocking)
+            {
+                client.Dispose();
+            }
+            else
+            {
+                await client.DisposeAsync().ConfigureAwait(false);
+            }
+
             throw;
         }
     }
@@ -398,18 +385,9 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         RpcMethodInfo method, Stream request, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default)
     {
-        CallSpec call = BeginUpload(method, request, options, cancellationToken);
-        ReplyReader<DynamicMessage> read = DynamicReader(method);
-        return Run(
-            call,
-            () => _interceptors is { } chain
-                ? ClientInterceptors.Wait(() => chain.UploadAsync(
-                    call, request, spec => Task.FromResult(Send(spec)), read, cancellationToken))
-                : Send(call),
-            cancellationToken);
-
-        DynamicMessage Send(CallSpec spec) =>
-            _retry.Upload(_channels, Traced(spec), request, read, cancellationToken);
+        ArgumentNullException.ThrowIfNull(method);
+        return BlockingWait.End(UploadAsync<BlockingWait, DynamicMessage>(
+            method, request, DynamicReader(method), options, cancellationToken));
     }
 
     /// <summary>Calls a method with a serialized request from a stream, without blocking a thread. Use it for
@@ -424,21 +402,29 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         return UploadAsync(method, request, DynamicReader(method), options, cancellationToken);
     }
 
-    private async Task<TReply> UploadAsync<TReply>(
+    private Task<TReply> UploadAsync<TReply>(
         RpcMethodInfo method, Stream request, ReplyReader<TReply> read, RpcCallOptions? options,
-        CancellationToken cancellationToken)
+        CancellationToken cancellation)
+        where TReply : class, IMessage =>
+        UploadAsync<AsyncWait, TReply>(method, request, read, options, cancellation).AsTask();
+
+    private async ValueTask<TReply> UploadAsync<TWait, TReply>(
+        RpcMethodInfo method, Stream request, ReplyReader<TReply> read, RpcCallOptions? options,
+        CancellationToken cancellation)
+        where TWait : struct, IWaitMode
         where TReply : class, IMessage
     {
-        CallSpec call = BeginUpload(method, request, options, cancellationToken);
+        CallSpec call = BeginUpload(method, request, options, cancellation);
         return await RunAsync(
             call,
             () => _interceptors is { } chain
-                ? chain.UploadAsync(call, request, SendAsync, read, cancellationToken)
+                ? ClientInterceptors.RunAsync<TWait, TReply>(
+                    () => chain.UploadAsync(call, request, SendAsync, read, cancellation))
                 : SendAsync(call),
-            cancellationToken).ConfigureAwait(false);
+            cancellation).ConfigureAwait(false);
 
-        Task<TReply> SendAsync(CallSpec spec) =>
-            _retry.UploadAsync(_channels, Traced(spec), request, read, cancellationToken);
+        ValueTask<TReply> SendAsync(CallSpec spec) => _retry.UploadAsync<TWait, TReply>(
+            _channels, Traced(spec), request, read, cancellation);
     }
 
     private CallSpec BeginUpload(

@@ -98,11 +98,12 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 
         try
         {
-            client._retry.StartConnecting(source: null, cancellationToken).Run(() =>
+            CallAttempts attempts = client._retry.StartConnecting(source: null, cancellationToken);
+            BlockingWait.End(attempts.RunAsync<BlockingWait, bool>(() =>
             {
                 client._client.Reach(options.Limits.ConnectTimeout, cancellationToken);
-                return true;
-            });
+                return new(true);
+            }));
             return client;
         }
         catch (OperationCanceledException e) when (cancellationToken.IsCancellationRequested)
@@ -230,7 +231,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         try
         {
             RequireSize(request.Length);
-            byte[] reply = await attempts.RunAsync(async () =>
+            byte[] reply = await attempts.RunAsync<AsyncWait, byte[]>(async () =>
             {
                 using NativeClientCall exchange = await _client.BeginAsync<AsyncWait>(clock)
                     .ConfigureAwait(false);

@@ -10,6 +10,9 @@ namespace ProtoRpc.Transports;
 /// </remarks>
 internal interface IWaitMode
 {
+    /// <summary>Whether waiting blocks the thread.</summary>
+    static abstract bool IsBlocking { get; }
+
     /// <summary>Receives some bytes.</summary>
     /// <returns>0 when the peer closed.</returns>
     static abstract ValueTask<int> ReceiveAsync(TransportConnection connection, Memory<byte> buffer);
@@ -42,6 +45,9 @@ internal interface IWaitMode
 internal readonly struct AsyncWait : IWaitMode
 {
     /// <inheritdoc/>
+    public static bool IsBlocking => false;
+
+    /// <inheritdoc/>
     public static ValueTask<int> ReceiveAsync(TransportConnection connection, Memory<byte> buffer) =>
         connection.ReceiveAsync(buffer, default);
 
@@ -72,6 +78,9 @@ internal readonly struct AsyncWait : IWaitMode
 /// <summary>Waits by blocking the thread: every task that this returns is complete.</summary>
 internal readonly struct BlockingWait : IWaitMode
 {
+    /// <inheritdoc/>
+    public static bool IsBlocking => true;
+
     /// <inheritdoc/>
     public static ValueTask<int> ReceiveAsync(TransportConnection connection, Memory<byte> buffer) =>
         new(connection.Receive(buffer));

@@ -1,6 +1,7 @@
 using System.Net;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Balancing;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Client.Balancing;
 
@@ -80,11 +81,11 @@ public sealed class SlowLookupTests : IDisposable
             CallAttempts attempts = Retry.StartConnecting(picker, cancellation);
             if (isAsync)
             {
-                await attempts.RunAsync(() => Task.FromResult(attempts.Channel));
+                await attempts.RunAsync<AsyncWait, IRpcChannel>(() => new(attempts.Channel));
             }
             else
             {
-                attempts.Run(() => attempts.Channel);
+                BlockingWait.End(attempts.RunAsync<BlockingWait, IRpcChannel>(() => new(attempts.Channel)));
             }
         }).WaitAsync(Patience);
 
