@@ -13,7 +13,8 @@ public abstract class RpcMethodHandler
     {
     }
 
-    /// <summary>Creates a handler of methods with one request.</summary>
+    /// <summary>Creates a handler without generated message types, for methods with one request: it receives
+    /// a <see cref="DynamicMessage"/> and returns a ValueTask with the reply.</summary>
     public static RpcMethodHandler Create(RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -24,7 +25,8 @@ public abstract class RpcMethodHandler
         });
     }
 
-    /// <summary>Creates a handler of any kind of method. If a direction does not stream, it has one message.
+    /// <summary>Creates a streaming handler without generated message types: it reads requests from an <see
+    /// cref="RpcServerStream"/> and writes replies to it. If a direction does not stream, it has one message.
     /// A single reply is sent when the handler has ended.</summary>
     public static RpcMethodHandler OfStreams(RpcStreamHandler handler)
     {
@@ -32,7 +34,8 @@ public abstract class RpcMethodHandler
         return new CodeHandler(method => new ServerMethod(method, handler));
     }
 
-    /// <summary>Creates a handler with generated message types, for methods with one request.</summary>
+    /// <summary>Creates a handler with generated message types, for methods with one request: it returns a
+    /// ValueTask with the reply.</summary>
     public static RpcMethodHandler Create<TRequest, TReply>(
         Func<RpcServerCallContext, TRequest, ValueTask<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()
@@ -43,9 +46,9 @@ public abstract class RpcMethodHandler
             async (context, request) => await handler(context, (TRequest)request).ConfigureAwait(false));
     }
 
-    /// <summary>Creates a handler with generated message types, for any kind of method. Each yielded reply is
-    /// sent immediately. If a direction does not stream, it has one message; the reply of a unary method is
-    /// sent when the handler has ended.</summary>
+    /// <summary>Creates a streaming handler with generated message types: it receives and returns an
+    /// IAsyncEnumerable. Each yielded reply is sent immediately. If a direction does not stream, it has one
+    /// message; the reply of a unary method is sent when the handler has ended.</summary>
     public static RpcMethodHandler OfStreams<TRequest, TReply>(
         Func<RpcServerCallContext, IAsyncEnumerable<TRequest>, IAsyncEnumerable<TReply>> handler)
         where TRequest : class, IMessage<TRequest>, new()

@@ -88,15 +88,19 @@ public sealed class RpcServer : IRpcServer
         return AddService(new ServerService(service, interfaceId ?? service.InterfaceId));
     }
 
-    /// <summary>Sets a method's handler with dynamic messages. Use the bare name if it is unique, otherwise
-    /// the full name.</summary>
+    /// <summary>Sets a method's asynchronous handler without generated message types: it receives a <see
+    /// cref="DynamicMessage"/> and returns a ValueTask with the reply.</summary>
+    /// <param name="method">The bare name if it is unique, otherwise the full name.</param>
+    /// <param name="handler">Returns a message of the method's reply type.</param>
     /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
-    /// handler.</exception>
+    /// handler. InvalidArgument: the method streams its requests.</exception>
     public RpcServer Handle(string method, RpcHandler handler) =>
         Handle(method, RpcMethodHandler.Create(handler));
 
-    /// <summary>Sets a method's handler. Use the bare name if it is unique, otherwise the full
-    /// name.</summary>
+    /// <summary>Sets a handler that already exists as an <see cref="RpcMethodHandler"/>: code, prepared
+    /// replies, or a client that calls another server.</summary>
+    /// <param name="method">The bare name if it is unique, otherwise the full name.</param>
+    /// <param name="handler">The handler, which can also serve other methods.</param>
     /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
     /// handler. InvalidArgument: the handler does not fit the method.</exception>
     public RpcServer Handle(string method, RpcMethodHandler handler)
@@ -107,7 +111,8 @@ public sealed class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Sets the handler of a method with one request, without generated message types.</summary>
+    /// <summary>Sets a method's blocking handler without generated message types: it returns the reply as a
+    /// message, a dictionary or an object.</summary>
     /// <param name="method">The bare name if it is unique, otherwise the full name.</param>
     /// <param name="handler">Returns the reply: a message, or a dictionary or an object with its fields. Null
     /// is an empty reply.</param>
@@ -126,16 +131,21 @@ public sealed class RpcServer : IRpcServer
             }));
     }
 
-    /// <summary>Sets the handler of any kind of method. If a direction does not stream, it has one message. A
-    /// single reply is sent when the handler has ended.</summary>
+    /// <summary>Sets a streaming handler without generated message types: it reads requests from an <see
+    /// cref="RpcServerStream"/> and writes replies to it. If a direction does not stream, it has one message.
+    /// A single reply is sent when the handler has ended.</summary>
+    /// <param name="method">The bare name if it is unique, otherwise the full name.</param>
+    /// <param name="handler">Handles calls of any kind of method.</param>
     /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
     /// handler.</exception>
     public RpcServer HandleStreaming(string method, RpcStreamHandler handler) =>
         Handle(method, RpcMethodHandler.OfStreams(handler));
 
-    /// <summary>Sets the handler of any kind of method with generated message types. Each yielded reply is
-    /// sent immediately. If a direction does not stream, it has one message; the reply of a unary method is
-    /// sent when the handler has ended.</summary>
+    /// <summary>Sets a streaming handler with generated message types: it receives and returns an
+    /// IAsyncEnumerable. Each yielded reply is sent immediately. If a direction does not stream, it has one
+    /// message; the reply of a unary method is sent when the handler has ended.</summary>
+    /// <param name="method">The bare name if it is unique, otherwise the full name.</param>
+    /// <param name="handler">Handles calls of any kind of method.</param>
     /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
     public RpcServer HandleStreaming<TRequest, TReply>(
         string method,
@@ -143,8 +153,8 @@ public sealed class RpcServer : IRpcServer
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new() => Handle(method, RpcMethodHandler.OfStreams(handler));
 
-    /// <summary>Sets the handler of a method whose requests may be too large for memory. The handler reads
-    /// the request's bytes from a stream, which is also <see cref="RpcServerCallContext.Body"/>.</summary>
+    /// <summary>Sets an asynchronous handler that reads the request's bytes from a stream, for requests that
+    /// may be too large for memory. The stream is also <see cref="RpcServerCallContext.Body"/>.</summary>
     /// <exception cref="RpcException">NotFound, with the existing names. AlreadyExists: the method has a
     /// handler.</exception>
     public RpcServer HandleBody(
@@ -160,8 +170,8 @@ public sealed class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Sets the handler of all methods without a handler, except those with a request
-    /// stream.</summary>
+    /// <summary>Sets an asynchronous handler without generated message types for all methods that have no
+    /// handler, except those with a request stream.</summary>
     public RpcServer HandleAll(RpcHandler handler)
     {
         ArgumentNullException.ThrowIfNull(handler);
@@ -170,7 +180,8 @@ public sealed class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Sets the handler of all methods without a handler.</summary>
+    /// <summary>Sets an existing <see cref="RpcMethodHandler"/> for all methods that have no
+    /// handler.</summary>
     /// <exception cref="RpcException">InvalidArgument: the handler does not fit a method.</exception>
     public RpcServer HandleAll(RpcMethodHandler handler)
     {
@@ -179,7 +190,8 @@ public sealed class RpcServer : IRpcServer
         return this;
     }
 
-    /// <summary>Sets a method's handler with generated message types.</summary>
+    /// <summary>Sets a method's blocking handler with generated message types: it returns the
+    /// reply.</summary>
     /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
     public RpcServer Handle<TRequest, TReply>(
         string method, Func<RpcServerCallContext, TRequest, TReply> handler)
@@ -191,7 +203,8 @@ public sealed class RpcServer : IRpcServer
             (context, request) => ValueTask.FromResult<IMessage>(handler(context, (TRequest)request))));
     }
 
-    /// <summary>Sets a method's asynchronous handler with generated message types.</summary>
+    /// <summary>Sets a method's asynchronous handler with generated message types: it returns a ValueTask.
+    /// The compiler chooses this method for asynchronous lambda expressions.</summary>
     /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
     [OverloadResolutionPriority(1)]
     public RpcServer Handle<TRequest, TReply>(
@@ -199,7 +212,8 @@ public sealed class RpcServer : IRpcServer
         where TRequest : class, IMessage<TRequest>, new()
         where TReply : class, IMessage<TReply>, new() => Handle(method, RpcMethodHandler.Create(handler));
 
-    /// <summary>Sets a method's asynchronous handler with generated message types.</summary>
+    /// <summary>Sets a method's asynchronous handler with generated message types: it returns a Task, as a
+    /// method of existing code may do.</summary>
     /// <exception cref="RpcException">NotFound. InvalidArgument: the types are not the method's.</exception>
     public RpcServer Handle<TRequest, TReply>(
         string method, Func<RpcServerCallContext, TRequest, Task<TReply>> handler)
