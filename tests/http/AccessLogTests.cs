@@ -21,7 +21,8 @@ public sealed class AccessLogTests
         {
             await using RpcClient client = server.Connect();
             client.Invoke(client.GetMethod("streams.Words/Say"), WordsServer.Text("hello"));
-            await foreach (DynamicMessage _ in client.InvokeStreamAsync("Split", WordsServer.Text("a b c")))
+            await foreach (DynamicMessage _ in client.InvokeServerStreamAsync(
+                "Split", WordsServer.Text("a b c")))
             {
             }
         }

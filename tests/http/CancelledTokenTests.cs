@@ -49,8 +49,8 @@ public sealed class CancelledTokenTests : IDisposable
             ["Invoke in parts"] = () =>
                 Run(() => client.Invoke(search, Request(new('x', 5000)), waiting, token)),
             ["Open"] = () => Run(() => client.Open(search, cancellationToken: token)),
-            ["InvokeStreamAsync"] = () =>
-                Enumerate(client.InvokeStreamAsync(search, One(request), null, token)),
+            ["InvokeDuplexStreamAsync"] = () =>
+                Enumerate(client.InvokeDuplexStreamAsync(search, One(request), null, token)),
             ["Upload"] = () => Run(() => client.Upload(
                 search, new MemoryStream(request.ToByteArray()), cancellationToken: token)),
             ["Ping"] = () => Run(() => client.Ping(cancellationToken: token)),
@@ -124,7 +124,7 @@ public sealed class CancelledTokenTests : IDisposable
         {
             "blocking" => Task.Run(() => client.Invoke(search, request, cancellationToken: source.Token)),
             "async" => client.InvokeAsync(search, request, cancellationToken: source.Token),
-            _ => Enumerate(client.InvokeStreamAsync(search, One(request), null, source.Token)),
+            _ => Enumerate(client.InvokeDuplexStreamAsync(search, One(request), null, source.Token)),
         };
         await _waiting.Task.WaitAsync(Patience);
 

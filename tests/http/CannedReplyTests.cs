@@ -25,7 +25,7 @@ public sealed class CannedReplyTests : IDisposable
         using RpcClient client = RpcClient.Connect(_server.Endpoints[0], WordsServer.Schema, Words);
 
         List<string> replies = [];
-        await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+        await foreach (DynamicMessage reply in client.InvokeDuplexStreamAsync(
             method, new[] { (object)new { text = "x" } }.ToAsyncEnumerable()))
         {
             replies.Add(WordsServer.TextOf(reply));

@@ -67,7 +67,7 @@ public static class EncodeOnceTests
         using Sides sides = new(endpoint, format);
         List<DynamicMessage> received = [];
 
-        await foreach (DynamicMessage reply in sides.Client.InvokeStreamAsync(
+        await foreach (DynamicMessage reply in sides.Client.InvokeDuplexStreamAsync(
             sides.Method(method), sides.Texts(requests)))
         {
             received.Add(reply);
@@ -83,7 +83,7 @@ public static class EncodeOnceTests
     {
         using Sides sides = new(Http, "Json");
 
-        await foreach (DynamicMessage _ in sides.Client.InvokeStreamAsync(
+        await foreach (DynamicMessage _ in sides.Client.InvokeDuplexStreamAsync(
             sides.Method("Split"), sides.Texts(1)))
         {
         }

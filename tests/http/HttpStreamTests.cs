@@ -149,7 +149,7 @@ public static class HttpStreamTests
 
         RpcException? error = await Record.ExceptionAsync(async () =>
         {
-            await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+            await foreach (DynamicMessage reply in client.InvokeDuplexStreamAsync(
                 client.GetMethod("Split"), Only(text)))
             {
                 read.Add(WordsServer.TextOf(reply));

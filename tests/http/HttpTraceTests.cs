@@ -73,7 +73,7 @@ public sealed class HttpTraceTests
         await using RpcClient client = server.Connect(new() { Trace = RpcTrace.To(_client.Enqueue) });
 
         RpcReplyInfo info = new();
-        await foreach (DynamicMessage _ in client.InvokeStreamAsync(
+        await foreach (DynamicMessage _ in client.InvokeServerStreamAsync(
             "Split", WordsServer.Text("a b c"), new RpcCallOptions { ReplyInfo = info }))
         {
         }

@@ -36,7 +36,7 @@ public sealed class TelemetryTests : IDisposable
             await client.InvokeAsync(client.GetMethod("streams.Words/Say"), WordsServer.Text("hello"));
             if (streams)
             {
-                await foreach (DynamicMessage _ in client.InvokeStreamAsync(
+                await foreach (DynamicMessage _ in client.InvokeServerStreamAsync(
                     "Split", WordsServer.Text("a b")))
                 {
                 }

@@ -165,7 +165,7 @@ public sealed class CodeFirstServerTests : IAsyncLifetime
     [Fact]
     public async Task A_stream_that_is_read_no_further_is_cancelled_on_the_server()
     {
-        await foreach (DynamicMessage item in _client.InvokeStreamAsync(
+        await foreach (DynamicMessage item in _client.InvokeServerStreamAsync(
             "List", new { Name = "wait", Count = 1 }))
         {
             Assert.Equal("wait", item["Name"]);
@@ -196,10 +196,10 @@ public sealed class CodeFirstServerTests : IAsyncLifetime
     }
 
     private Task<List<int>> CountsAsync(string method, object request) =>
-        CountsAsync(_client.InvokeStreamAsync(method, request));
+        CountsAsync(_client.InvokeServerStreamAsync(method, request));
 
     private Task<List<int>> CountsAsync(string method, object[] requests) =>
-        CountsAsync(_client.InvokeStreamAsync(method, requests.ToAsyncEnumerable()));
+        CountsAsync(_client.InvokeDuplexStreamAsync(method, requests.ToAsyncEnumerable()));
 
     private static async Task<List<int>> CountsAsync(IAsyncEnumerable<DynamicMessage> replies)
     {

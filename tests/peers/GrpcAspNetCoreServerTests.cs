@@ -41,7 +41,8 @@ public sealed class GrpcAspNetCoreServerTests : IAsyncLifetime
                 .Select(word => new Text { Text_ = word });
 
         List<string> received = [];
-        await foreach (Text reply in _client.InvokeStreamAsync<Text>(method, requests.ToAsyncEnumerable()))
+        await foreach (Text reply in _client.InvokeDuplexStreamAsync<Text>(
+            method, requests.ToAsyncEnumerable()))
         {
             received.Add(reply.Text_);
         }
@@ -117,7 +118,7 @@ public sealed class GrpcAspNetCoreServerTests : IAsyncLifetime
         List<string> received = [];
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            await foreach (Text reply in _client.InvokeStreamAsync<Text>(
+            await foreach (Text reply in _client.InvokeServerStreamAsync<Text>(
                 "Split", new Text { Text_ = "one two fail" }))
             {
                 received.Add(reply.Text_);
@@ -199,7 +200,7 @@ public sealed class GrpcAspNetCoreServerTests : IAsyncLifetime
     [Fact]
     public async Task A_stream_that_is_read_no_further_is_cancelled_on_the_server()
     {
-        await foreach (Text reply in _client.InvokeStreamAsync<Text>(
+        await foreach (Text reply in _client.InvokeServerStreamAsync<Text>(
             "Split", new Text { Text_ = "one wait two" }))
         {
             Assert.Equal("one", reply.Text_);

@@ -65,7 +65,7 @@ internal static class HostChecks
         await checks.RunAsync("a method that streams replies", async () =>
         {
             List<int> numbers = [];
-            await foreach (OrderEvent e in client.InvokeStreamAsync<OrderEvent>(
+            await foreach (OrderEvent e in client.InvokeServerStreamAsync<OrderEvent>(
                 "Watch", new WatchRequest { Id = "o1" }))
             {
                 numbers.Add(e.Number);

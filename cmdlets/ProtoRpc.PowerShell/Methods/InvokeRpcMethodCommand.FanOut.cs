@@ -175,7 +175,7 @@ public sealed partial class InvokeRpcMethodCommand
         RpcCallOptions options = Options(info: null, method: method);
         return method.IsUnary
             ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
-            : cancellation => client.InvokeStreamAsync(
+            : cancellation => client.InvokeDuplexStreamAsync(
                 method, requests.ToAsyncEnumerable(), options, cancellation);
     }
 
@@ -363,7 +363,7 @@ public sealed partial class InvokeRpcMethodCommand
             yield break;
         }
 
-        await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+        await foreach (DynamicMessage reply in client.InvokeDuplexStreamAsync(
             method, requests.ToAsyncEnumerable(), full, cancellation).ConfigureAwait(false))
         {
             yield return reply;

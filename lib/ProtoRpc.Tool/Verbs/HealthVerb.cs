@@ -70,7 +70,7 @@ internal static class HealthVerb
         int code = ExitCode.NotServing;
         try
         {
-            await foreach (HealthCheckResponse reply in client.InvokeStreamAsync<HealthCheckResponse>(
+            await foreach (HealthCheckResponse reply in client.InvokeServerStreamAsync<HealthCheckResponse>(
                 $"{Service}/Watch", request, cancellationToken: cancellation))
             {
                 code = Report(reply, console);

@@ -272,6 +272,16 @@ internal static class RpcChannels
             options.Limits.ConnectTimeout,
             resolved => Create(resolved.Endpoint, service, ForHost(options, resolved)));
 
+    /// <summary>Says how to call a method that streams.</summary>
+    public static string StreamingHint(RpcMethodInfo method)
+    {
+        string name = !method.IsClientStreaming ? nameof(RpcClient.InvokeServerStreamAsync)
+            : method.IsServerStreaming ? nameof(RpcClient.InvokeDuplexStreamAsync)
+            : nameof(RpcClient.InvokeClientStreamAsync);
+        return $"{method.FullName} streams; call it with {nameof(RpcClient)}.{name} or "
+            + $"{nameof(RpcClient)}.{nameof(RpcClient.Open)}.";
+    }
+
     // Certificates, Kerberos tickets and the exceptions of proxies are for host names, not for the resolved
     // address.
     private static RpcClientOptions ForHost(RpcClientOptions options, ResolvedEndpoint resolved) =>

@@ -174,10 +174,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
     {
         if (!method.IsUnary)
         {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
-                + $"{nameof(RpcClient.InvokeStreamAsync)}.");
+            throw new RpcException(RpcStatusCode.InvalidArgument, RpcChannels.StreamingHint(method));
         }
     }
 

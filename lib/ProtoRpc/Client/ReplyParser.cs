@@ -63,6 +63,14 @@ internal static class ReplyParser
         : body.Bytes.IsSingleSegment ? body.Bytes.First
         : body.Bytes.ToArray();
 
+    /// <summary>The error for a method with one reply that got none or several.</summary>
+    public static RpcException NotOne(string what) => new(
+        RpcStatusCode.Internal, $"The server sent {what}. Does its schema differ from this one?")
+    {
+        ErrorId = RpcErrorIds.BadReply,
+        MayHaveExecuted = true,
+    };
+
     // A call that ended while its reply was read has no bad reply.
     private static bool IsOfReply(Exception error) => error is RpcException
     {

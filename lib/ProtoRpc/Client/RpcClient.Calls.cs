@@ -129,7 +129,13 @@ public sealed partial class RpcClient
         ArgumentNullException.ThrowIfNull(request);
         if (request is not IMessage message)
         {
-            return _mapper.ToMessage(method.RequestType, request);
+            return request is not IAsyncEnumerable<object>
+                ? _mapper.ToMessage(method.RequestType, request)
+                : throw new RpcException(
+                    RpcStatusCode.InvalidArgument,
+                    $"A call of {method.FullName} got a stream of requests (IAsyncEnumerable) instead of a "
+                    + $"{method.RequestType.FullName}. Pass a stream to {nameof(InvokeClientStreamAsync)} or "
+                    + $"{nameof(InvokeDuplexStreamAsync)}, or one request at a time.");
         }
 
         if (message.Descriptor.FullName != method.RequestType.FullName)
@@ -264,28 +270,89 @@ public sealed partial class RpcClient
             method, TypedReader<TReply>(method), options, cancellationToken).ConfigureAwait(false));
     }
 
-    /// <summary>Calls a method with one request, and reads its replies as they arrive.</summary>
+    /// <summary>Server streaming: sends one request, and reads the replies as they arrive.</summary>
     /// <param name="method">The method, or its bare or full name.</param>
     /// <param name="request">The request: a message, or an object or dictionary with its fields.</param>
     /// <param name="options">The deadline, headers and other options; null for the defaults.</param>
     /// <param name="cancellationToken">Cancels the call on both sides. Leaving the loop early also cancels
     /// it.</param>
     /// <exception cref="RpcException">The call failed, with the server's status. Unimplemented: the transport
-    /// does not support streams. InvalidArgument: the request does not fit the method. NotFound: the method
-    /// does not exist. FailedPrecondition: there is no schema for the name.</exception>
-    public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+    /// does not support streams. InvalidArgument: the request does not fit the method, or is a stream of
+    /// requests. NotFound: the method does not exist. FailedPrecondition: there is no schema for the
+    /// name.</exception>
+    public IAsyncEnumerable<DynamicMessage> InvokeServerStreamAsync(
         string method, object request, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        InvokeStreamAsync(MethodOf(method, request), request, options, cancellationToken);
+        InvokeServerStreamAsync(MethodOf(method, request), request, options, cancellationToken);
 
-    /// <inheritdoc cref="InvokeStreamAsync(string, object, RpcCallOptions?, CancellationToken)"/>
-    public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+    /// <inheritdoc cref="InvokeServerStreamAsync(string, object, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<DynamicMessage> InvokeServerStreamAsync(
         RpcMethodInfo method, object request, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        InvokeStreamAsync(method, One(request), options, cancellationToken);
+        InvokeDuplexStreamAsync(method, One(request), options, cancellationToken);
 
-    /// <summary>Calls a streaming method. Sends requests as the source returns them, and reads replies as
-    /// they arrive.</summary>
+    /// <summary>Server streaming with generated messages: sends one request, and reads the replies as they
+    /// arrive.</summary>
+    /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
+    /// <inheritdoc cref="InvokeServerStreamAsync(string, object, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<TReply> InvokeServerStreamAsync<TReply>(
+        string method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() => InvokeServerStreamAsync<TReply>(
+            MethodOf<TReply>(method, request), request, options, cancellationToken);
+
+    /// <inheritdoc
+    /// cref="InvokeServerStreamAsync{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<TReply> InvokeServerStreamAsync<TReply>(
+        RpcMethodInfo method, object request, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        InvokeDuplexStreamAsync<TReply>(method, One(request), options, cancellationToken);
+
+    /// <summary>Client streaming: sends requests as the source returns them, and returns the only
+    /// reply.</summary>
+    /// <param name="method">The method, or its bare or full name.</param>
+    /// <param name="requests">The requests: messages, or objects or dictionaries with their fields.</param>
+    /// <param name="options">The deadline, headers and other options; null for the defaults.</param>
+    /// <param name="cancellationToken">Cancels the call on both sides.</param>
+    /// <exception cref="RpcException">The call failed, with the server's status. Unimplemented: the transport
+    /// does not support streams of requests. InvalidArgument: a request does not fit the method, or the
+    /// method streams its replies. NotFound: the method does not exist. FailedPrecondition: there is no
+    /// schema for the name.</exception>
+    public Task<DynamicMessage> InvokeClientStreamAsync(
+        string method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        InvokeClientStreamAsync(GetMethod(method), requests, options, cancellationToken);
+
+    /// <inheritdoc
+    /// cref="InvokeClientStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
+    public Task<DynamicMessage> InvokeClientStreamAsync(
+        RpcMethodInfo method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default) =>
+        OnlyAsync(method, InvokeDuplexStreamAsync(method, requests, options, cancellationToken));
+
+    /// <summary>Client streaming with generated messages: sends requests as the source returns them, and
+    /// returns the only reply.</summary>
+    /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
+    /// <inheritdoc
+    /// cref="InvokeClientStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
+    public Task<TReply> InvokeClientStreamAsync<TReply>(
+        string method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() => InvokeClientStreamAsync<TReply>(
+            MethodOf(method, null, Generated<TReply>.Descriptor), requests, options, cancellationToken);
+
+    /// <inheritdoc cref=
+    /// "InvokeClientStreamAsync{TReply}(string, IAsyncEnumerable{object}, RpcCallOptions?,
+    /// CancellationToken)"/>
+    public Task<TReply> InvokeClientStreamAsync<TReply>(
+        RpcMethodInfo method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
+        CancellationToken cancellationToken = default)
+        where TReply : class, IMessage<TReply>, new() =>
+        OnlyAsync(method, InvokeDuplexStreamAsync<TReply>(method, requests, options, cancellationToken));
+
+    /// <summary>Duplex streaming: sends requests as the source returns them, and reads the replies as they
+    /// arrive. A direction that does not stream has one message.</summary>
     /// <param name="method">The method, or its bare or full name.</param>
     /// <param name="requests">The requests: messages, or objects or dictionaries with their fields. They are
     /// read while replies arrive.</param>
@@ -293,14 +360,14 @@ public sealed partial class RpcClient
     /// <param name="cancellationToken">Cancels the call on both sides. Leaving the loop early also cancels
     /// it.</param>
     /// <exception cref="RpcException">The statuses of a call with one request.</exception>
-    public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+    public IAsyncEnumerable<DynamicMessage> InvokeDuplexStreamAsync(
         string method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default) =>
-        InvokeStreamAsync(GetMethod(method), requests, options, cancellationToken);
+        InvokeDuplexStreamAsync(GetMethod(method), requests, options, cancellationToken);
 
     /// <inheritdoc
-    /// cref="InvokeStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
-    public IAsyncEnumerable<DynamicMessage> InvokeStreamAsync(
+    /// cref="InvokeDuplexStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<DynamicMessage> InvokeDuplexStreamAsync(
         RpcMethodInfo method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default)
     {
@@ -308,38 +375,21 @@ public sealed partial class RpcClient
         return StreamAsync(method, requests, DynamicReader(method), options, cancellationToken);
     }
 
-    /// <summary>Calls a method with one request, and reads its replies as generated messages, as they
-    /// arrive.</summary>
-    /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
-    /// <inheritdoc cref="InvokeStreamAsync(string, object, RpcCallOptions?, CancellationToken)"/>
-    public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
-        string method, object request, RpcCallOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TReply : class, IMessage<TReply>, new() =>
-        InvokeStreamAsync<TReply>(MethodOf<TReply>(method, request), request, options, cancellationToken);
-
-    /// <inheritdoc cref="InvokeStreamAsync{TReply}(string, object, RpcCallOptions?, CancellationToken)"/>
-    public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
-        RpcMethodInfo method, object request, RpcCallOptions? options = null,
-        CancellationToken cancellationToken = default)
-        where TReply : class, IMessage<TReply>, new() =>
-        InvokeStreamAsync<TReply>(method, One(request), options, cancellationToken);
-
-    /// <summary>Calls a streaming method. Sends requests as the source returns them, and reads replies as
-    /// generated messages, as they arrive.</summary>
+    /// <summary>Duplex streaming with generated messages: sends requests as the source returns them, and
+    /// reads the replies as they arrive. A direction that does not stream has one message.</summary>
     /// <typeparam name="TReply">The generated class of the method's reply type.</typeparam>
     /// <inheritdoc
-    /// cref="InvokeStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
-    public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
+    /// cref="InvokeDuplexStreamAsync(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
+    public IAsyncEnumerable<TReply> InvokeDuplexStreamAsync<TReply>(
         string method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default)
-        where TReply : class, IMessage<TReply>, new() =>
-        InvokeStreamAsync<TReply>(
+        where TReply : class, IMessage<TReply>, new() => InvokeDuplexStreamAsync<TReply>(
             MethodOf(method, null, Generated<TReply>.Descriptor), requests, options, cancellationToken);
 
     /// <inheritdoc cref=
-    /// "InvokeStreamAsync{TReply}(string, IAsyncEnumerable{object}, RpcCallOptions?, CancellationToken)"/>
-    public IAsyncEnumerable<TReply> InvokeStreamAsync<TReply>(
+    /// "InvokeDuplexStreamAsync{TReply}(string, IAsyncEnumerable{object}, RpcCallOptions?,
+    /// CancellationToken)"/>
+    public IAsyncEnumerable<TReply> InvokeDuplexStreamAsync<TReply>(
         RpcMethodInfo method, IAsyncEnumerable<object> requests, RpcCallOptions? options = null,
         CancellationToken cancellationToken = default)
         where TReply : class, IMessage<TReply>, new()
@@ -444,6 +494,25 @@ public sealed partial class RpcClient
             await end.CancelAsync().ConfigureAwait(false);
             await sending.ConfigureAwait(false);
         }
+    }
+
+    // The reply of a method that has only one.
+    private static async Task<TReply> OnlyAsync<TReply>(
+        RpcMethodInfo method, IAsyncEnumerable<TReply> replies)
+        where TReply : class, IMessage
+    {
+        if (method.IsServerStreaming)
+        {
+            throw new RpcException(RpcStatusCode.InvalidArgument, RpcChannels.StreamingHint(method));
+        }
+
+        TReply? only = null;
+        await foreach (TReply reply in replies.ConfigureAwait(false))
+        {
+            only = only is null ? reply : throw ReplyParser.NotOne("more than one reply");
+        }
+
+        return only ?? throw ReplyParser.NotOne("no reply, but the status OK");
     }
 
     private static async IAsyncEnumerable<object> One(object request)

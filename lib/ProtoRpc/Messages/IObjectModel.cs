@@ -82,7 +82,7 @@ public sealed class PlainObjectModel : IObjectModel
 {
     private const string OfAnyType = "Reads the properties of an object whose type is not known.";
 
-    private static readonly ConditionalWeakTable<Type, PropertyInfo[]> PropertiesByType = [];
+    private static readonly ConditionalWeakTable<Type, PropertyInfo[]?> PropertiesByType = [];
 
     // Only for objects of messages with unknown fields: their source is needed to send these fields again.
     private readonly ConditionalWeakTable<object, DynamicMessage> _sources = [];
@@ -139,8 +139,10 @@ public sealed class PlainObjectModel : IObjectModel
     }
 
     [RequiresUnreferencedCode(OfAnyType)]
-    private static IEnumerable<KeyValuePair<string, object?>> PropertiesOf(object value) =>
-        ReadAll(PropertiesByType.GetValue(value.GetType(), ReadableProperties), value);
+    private static IEnumerable<KeyValuePair<string, object?>>? PropertiesOf(object value) =>
+        PropertiesByType.GetValue(value.GetType(), ReadableProperties) is { } properties
+            ? ReadAll(properties, value)
+            : null;
 
     private static IEnumerable<KeyValuePair<string, object?>> ReadAll(PropertyInfo[] properties, object value)
     {
@@ -172,9 +174,15 @@ public sealed class PlainObjectModel : IObjectModel
         }
     }
 
+    // An asynchronous stream has no properties, so it would be taken for an empty message.
     [RequiresUnreferencedCode(OfAnyType)]
-    private static PropertyInfo[] ReadableProperties(Type type) => type
-        .GetProperties(BindingFlags.Public | BindingFlags.Instance)
-        .Where(property => property.CanRead && property.GetIndexParameters().Length == 0)
-        .ToArray();
+    private static PropertyInfo[]? ReadableProperties(Type type) => type.GetInterfaces().Any(IsStream)
+        ? null
+        : type
+            .GetProperties(BindingFlags.Public | BindingFlags.Instance)
+            .Where(property => property.CanRead && property.GetIndexParameters().Length == 0)
+            .ToArray();
+
+    private static bool IsStream(Type type) =>
+        type.IsGenericType && type.GetGenericTypeDefinition() == typeof(IAsyncEnumerable<>);
 }

@@ -229,7 +229,7 @@ public static class ClientInterceptorTests
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            await foreach (DynamicMessage e in client.InvokeStreamAsync("Watch", new { id = "fail" }))
+            await foreach (DynamicMessage e in client.InvokeServerStreamAsync("Watch", new { id = "fail" }))
             {
             }
         });
@@ -250,12 +250,13 @@ public static class ClientInterceptorTests
         await using RpcClient client = await ConnectAsync(server, own);
         List<object?> numbers = [];
 
-        await foreach (OrderEvent e in client.InvokeStreamAsync<OrderEvent>("Watch", new WatchRequest()))
+        await foreach (OrderEvent e in client.InvokeServerStreamAsync<OrderEvent>(
+            "Watch", new WatchRequest()))
         {
             numbers.Add(e.Number);
         }
 
-        await foreach (DynamicMessage e in client.InvokeStreamAsync("Watch", new WatchRequest()))
+        await foreach (DynamicMessage e in client.InvokeServerStreamAsync("Watch", new WatchRequest()))
         {
             numbers.Add(e.Get(e.Type.FindField("number")!));
         }

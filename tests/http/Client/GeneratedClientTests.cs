@@ -99,7 +99,7 @@ public static class GeneratedClientTests
             server.Endpoint, new() { Format = MessageFormats.All.Single(known => known.Name == format) });
         List<int> numbers = [];
 
-        await foreach (OrderEvent e in client.InvokeStreamAsync<OrderEvent>(
+        await foreach (OrderEvent e in client.InvokeServerStreamAsync<OrderEvent>(
             "Watch", new WatchRequest { Id = "o1" }))
         {
             numbers.Add(e.Number);
@@ -113,13 +113,12 @@ public static class GeneratedClientTests
     {
         using OrderServer server = new("grpc://127.0.0.1:0");
         await using RpcClient client = await RpcClient.ConnectAsync(server.Endpoint);
-        List<PlaceReply> replies = [];
 
-        await foreach (PlaceReply reply in client.InvokeStreamAsync<PlaceReply>("Import", Requests()))
-        {
-            replies.Add(reply);
-        }
+        PlaceReply reply = await client.InvokeClientStreamAsync<PlaceReply>("Import", Requests());
+        List<PlaceReply> replies = await client.InvokeDuplexStreamAsync<PlaceReply>("Import", Requests())
+            .ToListAsync();
 
+        Assert.Equal(6, reply.Total);
         Assert.Equal(6, Assert.Single(replies).Total);
 
         static async IAsyncEnumerable<PlaceRequest> Requests()

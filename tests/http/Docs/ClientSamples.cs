@@ -20,7 +20,7 @@ internal static class ClientSamples
         PlaceReply reply = await client.InvokeAsync<PlaceReply>(
             "Place", new PlaceRequest { Order = order }, new() { Timeout = TimeSpan.FromSeconds(5) }, stop);
 
-        await foreach (OrderEvent e in client.InvokeStreamAsync<OrderEvent>(
+        await foreach (OrderEvent e in client.InvokeServerStreamAsync<OrderEvent>(
             "Watch", new WatchRequest { Id = reply.Id }, cancellationToken: stop))
         {
             Console.WriteLine(e.Number);

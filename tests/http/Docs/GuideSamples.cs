@@ -50,7 +50,7 @@ internal static class GuideSamples
         await using RpcClient client = await RpcClient.ConnectAsync(server.Endpoints[1]);
         PlaceReply reply = await client.InvokeAsync<PlaceReply>(
             "Place", new PlaceRequest { Order = new Order { Id = "o1", Items = { "tea" } } });
-        int events = await client.InvokeStreamAsync<OrderEvent>("Watch", new WatchRequest { Id = "o1" })
+        int events = await client.InvokeServerStreamAsync<OrderEvent>("Watch", new WatchRequest { Id = "o1" })
             .CountAsync();
         RpcException empty = await Assert.ThrowsAsync<RpcException>(
             () => client.InvokeAsync<PlaceReply>("Place", new PlaceRequest()));

@@ -56,7 +56,7 @@ public static class GatewayStreamTests
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            await foreach (DynamicMessage reply in chain.Caller.InvokeStreamAsync(
+            await foreach (DynamicMessage reply in chain.Caller.InvokeServerStreamAsync(
                 "Split", WordsServer.Text("header a b fail c"), new() { ReplyInfo = info }))
             {
                 replies.Add(WordsServer.TextOf(reply));
@@ -75,7 +75,7 @@ public static class GatewayStreamTests
     {
         using GatewayChain chain = new(front, back);
 
-        await foreach (DynamicMessage _ in chain.Caller.InvokeStreamAsync(
+        await foreach (DynamicMessage _ in chain.Caller.InvokeServerStreamAsync(
             "Split", WordsServer.Text("a wait")))
         {
             await chain.Server.Waiting.Task.WaitAsync(Patience);
@@ -93,7 +93,7 @@ public static class GatewayStreamTests
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            await foreach (DynamicMessage _ in chain.Caller.InvokeStreamAsync(
+            await foreach (DynamicMessage _ in chain.Caller.InvokeServerStreamAsync(
                 "Split", WordsServer.Text("a wait"), new() { Timeout = TimeSpan.FromMilliseconds(500) }))
             {
             }
@@ -197,7 +197,7 @@ public static class GatewayStreamTests
     private static async Task<string> JoinAsync(GatewayChain chain, string method, params string[] requests)
     {
         List<string> replies = [];
-        await foreach (DynamicMessage reply in chain.Caller.InvokeStreamAsync(
+        await foreach (DynamicMessage reply in chain.Caller.InvokeDuplexStreamAsync(
             method, requests.Select(text => (object)WordsServer.Text(text)).ToAsyncEnumerable())
             .WithCancellation(new CancellationTokenSource(Patience).Token))
         {

@@ -82,7 +82,7 @@ public static class GrpcBuiltInTests
         ];
 
         List<ServerReflectionResponse> replies = [];
-        await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+        await foreach (DynamicMessage reply in client.InvokeDuplexStreamAsync(
             client.GetMethod("ServerReflectionInfo"), questions.ToAsyncEnumerable().Select(q => (IMessage)q)))
         {
             replies.Add(ServerReflectionResponse.Parser.ParseFrom(reply.ToByteArray()));

@@ -172,7 +172,7 @@ public static class GrpcServerTests
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+            await foreach (DynamicMessage reply in client.InvokeDuplexStreamAsync(
                 client.GetMethod("Split"), OneAsync(WordsServer.Text("one two fail"))))
             {
                 replies.Add(WordsServer.TextOf(reply));
@@ -390,6 +390,6 @@ public static class GrpcServerTests
     }
 
     private static string[] All(RpcClient client, string method, string text) =>
-        [.. client.InvokeStreamAsync(client.GetMethod(method), OneAsync(WordsServer.Text(text)))
+        [.. client.InvokeDuplexStreamAsync(client.GetMethod(method), OneAsync(WordsServer.Text(text)))
             .ToBlockingEnumerable().Select(WordsServer.TextOf)];
 }

@@ -20,7 +20,8 @@ public static class HealthCheckTests
         await using RpcClient client = RpcClient.Connect(
             isMapped ? RpcEndpoint.Parse(app.Grpc) : app.Server.Endpoints[0], Schema);
         await using IAsyncEnumerator<HealthCheckResponse> watch = client
-            .InvokeStreamAsync<HealthCheckResponse>("Watch", new HealthCheckRequest()).GetAsyncEnumerator();
+            .InvokeServerStreamAsync<HealthCheckResponse>("Watch", new HealthCheckRequest())
+            .GetAsyncEnumerator();
 
         Assert.Equal(Status.Serving, await NextAsync(watch));
         Assert.Equal(Status.Serving, await CheckAsync(client, ""));
@@ -67,7 +68,7 @@ public static class HealthCheckTests
 
         for (int i = 0; i < 20; i++)
         {
-            watches.Add(client.InvokeStreamAsync<HealthCheckResponse>("Watch", new HealthCheckRequest())
+            watches.Add(client.InvokeServerStreamAsync<HealthCheckResponse>("Watch", new HealthCheckRequest())
                 .GetAsyncEnumerator());
             Assert.Equal(Status.Serving, await NextAsync(watches[^1]));
         }

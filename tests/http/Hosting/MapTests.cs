@@ -28,7 +28,7 @@ public static class MapTests
         (_, string file) = await GetAsync(app, $"/{Schema.RootFiles[0]}");
         (HttpStatusCode byFile, _) = await PostAsync(app, $"/{Schema.RootFiles[0]}/Place");
         (_, string page) = await GetAsync(app, "/");
-        List<OrderEvent> watched = await grpc.InvokeStreamAsync<OrderEvent>(
+        List<OrderEvent> watched = await grpc.InvokeServerStreamAsync<OrderEvent>(
             "shop.Orders/Watch", new WatchRequest { Id = "w" }).ToListAsync();
         RpcException missing = await Assert.ThrowsAsync<RpcException>(() => RpcClient.Connect(
             RpcEndpoint.Parse(app.Grpc), SearchServer.Schema).InvokeAsync("Search", new { query = "x" }));

@@ -39,7 +39,7 @@ public sealed class MapTlsTests : IDisposable
             $"{scheme}://{host}:{PortOf(app)}", Schema, Trusting(name));
 
         Assert.Equal("a  Place", (await PlaceAsync(client)).Id);
-        Assert.Equal(3, await client.InvokeStreamAsync<OrderEvent>(
+        Assert.Equal(3, await client.InvokeServerStreamAsync<OrderEvent>(
             "Watch", new WatchRequest { Id = "w" }).CountAsync());
     }
 

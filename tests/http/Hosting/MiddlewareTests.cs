@@ -140,7 +140,7 @@ public static class MiddlewareTests
 
             Assert.Equal($"{id}  Place", (await client.InvokeAsync<PlaceReply>(
                 "Place", new PlaceRequest { Order = new Order { Id = id } })).Id);
-            Assert.Equal(3, await client.InvokeStreamAsync<OrderEvent>(
+            Assert.Equal(3, await client.InvokeServerStreamAsync<OrderEvent>(
                 "Watch", new WatchRequest { Id = id }).CountAsync());
         }
     }

@@ -42,7 +42,7 @@ public static class TestServerTests
 
         Assert.Equal("a  Place", (await client.InvokeAsync<PlaceReply>("Place", request)).Id);
         Assert.Equal("a  Place", client.Invoke<PlaceReply>("Place", request).Id);
-        Assert.Equal(3, await client.InvokeStreamAsync<OrderEvent>(
+        Assert.Equal(3, await client.InvokeServerStreamAsync<OrderEvent>(
             "Watch", new WatchRequest { Id = "w" }).CountAsync());
         Assert.True((await client.PingAsync()).Latency > TimeSpan.Zero);
     }

@@ -184,7 +184,8 @@ public static class BusyMarkTests
         async Task<List<string>> ReadAsync()
         {
             List<string> read = [];
-            await foreach (DynamicMessage word in client.InvokeStreamAsync("Split", WordsServer.Text("a b")))
+            await foreach (DynamicMessage word in client.InvokeServerStreamAsync(
+                "Split", WordsServer.Text("a b")))
             {
                 read.Add(WordsServer.TextOf(word));
             }

@@ -303,7 +303,7 @@ internal sealed class InteropCases(IInteropServer server, RpcClient client)
     {
         RpcMethodInfo info = client.GetMethod(method);
         List<DynamicMessage> replies = [];
-        await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+        await foreach (DynamicMessage reply in client.InvokeDuplexStreamAsync(
             info, requests.ToAsyncEnumerable(), options))
         {
             replies.Add(reply);

@@ -75,7 +75,7 @@ internal static class WordCalls
     {
         string[] words = [.. Enumerable.Range(0, random.Next(1, 20)).Select(i => $"w{i}")];
         List<string> replies = [];
-        await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+        await foreach (DynamicMessage reply in client.InvokeServerStreamAsync(
             "Split", new { text = string.Join(' ', words) }, Options()))
         {
             replies.Add(WordsServer.TextOf(reply));
@@ -87,7 +87,7 @@ internal static class WordCalls
     // The server waits in the middle of the stream, and its client leaves.
     private static async Task HalfReadAsync(RpcClient client)
     {
-        await foreach (DynamicMessage reply in client.InvokeStreamAsync(
+        await foreach (DynamicMessage reply in client.InvokeServerStreamAsync(
             "Split", new { text = "one wait two" }, Options()))
         {
             Require(WordsServer.TextOf(reply) == "one", "another first reply");
@@ -100,14 +100,8 @@ internal static class WordCalls
     private static async Task JoinAsync(RpcClient client, Random random)
     {
         string[] words = [.. Enumerable.Range(0, random.Next(1, 20)).Select(i => $"w{i}")];
-        DynamicMessage? reply = null;
-        await foreach (DynamicMessage one in client.InvokeStreamAsync("Join", Requests(words), Options()))
-        {
-            reply = one;
-        }
-
-        Require(
-            reply is not null && WordsServer.TextOf(reply) == string.Join(' ', words), "words were lost");
+        DynamicMessage reply = await client.InvokeClientStreamAsync("Join", Requests(words), Options());
+        Require(WordsServer.TextOf(reply) == string.Join(' ', words), "words were lost");
     }
 
     private static async Task ChatAsync(RpcClient client, Random random)

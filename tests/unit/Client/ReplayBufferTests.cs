@@ -50,7 +50,7 @@ public static class ReplayBufferTests
 
         await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            await foreach (DynamicMessage _ in client.InvokeStreamAsync("Watch", new { text = "x" }))
+            await foreach (DynamicMessage _ in client.InvokeServerStreamAsync("Watch", new { text = "x" }))
             {
             }
         });

@@ -222,7 +222,7 @@ public static class GatewayTests
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            await foreach (DynamicMessage _ in caller.InvokeStreamAsync("Watch", Request))
+            await foreach (DynamicMessage _ in caller.InvokeServerStreamAsync("Watch", Request))
             {
             }
         });

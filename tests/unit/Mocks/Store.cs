@@ -23,7 +23,7 @@ internal static class Store
     public static async Task<List<string>> WatchAsync(RpcClient client, string text)
     {
         List<string> names = [];
-        await foreach (DynamicMessage item in client.InvokeStreamAsync("Watch", Query(text)))
+        await foreach (DynamicMessage item in client.InvokeServerStreamAsync("Watch", Query(text)))
         {
             names.Add((string)item["name"]!);
         }

@@ -193,10 +193,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         return method.IsUnary
             ? CallAsync(
                 method.FullName, call.Clock.For(cancellation), call.Options, request, read, call.Replay)
-            : throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
-                + $"{nameof(RpcClient.InvokeStreamAsync)}.");
+            : throw new RpcException(RpcStatusCode.InvalidArgument, RpcChannels.StreamingHint(method));
     }
 
     public TReply Upload<TReply>(
@@ -241,11 +238,13 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false, replay);
         if (!await call.ReadAsync().ConfigureAwait(false))
         {
-            throw NotOne("no reply, but the status OK");
+            throw ReplyParser.NotOne("no reply, but the status OK");
         }
 
         TReply reply = read(call.Current);
-        return await call.ReadAsync().ConfigureAwait(false) ? throw NotOne("more than one reply") : reply;
+        return await call.ReadAsync().ConfigureAwait(false)
+            ? throw ReplyParser.NotOne("more than one reply")
+            : reply;
     }
 
     public void Dispose()
@@ -262,13 +261,6 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         Dispose();
         return default;
     }
-
-    private static RpcException NotOne(string what) => new(
-        RpcStatusCode.Internal, $"The server sent {what}. Does its schema differ from this one?")
-    {
-        ErrorId = RpcErrorIds.BadReply,
-        MayHaveExecuted = true,
-    };
 
     private async ValueTask<Stream> ConnectAsync(
         HttpRequestMessage request, bool checksServer, CancellationToken cancellation)

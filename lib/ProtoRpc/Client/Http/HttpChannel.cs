@@ -133,8 +133,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         RpcStatusCode.Unimplemented,
         method.IsClientStreaming
             ? $"{method.FullName} streams its requests, and a call over HTTP has one. Use a grpc:// endpoint."
-            : $"{method.FullName} streams; call it with {nameof(RpcClient)}.{nameof(RpcClient.Open)} or "
-                + $"{nameof(RpcClient.InvokeStreamAsync)}.");
+            : RpcChannels.StreamingHint(method));
 
     private async ValueTask<TReply> RunAsync<THttp, TReply>(
         CallSpec call, HttpRequestMessage message, ReplyReader<TReply> read, CancellationToken cancellation)

@@ -13,7 +13,8 @@ public static class InProcessStreamTests
         using RpcClient client = talk.Connect();
 
         List<string> split = [];
-        await foreach (Words word in client.InvokeStreamAsync<Words>("Split", new Words { Text = "a b c" }))
+        await foreach (Words word in client.InvokeServerStreamAsync<Words>(
+            "Split", new Words { Text = "a b c" }))
         {
             split.Add(word.Text);
         }

@@ -110,7 +110,8 @@ public static class InProcessTests
             () => client.Invoke<Words>("Say", new Words { Text = "fail" }));
         RpcException broken = await Assert.ThrowsAsync<RpcException>(async () =>
         {
-            await foreach (Words _ in client.InvokeStreamAsync<Words>("Split", new Words { Text = "a fail" }))
+            await foreach (Words _ in client.InvokeServerStreamAsync<Words>(
+                "Split", new Words { Text = "a fail" }))
             {
             }
         });
@@ -140,7 +141,7 @@ public static class InProcessTests
                 await client.InvokeAsync<Words>("Say", new Words { Text = "wait" }, options);
             }
 
-            await foreach (Words _ in client.InvokeStreamAsync<Words>(
+            await foreach (Words _ in client.InvokeServerStreamAsync<Words>(
                 "Split", new Words { Text = "wait" }, options))
             {
             }
