@@ -1,4 +1,5 @@
 using System.Text.Json;
+using Microsoft.Win32;
 using ProtoRpc.Tests.Transports.Lrpc;
 using ProtoRpc.WindowsTests;
 
@@ -13,6 +14,12 @@ if (args is [LrpcProgram.Verb, string name])
 TestPlan plan = JsonSerializer.Deserialize<TestPlan>(File.ReadAllText(args[0]))
     ?? throw new FormatException($"'{args[0]}' is empty.");
 AppContext.SetSwitch("ProtoRpc.Tests.OneKey", true);
+if (OperatingSystem.IsWindows())
+{
+    // Wine keeps the key of an earlier process here, and its SChannel would use it for new certificates.
+    Registry.CurrentUser.DeleteSubKeyTree(@"Software\Wine\Crypto\RSA", throwOnMissingSubKey: false);
+}
+
 Environment.SetEnvironmentVariable(PeerRequest.Variable, plan.Peers);
 using TestJournal journal = new(args[1]);
 await new XunitRun(plan, journal).RunAsync();

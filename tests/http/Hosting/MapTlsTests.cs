@@ -18,8 +18,7 @@ public sealed class MapTlsTests : IDisposable
 
     private static RpcSchema Schema { get; } = RpcSchema.FromDescriptors(OrdersReflection.Descriptor);
 
-    public MapTlsTests() =>
-        _certificate = X509CertificateLoader.LoadPkcs12(_pfx, "secret", X509KeyStorageFlags.Exportable);
+    public MapTlsTests() => _certificate = TestCertificate.Load(_pfx, "secret");
 
     public void Dispose()
     {

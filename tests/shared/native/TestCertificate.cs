@@ -22,6 +22,8 @@ public static class TestCertificate
         return key.ExportParameters(includePrivateParameters: true);
     });
 
+    private static bool HasOneKey => AppContext.TryGetSwitch(OneKeySwitch, out bool isSet) && isSet;
+
     /// <summary>Creates a certificate that signs itself.</summary>
     /// <param name="subject">For example <c>CN=localhost</c>.</param>
     /// <param name="hosts">DNS names and addresses, or none.</param>
@@ -35,9 +37,15 @@ public static class TestCertificate
     /// <param name="extensions">Further extensions.</param>
     public static X509Certificate2 Create(
         string subject, string[] hosts, int from, int to, params X509Extension[] extensions) =>
-        X509CertificateLoader.LoadPkcs12(
-            CreatePfx(Password, subject, hosts, from, to, extensions), Password,
-            X509KeyStorageFlags.Exportable);
+        Load(CreatePfx(Password, subject, hosts, from, to, extensions), Password);
+
+    /// <summary>Loads a certificate and its key from a PKCS #12 file.</summary>
+    /// <remarks>.NET deletes the key in Windows' store when the last handle of the certificate is closed, which
+    /// may be after its server has stopped. Under Wine this would delete the key of all later certificates, and
+    /// their servers would fail each handshake with SEC_E_UNKNOWN_CREDENTIALS.</remarks>
+    public static X509Certificate2 Load(byte[] pfx, string password) => X509CertificateLoader.LoadPkcs12(
+        pfx, password,
+        X509KeyStorageFlags.Exportable | (HasOneKey ? X509KeyStorageFlags.PersistKeySet : 0));
 
     /// <summary>Creates a file with a certificate that signs itself, and its key.</summary>
     public static byte[] CreatePfx(
@@ -67,14 +75,11 @@ public static class TestCertificate
     }
 
     /// <summary>A key for a certificate.</summary>
-    public static RSA NewKey() => AppContext.TryGetSwitch(OneKeySwitch, out bool isSet) && isSet
-        ? RSA.Create(OneKey.Value)
-        : RSA.Create(2048);
+    public static RSA NewKey() => HasOneKey ? RSA.Create(OneKey.Value) : RSA.Create(2048);
 
     /// <summary>Gives a certificate its key.</summary>
     public static X509Certificate2 WithKey(X509Certificate2 certificate, RSA key) =>
-        X509CertificateLoader.LoadPkcs12(
-            ToPfx(certificate, key, Password), Password, X509KeyStorageFlags.Exportable);
+        Load(ToPfx(certificate, key, Password), Password);
 
     private static X509Extension HostsOf(string[] hosts)
     {
