@@ -1,3 +1,5 @@
+using System.Net;
+using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 using Google.Protobuf;
 
@@ -64,6 +66,56 @@ public static class CertificateErrorTests
             () => client.Invoke(client.GetMethod("Search"), Request));
 
         Assert.Equal("CertificateNotTrusted", error.ErrorId);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public static async Task A_later_failure_is_not_blamed_on_the_certificate(bool skipsCheck)
+    {
+        using X509Certificate2 certificate = CertificateOf("expired");
+        RpcServer first = Serve(certificate, "https://127.0.0.1:0/");
+        RpcEndpoint endpoint = first.Endpoints[0];
+        await using RpcClient client = await RpcClient.ConnectAsync(
+            endpoint.Uri, SearchServer.Schema,
+            new RpcClientOptions { Lazy = true, Tls = new() { SkipCertificateCheck = skipsCheck } });
+        Exception? before = await Record.ExceptionAsync(() => client.InvokeAsync("Search", Request));
+        Assert.Equal(skipsCheck ? null : "CertificateNotTrusted", (before as RpcException)?.ErrorId);
+        Assert.Equal(skipsCheck, before is null);
+        await first.DisposeAsync();
+        using TcpListener second = new(IPAddress.Loopback, endpoint.Port);
+        second.Start();
+        using CancellationTokenSource end = new();
+        Task alerts = AlertAsync(second, end.Token);
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => client.InvokeAsync("Search", Request));
+
+        Assert.Equal("TlsHandshakeFailed", error.ErrorId);
+        await end.CancelAsync();
+        await alerts;
+    }
+
+    // Answers each connection with the fatal alert handshake_failure.
+    private static async Task AlertAsync(TcpListener listener, CancellationToken end)
+    {
+        byte[] buffer = new byte[16 * 1024];
+        while (!end.IsCancellationRequested)
+        {
+            try
+            {
+                using TcpClient connection = await listener.AcceptTcpClientAsync(end);
+                NetworkStream stream = connection.GetStream();
+                _ = await stream.ReadAsync(buffer, end);
+                await stream.WriteAsync(Convert.FromHexString("15030300020228"), end);
+                connection.Client.Shutdown(SocketShutdown.Send);
+                await stream.CopyToAsync(Stream.Null, end);
+            }
+            catch (Exception e) when (e is IOException or OperationCanceledException)
+            {
+                // The client has closed the connection, or the test has ended.
+            }
+        }
     }
 
     private static DynamicMessage Request { get; } =

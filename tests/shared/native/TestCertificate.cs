@@ -40,9 +40,9 @@ public static class TestCertificate
         Load(CreatePfx(Password, subject, hosts, from, to, extensions), Password);
 
     /// <summary>Loads a certificate and its key from a PKCS #12 file.</summary>
-    /// <remarks>.NET deletes the key in Windows' store when the last handle of the certificate is closed, which
-    /// may be after its server has stopped. Under Wine this would delete the key of all later certificates, and
-    /// their servers would fail each handshake with SEC_E_UNKNOWN_CREDENTIALS.</remarks>
+    /// <remarks>.NET deletes the key in Windows' store when the last handle of the certificate is closed,
+    /// which may be after its server has stopped. Under Wine this would delete the key of all later
+    /// certificates: their servers would fail each handshake with SEC_E_UNKNOWN_CREDENTIALS.</remarks>
     public static X509Certificate2 Load(byte[] pfx, string password) => X509CertificateLoader.LoadPkcs12(
         pfx, password,
         X509KeyStorageFlags.Exportable | (HasOneKey ? X509KeyStorageFlags.PersistKeySet : 0));

@@ -29,8 +29,10 @@ internal sealed class TlsTrust
                 : (_, _, _, _, _) => tls.ClientCertificate,
             RemoteCertificateValidationCallback = (_, certificate, chain, errors) =>
             {
-                _distrust = errors == SslPolicyErrors.None ? null : Describe(certificate, chain, errors);
-                return _distrust is null || tls.SkipCertificateCheck;
+                _distrust = errors == SslPolicyErrors.None || tls.SkipCertificateCheck
+                    ? null
+                    : Describe(certificate, chain, errors);
+                return _distrust is null;
             },
         };
     }
@@ -38,7 +40,7 @@ internal sealed class TlsTrust
     /// <summary>What the handshake is made with.</summary>
     public SslClientAuthenticationOptions Options { get; }
 
-    /// <summary>Makes the handshake.</summary>
+    /// <summary>Makes the only handshake with these options.</summary>
     /// <exception cref="RpcException">Unavailable, with the reason.</exception>
     public void Judge(Action handshake)
     {
@@ -48,7 +50,7 @@ internal sealed class TlsTrust
         }
         catch (Exception e) when (e is AuthenticationException or IOException)
         {
-            throw Failure(e);
+            throw FailureOfOnly(e);
         }
     }
 
@@ -61,16 +63,24 @@ internal sealed class TlsTrust
         }
         catch (Exception e) when (e is AuthenticationException or IOException)
         {
-            throw Failure(e);
+            throw FailureOfOnly(e);
         }
     }
 
-    /// <summary>Whether the last handshake failed because the server is not trusted.</summary>
-    public bool IsDistrust(Exception failure) => failure is AuthenticationException && _distrust is not null;
+    /// <summary>Whether one of several handshakes failed because the server is not trusted.</summary>
+    /// <remarks>An exception does not name its handshake. But only the exception for a refused certificate
+    /// has no inner one, so an earlier refusal is not the reason for another failure.</remarks>
+    public bool IsDistrust(Exception failure) =>
+        failure is AuthenticationException { InnerException: null } && _distrust is not null;
 
-    /// <summary>Why a handshake failed.</summary>
-    public RpcException Failure(Exception failure) =>
-        failure is AuthenticationException && _distrust is { } why
+    /// <summary>Why one of several handshakes failed.</summary>
+    public RpcException Failure(Exception failure) => IsDistrust(failure)
+        ? FailureOfOnly(failure)
+        : TlsErrors.HandshakeFailed(_endpoint, failure);
+
+    // SChannel sends an alert after a refusal. If the server has closed the connection by then, the exception
+    // is that of the alert.
+    private RpcException FailureOfOnly(Exception failure) => _distrust is { } why
         ? TlsErrors.Untrusted(_endpoint, why, failure)
         : TlsErrors.HandshakeFailed(_endpoint, failure);
 
