@@ -18,6 +18,7 @@
         'cmdlets/views/Load.Format.ps1xml'
         'cmdlets/views/Message.Format.ps1xml'
         'cmdlets/views/Mock.Format.ps1xml'
+        'cmdlets/views/Option.Format.ps1xml'
         'cmdlets/views/Schema.Format.ps1xml'
         'cmdlets/views/Session.Format.ps1xml'
     )
@@ -44,6 +45,8 @@
         'Import-RpcService'
         'Invoke-RpcMethod'
         'Measure-RpcEndpoint'
+        'New-RpcConnectionOption'
+        'New-RpcListenerOption'
         'New-RpcMessage'
         'New-RpcMock'
         'Receive-RpcListener'

@@ -13,7 +13,7 @@ Describe 'Authentication' {
         }
         $listener = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0', "ncalrpc:[$(New-TestName)]" -With @{
             Authentication = 'Negotiate', 'NTLM'
-            NtlmAccount = $bob
+            ListenerOption = @{ NtlmAccount = $bob }
         }
         $to = @{ Endpoint = $listener.Endpoint[0]; Schema = $listener.Schema; Service = 'demo.Greeter' }
     }
@@ -28,14 +28,14 @@ Describe 'Authentication' {
         @{ Mechanism = 'Negotiate'; Level = 'Integrity' }
         @{ Mechanism = 'Negotiate'; Level = 'Privacy' }
     ) {
-        $rpc = Connect-RpcEndpoint @to -Credential $bob -Mechanism $Mechanism -ProtectionLevel $Level
+        $rpc = Connect-RpcEndpoint @to -Credential $bob -ConnectionOption @{ Mechanism = $Mechanism; ProtectionLevel = $Level }
 
         ($rpc | Invoke-RpcMethod SayHello).text | Should -Be "CORP\bob|NTLM|$Level|True"
     }
 
     It 'takes the word of the kernel on local endpoints' {
         $rpc = Connect-RpcEndpoint $listener.Endpoint[1] -Schema $listener.Schema `
-            -Service demo.Greeter -Authentication Self
+            -Service demo.Greeter -ConnectionOption @{ Authentication = 'Self' }
 
         ($rpc | Invoke-RpcMethod SayHello).text | Should -Be "$OwnName|Kernel|Privacy|True"
     }
@@ -55,7 +55,7 @@ Describe 'Authentication' {
     }
 
     It 'refuses less protection than it wants' {
-        $rpc = Connect-RpcEndpoint @to -Credential $bob -ProtectionLevel Connect
+        $rpc = Connect-RpcEndpoint @to -Credential $bob -ConnectionOption @{ ProtectionLevel = 'Connect' }
 
         { $rpc | Invoke-RpcMethod SayHello -ErrorAction Stop } |
             Should -Throw -ExpectedMessage '*protection level is too low*'
@@ -64,7 +64,7 @@ Describe 'Authentication' {
     It 'serves anonymous callers beside the others where None is allowed' {
         $both = Start-TestListener $who -Endpoint 'tcp://127.0.0.1:0' -With @{
             Authentication = 'None, NTLM'
-            NtlmAccount = @{ UserName = 'ann'; NtHash = '8846F7EAEE8FB117AD06BDD830B7586C' }
+            ListenerOption = @{ NtlmAccount = @{ UserName = 'ann'; NtHash = '8846F7EAEE8FB117AD06BDD830B7586C' } }
         }
 
         (Connect-Test $both | Invoke-RpcMethod SayHello).text | Should -Be '||None|False'
@@ -73,17 +73,17 @@ Describe 'Authentication' {
     }
 
     It 'does not connect as Self where nothing proves the own account' -Skip:$IsWindows {
-        { Connect-RpcEndpoint @to -Authentication Self -Mechanism Ntlm -ErrorAction Stop } |
+        { Connect-RpcEndpoint @to -ConnectionOption @{ Authentication = 'Self'; Mechanism = 'Ntlm' } -ErrorAction Stop } |
             Should -Throw -ErrorId 'NoOwnIdentity,*'
     }
 
     It 'does not connect as User without a credential' {
-        { Connect-RpcEndpoint @to -Authentication User -ErrorAction Stop } |
+        { Connect-RpcEndpoint @to -ConnectionOption @{ Authentication = 'User' } -ErrorAction Stop } |
             Should -Throw -ErrorId 'InvalidCredential,*'
     }
 
     It 'does not leave a credential unused' {
-        { Connect-RpcEndpoint @to -Authentication Anonymous -Credential $bob -ErrorAction Stop } |
+        { Connect-RpcEndpoint @to -ConnectionOption @{ Authentication = 'Anonymous' } -Credential $bob -ErrorAction Stop } |
             Should -Throw -ErrorId 'InvalidCredential,*'
     }
 
@@ -93,14 +93,14 @@ Describe 'Authentication' {
     }
 
     It 'does not leave accounts or a name unused' {
-        { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ NtlmAccount = $bob } } |
+        { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ ListenerOption = @{ NtlmAccount = $bob } } } |
             Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*NtlmAccounts has no effect*NTLM or Negotiate*'
-        { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ ServicePrincipalName = 'host/x' } } |
+        { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ ListenerOption = @{ ServicePrincipalName = 'host/x' } } } |
             Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*.ServicePrincipalName has no effect*'
     }
 
     It 'says what is wrong with an account' {
-        { Start-TestListener { } -With @{ NtlmAccount = @{ UserName = 'ann'; Hash = '' } } } |
+        { Start-TestListener { } -With @{ ListenerOption = @{ NtlmAccount = @{ UserName = 'ann'; Hash = '' } } } } |
             Should -Throw -ExpectedMessage "*'Hash' is not a known key*"
     }
 
@@ -123,7 +123,7 @@ Describe 'Authentication' {
                 Endpoint = $secured.Endpoint[0]
                 Schema = $secured.Schema
                 Service = 'demo.Greeter'
-                Tls = $true
+                ConnectionOption = @{ Tls = $true }
             }
         }
 
@@ -152,7 +152,7 @@ Describe 'Authentication' {
             $to = @{ Endpoint = $secured.Endpoint[0]; InterfaceId = $secured.InterfaceId[0] }
 
             { Connect-RpcEndpoint @to -ErrorAction Stop } | Should -Throw
-            (Connect-RpcEndpoint @to -Tls -CACertificate $pem).State | Should -Be 'Open'
+            (Connect-RpcEndpoint @to -ConnectionOption @{ Tls = $true } -CACertificate $pem).State | Should -Be 'Open'
         }
 
         It 'says that there is no such certificate' {

@@ -9,7 +9,7 @@ Describe 'The call context' {
         }
 
         function Connect-Context($Listener, [hashtable] $CallContext = @{}) {
-            Connect-RpcEndpoint $Listener.Endpoint[0] -Schema $Listener.Schema -CallContext $CallContext
+            Connect-RpcEndpoint $Listener.Endpoint[0] -Schema $Listener.Schema -ConnectionOption @{ CallContext = $CallContext }
         }
     }
 
@@ -62,7 +62,7 @@ Describe 'The call context' {
     It 'names what the schema does not declare, and the extensions that it does' {
         $listener = Start-Context { }
 
-        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -CallContext @{ tenant = 'x' } -ErrorAction Stop } |
+        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ConnectionOption @{ CallContext = @{ tenant = 'x' } } -ErrorAction Stop } |
             Should -Throw -ErrorId 'UnknownField,*' -ExpectedMessage '*''tenant''*`[demo.context.tenant`]*'
         Get-RpcConnection | Should -BeNullOrEmpty
     }

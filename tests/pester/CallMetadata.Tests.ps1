@@ -42,24 +42,24 @@ Describe 'Headers, trailers and error details of calls' {
 
         It 'carries headers there, and headers and trailers back' {
             $reply = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -Header @{ 'x-more' = 'b' } `
-                -ReplyHeadersVariable headers -TrailersVariable trailers
+                -ReplyInfoVariable info
 
             $reply.text | Should -Be 'hi Ann'
-            $headers['x-first'] | Should -Be 'for always'
-            $trailers['x-last-bin'] | Should -Be ([byte[]](1, 2, 255))
-            $trailers['x-filter'] | Should -Be 'saw always'
+            $info.Headers['x-first'] | Should -Be 'for always'
+            $info.Trailers['x-last-bin'] | Should -Be ([byte[]](1, 2, 255))
+            $info.Trailers['x-filter'] | Should -Be 'saw always'
         }
 
         It 'carries trailers and details of a failure' {
             $null = Invoke-RpcMethod SayHello @{ name = 'fail' } -Connection $rpc -ErrorAction SilentlyContinue `
-                -ErrorVariable problem -TrailersVariable trailers
+                -ErrorVariable problem -ReplyInfoVariable info
 
             $problem[0].Exception.Code | Should -Be ResourceExhausted
             $problem[0].Exception.Details[0].reason | Should -Be 'QUOTA'
             $problem[0].Exception.Details[1].name | Should -Be 'Ann'
             $problem[0].Exception.Details[1].pstypenames[0] | Should -Be 'ProtoRpc.Message#demo.HelloRequest'
             $problem[0].Exception.Trailers['x-filter'] | Should -Be 'saw always'
-            $trailers['x-last-bin'] | Should -Be ([byte[]](1, 2, 255))
+            $info.Trailers['x-last-bin'] | Should -Be ([byte[]](1, 2, 255))
         }
     }
 }

@@ -105,7 +105,7 @@ Describe 'Certificate parameters' {
     It 'take <Form>, for TLS on TCP and as authority' -ForEach $forms {
         $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = Get-As $Form })
 
-        (Connect-RpcEndpoint @to -Tls -CACertificate (Get-As $Form) | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+        (Connect-RpcEndpoint @to -ConnectionOption @{ Tls = $true } -CACertificate (Get-As $Form) | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
     }
 
     It 'take <Form>, for HTTPS and of callers' -ForEach $forms {
@@ -121,7 +121,7 @@ Describe 'Certificate parameters' {
     It 'take a <_> as authority, which needs no key' -ForEach 'bare.pem', 'bare.cer' {
         $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = $certificate })
 
-        (Connect-RpcEndpoint @to -Tls -CACertificate $file[$_] | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+        (Connect-RpcEndpoint @to -ConnectionOption @{ Tls = $true } -CACertificate $file[$_] | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
     }
 
     It 'take a <_> with its password' -ForEach 'locked.pfx', 'locked.pem' {
@@ -130,7 +130,7 @@ Describe 'Certificate parameters' {
                 Certificate = $file[$_]; CertificatePassword = $secret
             })
 
-        (Connect-RpcEndpoint @to -Tls -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+        (Connect-RpcEndpoint @to -ConnectionOption @{ Tls = $true } -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
         (Connect-RpcEndpoint @https -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
         { Start-Tcp @{ Tls = $true; Certificate = $file[$_] } } |
             Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*password*'
@@ -143,7 +143,7 @@ Describe 'Certificate parameters' {
         $to = @{ Schema = $listener.Schema; Service = 'demo.Greeter'; CACertificate = $certificate }
 
         foreach ($rpc in @(
-                Connect-RpcEndpoint $listener.Endpoint[0] -Tls @to
+                Connect-RpcEndpoint $listener.Endpoint[0] -ConnectionOption @{ Tls = $true } @to
                 Connect-RpcEndpoint $listener.Endpoint[1] @to)) {
             ($rpc | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
         }
@@ -185,7 +185,7 @@ Describe 'Certificate parameters' {
                 Certificate = $file[$_]
             })
 
-        (Connect-RpcEndpoint @to -Tls -CACertificate $root | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
+        (Connect-RpcEndpoint @to -ConnectionOption @{ Tls = $true } -CACertificate $root | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
         (Connect-RpcEndpoint @https -CACertificate $root | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
     }
 

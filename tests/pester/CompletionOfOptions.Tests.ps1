@@ -36,8 +36,8 @@ service Orders {
     It 'offers headers inside the hashtable: <_>' -ForEach @(
         'Invoke-RpcMethod Get -Endpoint inproc://x -Schema $acmeSchema -Header @{ '
         'Connect-RpcEndpoint inproc://x -Schema $acmeSchema -Header @{ '
-        'Measure-RpcEndpoint Get -Endpoint inproc://x -Schema $acmeSchema -Header @{ '
-        'Test-RpcEndpoint inproc://x -Schema $acmeSchema -Header @{ '
+        'Measure-RpcEndpoint Get -Endpoint inproc://x -Schema $acmeSchema -ConnectionOption @{ Header = @{ '
+        'Test-RpcEndpoint inproc://x -Schema $acmeSchema -ConnectionOption @{ Header = @{ '
     ) {
         $all = (Expand $_).CompletionText
         $all | Select-Object -First 3 | Should -Be "'x-acme-region'", "'x-acme-order'", "'x-acme-shard'"
@@ -107,7 +107,7 @@ service S {
     }
 
     It 'offers headers for gateways' {
-        foreach ($line in 'Start-RpcListener inproc://x { } -ForwardHeader ', 'Set-RpcListener 1 -BlockHeader ') {
+        foreach ($line in 'New-RpcListenerOption -ForwardHeader ', 'Set-RpcListener 1 -BlockHeader ') {
             (Expand "${line}auth").CompletionText | Should -Contain 'authorization'
             (Expand "${line}tracep").CompletionText | Should -Be 'traceparent'
         }
@@ -120,17 +120,18 @@ service S {
 
     It 'offers the host of the endpoint' {
         $line = 'Connect-RpcEndpoint https://shop.example.com:8443/'
-        (Expand "$line -ServerName ").CompletionText | Should -Be 'shop.example.com'
-        (Expand "$line -ServicePrincipalName H").CompletionText | Should -Contain 'HTTP/shop.example.com'
-        (Expand 'Start-RpcListener inproc://x { } -AllowedHost ').CompletionText | Should -Contain "'*'"
-        (Expand 'Start-RpcListener inproc://x { } -AllowedOrigin ').CompletionText | Should -Contain '*'
+        (Expand "$line -ConnectionOption @{ ServerName = ").CompletionText | Should -Be "'shop.example.com'"
+        (Expand "$line -ConnectionOption @{ ServicePrincipalName = H").CompletionText |
+            Should -Contain "'HTTP/shop.example.com'"
+        (Expand 'New-RpcListenerOption -AllowedHost ').CompletionText | Should -Contain "'*'"
+        (Expand 'New-RpcListenerOption -AllowedOrigin ').CompletionText | Should -Contain '*'
     }
 
     It 'offers modules, references of secrets, and tags' {
         $env:PROTORPC_TEST_SECRET = 'hush'
         try {
             (Expand 'Start-RpcListener inproc://x { } -Module Proto').CompletionText | Should -Contain 'ProtoRpc'
-            $secret = Expand 'Register-RpcEndpoint x inproc://x -Token env:PROTORPC_TEST_S'
+            $secret = Expand "Register-RpcEndpoint x inproc://x -ConnectionOption @{ Token = 'env:PROTORPC_TEST_S"
             $secret.CompletionText | Should -Be "'env:PROTORPC_TEST_SECRET'"
             "$($secret.ToolTip)" | Should -Not -BeLike '*hush*'
         }

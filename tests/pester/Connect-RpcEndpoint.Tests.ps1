@@ -100,7 +100,7 @@ Describe 'Connect-RpcEndpoint' {
         }
         try {
             $rpc = Connect-RpcEndpoint "grpc://127.0.0.1:$($socket.LocalEndpoint.Port)" `
-                -Schema $listener.Schema -Service demo.Greeter -KeepAlive 1
+                -Schema $listener.Schema -Service demo.Greeter -ConnectionOption @{ KeepAlive = 1 }
 
             { Invoke-RpcMethod SayHello -Connection $rpc -Deadline 20 -ErrorAction Stop } |
                 Should -Throw -ErrorId 'ConnectionLost,*'
@@ -135,7 +135,7 @@ Describe 'Connect-RpcEndpoint' {
             @{ Name = 'KeepAlive'; Value = 60; Endpoint = 'http://127.0.0.1:1'; For = 'gRPC endpoints' }
             @{ Name = 'Format'; Value = 'Json'; Endpoint = 'tcp://127.0.0.1:1'; For = 'HTTP endpoints' }
             @{ Name = 'Format'; Value = 'Json'; Endpoint = 'grpc://127.0.0.1:1'; For = 'HTTP endpoints' }
-            @{ Name = 'SkipCertificateCheck'; Value = $true; Endpoint = 'tcp://127.0.0.1:1'; For = 'tcp:// with -Tls' }
+            @{ Name = 'SkipCertificateCheck'; Value = $true; Endpoint = 'tcp://127.0.0.1:1'; For = 'tcp:// with Tls' }
             @{ Name = 'SkipCertificateCheck'; Value = $true; Endpoint = 'http://127.0.0.1:1'; For = 'https://' }
             @{ Name = 'CACertificate'; Value = 'ca.pem'; Endpoint = 'ncalrpc:[nobody-is-here]'; For = 'https://' }
             @{ Name = 'ClientCertificate'; Value = 'me.pem'; Endpoint = 'grpc://127.0.0.1:1'; For = 'grpcs://' }
@@ -145,12 +145,15 @@ Describe 'Connect-RpcEndpoint' {
             @{ Name = 'ExceptionType'; Value = 'None'; Endpoint = 'http://127.0.0.1:1'; For = $withSchema }
             @{ Name = 'MultiPartThreshold'; Value = 4096; Endpoint = 'grpc://127.0.0.1:1'; For = $withSchema }
         ) {
-            $parameter = @{ $Name = $Value }
-
             { Connect-RpcEndpoint $Endpoint -Schema $listener.Schema `
-                -Service demo.Greeter @parameter -ErrorAction Stop } |
+                -Service demo.Greeter -ConnectionOption @{ $Name = $Value } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                    -ExpectedMessage "-$Name does not apply to '*', only to *$For*"
+                    -ExpectedMessage "$Name of -ConnectionOption does not apply to '*', only to *$For*"
+        }
+
+        It 'names the parameter itself where it is one' {
+            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -SkipCertificateCheck -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-SkipCertificateCheck does not*'
         }
 
         It 'refuses -<Name> for an interface of the raw layer' -ForEach @(
@@ -158,10 +161,9 @@ Describe 'Connect-RpcEndpoint' {
             @{ Name = 'Service'; Value = 'demo.Greeter' }
             @{ Name = 'MultiPartThreshold'; Value = 4096 }
         ) {
-            $parameter = @{ $Name = $Value }
-
-            { Connect-RpcEndpoint tcp://127.0.0.1:1 -InterfaceId (New-Guid) @parameter -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name*with -Schema*"
+            { Connect-RpcEndpoint tcp://127.0.0.1:1 -InterfaceId (New-Guid) -ConnectionOption @{ $Name = $Value } `
+                -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "$Name of*with -Schema*"
         }
 
         It 'refuses -<Name> of anonymous callers, whose calls it would not protect' -ForEach @(
@@ -169,22 +171,20 @@ Describe 'Connect-RpcEndpoint' {
             @{ Name = 'Mechanism'; Value = 'Ntlm' }
             @{ Name = 'ServicePrincipalName'; Value = 'host/x' }
         ) {
-            $parameter = @{ $Name = $Value }
-
             { Connect-RpcEndpoint tcp://127.0.0.1:1 -Schema $listener.Schema `
-                -Service demo.Greeter @parameter -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name*-Credential*"
+                -Service demo.Greeter -ConnectionOption @{ $Name = $Value } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "$Name of*Credential*"
         }
 
-        It 'refuses -ServerUser where the system does not report who runs the server: <_>' -ForEach @(
+        It 'refuses ServerUser where the system does not report who runs the server: <_>' -ForEach @(
             'tcp://127.0.0.1:1', 'grpc://127.0.0.1:1', 'https://127.0.0.1:1', 'inproc://x'
         ) {
-            { Connect-RpcEndpoint $_ -Schema $listener.Schema -Service demo.Greeter -ServerUser root -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-ServerUser*grpc+unix*'
+            { Connect-RpcEndpoint $_ -Schema $listener.Schema -Service demo.Greeter -ConnectionOption @{ ServerUser = 'root' } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'ServerUser of*grpc+unix*'
         }
 
         It 'refuses a -ServerUser that there is not' {
-            { Connect-RpcEndpoint grpc+unix:///tmp/none -ServerUser 'no such account' -ErrorAction Stop } |
+            { Connect-RpcEndpoint grpc+unix:///tmp/none -ConnectionOption @{ ServerUser = 'no such account' } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage "*ServerUser is 'no such account'*"
         }
 
@@ -192,7 +192,7 @@ Describe 'Connect-RpcEndpoint' {
             $user = $IsWindows ? 'S-1-5-19' : '54321'
 
             $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
-                -ServerUser $user -ErrorAction Stop
+                -ConnectionOption @{ ServerUser = $user } -ErrorAction Stop
 
             $rpc | Should -Not -BeNullOrEmpty
             $rpc | Disconnect-RpcEndpoint
@@ -200,29 +200,29 @@ Describe 'Connect-RpcEndpoint' {
 
         It 'refuses a mechanism where the kernel says who calls' {
             { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
-                -Authentication Self -Mechanism Kerberos -ErrorAction Stop } |
+                -ConnectionOption @{ Authentication = 'Self'; Mechanism = 'Kerberos' } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*operating system*'
         }
 
         It 'refuses Brotli at a gRPC endpoint' {
-            { Connect-RpcEndpoint grpc://127.0.0.1:1 -Compression Brotli -ErrorAction Stop } |
+            { Connect-RpcEndpoint grpc://127.0.0.1:1 -ConnectionOption @{ Compression = 'Brotli' } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'CompressionNotSupported,*'
         }
 
         It 'refuses a credential that would not be sent over HTTP' {
             $bob = [pscredential]::new('bob', (ConvertTo-SecureString 'x' -AsPlainText))
 
-            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -Authentication None `
+            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -ConnectionOption @{ Authentication = 'None' } `
                 -Credential $bob -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidCredential,*'
-            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -Authentication User -ErrorAction Stop } |
+            { Connect-RpcEndpoint http://127.0.0.1:1 -Schema $listener.Schema -ConnectionOption @{ Authentication = 'User' } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidCredential,*'
         }
 
         It 'goes on with the endpoints that take it' {
             $errors = $null
             $rpc = Connect-RpcEndpoint grpc://127.0.0.1:1, $listener.Endpoint[1] -Schema $listener.Schema `
-                -Service demo.Greeter -ExceptionType None -ErrorAction SilentlyContinue -ErrorVariable errors
+                -Service demo.Greeter -ConnectionOption @{ ExceptionType = 'None' } -ErrorAction SilentlyContinue -ErrorVariable errors
 
             $errors.Count | Should -Be 1
             "$($rpc.Endpoint)" | Should -Be "$($listener.Endpoint[1])"

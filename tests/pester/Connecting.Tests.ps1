@@ -95,7 +95,7 @@ Describe 'Connecting' {
 
             (Invoke-RpcMethod -Bytes 1, 2 -Connection $rpc) -join ' ' | Should -Be '1 2'
             Stop-RpcListener $raw
-            { Invoke-RpcMethod -Bytes 1 -Connection $rpc -WaitForReady -Deadline 0.4 -ErrorAction Stop } |
+            { Invoke-RpcMethod -Bytes 1 -Connection $rpc -ConnectionOption @{ WaitForReady = $true } -Deadline 0.4 -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*' -ExpectedMessage '*did not run*'
         }
     }
@@ -105,7 +105,7 @@ Describe 'Connecting' {
             $endpoint = New-DeadEndpoint $_
             $rpc = Connect-RpcEndpoint $endpoint -Lazy @with
 
-            $job = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -WaitForReady -Deadline 30 -AsJob
+            $job = Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -ConnectionOption @{ WaitForReady = $true } -Deadline 30 -AsJob
             $listener = Start-TestListener @{ SayHello = $who } -Endpoint $endpoint
             ($job | Wait-Job -Timeout 30 | Receive-Job).text | Should -BeLike 'hi Ann*'
             Wait-Until { $listener.Calls -eq 1 } | Should -BeTrue
@@ -118,7 +118,7 @@ Describe 'Connecting' {
             Stop-RpcListener $listener
             $null = $rpc | Invoke-RpcMethod SayHello -ErrorAction Ignore
 
-            { $rpc | Invoke-RpcMethod SayHello -WaitForReady -Deadline 0.5 -ErrorAction Stop } |
+            { $rpc | Invoke-RpcMethod SayHello -ConnectionOption @{ WaitForReady = $true } -Deadline 0.5 -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*' -ExpectedMessage '*the call did not run*'
         }
 
@@ -149,8 +149,8 @@ Describe 'Connecting' {
             $listener = Start-TestListener @{ SayHello = $who } -Endpoint tcp://127.0.0.1:0, http://127.0.0.1:0/, grpc://127.0.0.1:0
 
             $given = @{
-                Token = New-Secret 'right'; Header = @{ 'x-a' = 'b' }; MultiPartThreshold = 4096; Compression = 'Gzip'
-                SkipCertificateCheck = $true
+                Token = New-Secret 'right'; Header = @{ 'x-a' = 'b' }; SkipCertificateCheck = $true
+                ConnectionOption = @{ MultiPartThreshold = 4096; Compression = 'Gzip' }
             }
             $all = @($listener.Endpoint.Uri) + 'https://rpc.test:1/'
             $rpc, $notes = Connect-RpcEndpoint $all @with @given -Lazy -Verbose -ErrorAction Stop 4>&1 |
@@ -173,16 +173,16 @@ Describe 'Connecting' {
         }
 
         It 'never leaves TLS out where others could read along' {
-            { Connect-RpcEndpoint tcp://rpc.test:1, http://rpc.test:1/ @with -Lazy -Tls -ErrorAction Stop } |
+            { Connect-RpcEndpoint tcp://rpc.test:1, http://rpc.test:1/ @with -Lazy -ConnectionOption @{ Tls = $true } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'TlsNotSupported,*'
-            (Connect-RpcEndpoint tcp://rpc.test:1, https://rpc.test:1/, ncalrpc:[x] @with -Lazy -Tls -ErrorAction Stop).Count |
+            (Connect-RpcEndpoint tcp://rpc.test:1, https://rpc.test:1/, ncalrpc:[x] @with -Lazy -ConnectionOption @{ Tls = $true } -ErrorAction Stop).Count |
                 Should -Be 3
         }
 
         It 'sends a password to nobody who was to get a proof' {
             $listener = Start-TestListener @{ SayHello = $who } -Endpoint tcp://127.0.0.1:0, grpc://127.0.0.1:0
 
-            $rpc = Connect-RpcEndpoint $listener.Endpoint @with -Lazy -Mechanism Ntlm -Credential (New-User pw)
+            $rpc = Connect-RpcEndpoint $listener.Endpoint @with -Lazy -ConnectionOption @{ Mechanism = 'Ntlm' } -Credential (New-User pw)
 
             $rpc[1] | Invoke-RpcMethod SayHello @{ name = 'x' } | ForEach-Object text | Should -Be 'hi x, '
         }
@@ -197,11 +197,11 @@ Describe 'Connecting' {
         }
 
         It 'sends a token: <_>' -ForEach 0, 1 {
-            $rpc = Connect-RpcEndpoint $listener.Endpoint[$_] @with -Authentication Bearer -Token (New-Secret right)
+            $rpc = Connect-RpcEndpoint $listener.Endpoint[$_] @with -ConnectionOption @{ Authentication = 'Bearer' } -Token (New-Secret right)
 
             ($rpc | Invoke-RpcMethod SayHello @{ name = 'x' }).text | Should -Be 'hi x, robot'
-            (Test-RpcEndpoint $listener.Endpoint[$_] -Token (New-Secret right)).Product | Should -Be 'ProtoRpc'
-            Test-RpcEndpoint $listener.Endpoint[$_] -Token (New-Secret wrong) -Quiet | Should -BeFalse
+            (Test-RpcEndpoint $listener.Endpoint[$_] -ConnectionOption @{ Token = (New-Secret right) }).Product | Should -Be 'ProtoRpc'
+            Test-RpcEndpoint $listener.Endpoint[$_] -ConnectionOption @{ Token = (New-Secret wrong) } -Quiet | Should -BeFalse
         }
 
         It 'sends a password to a gRPC server' {
@@ -251,27 +251,26 @@ Describe 'Connecting' {
             $web = "$($listener.Endpoint[0].Uri)greeter.proto"
             foreach ($proof in @{ Token = New-Secret right }, @{ Credential = New-User pw },
                 @{ Header = @{ Authorization = New-Secret 'Bearer right' } }) {
+                $proof = @{ ConnectionOption = $proof }
                 (Import-RpcSchema $web @proof).Services.FullName | Should -Contain 'demo.Greeter'
                 (Import-RpcSchema -Endpoint $listener.Endpoint[1] @proof).Services.FullName | Should -Contain 'demo.Greeter'
                 (Import-RpcSchema -Endpoint $web @proof).Services.FullName | Should -Contain 'demo.Greeter'
             }
             { Import-RpcSchema $web -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
-            { Import-RpcSchema $web -Token (New-Secret wrong) -ErrorAction Stop } |
+            { Import-RpcSchema $web -ConnectionOption @{ Token = (New-Secret wrong) } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
         }
 
         It 'says that a file needs no secret' {
-            { Import-RpcSchema (Join-Path $TestProtos greeter.proto) -Token (New-Secret t) -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '*-Token*greeter.proto*'
+            { Import-RpcSchema (Join-Path $TestProtos greeter.proto) -ConnectionOption @{ Token = (New-Secret t) } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-ConnectionOption*greeter.proto*'
         }
     }
 
-    It 'has the same parameters for connecting in every cmdlet that contacts a server' {
-        $names = 'Authentication', 'Credential', 'Token', 'Mechanism', 'ProtectionLevel', 'ServicePrincipalName', 'ServerUser', 'Tls',
-            'CACertificate', 'ClientCertificate', 'ServerName', 'SkipCertificateCheck', 'Header'
-
-        foreach ($command in 'Connect-RpcEndpoint', 'Test-RpcEndpoint', 'Wait-RpcEndpoint', 'Import-RpcSchema') {
-            (Get-Command $command).Parameters.Keys | Where-Object { $_ -in $names } | Should -HaveCount $names.Count
+    It 'takes -ConnectionOption in every cmdlet that contacts a server' {
+        foreach ($command in 'Connect-RpcEndpoint', 'Invoke-RpcMethod', 'Measure-RpcEndpoint', 'Test-RpcEndpoint',
+            'Wait-RpcEndpoint', 'Import-RpcSchema', 'Import-RpcService', 'Register-RpcEndpoint') {
+            (Get-Command $command).Parameters.ConnectionOption.ParameterType | Should -Be ([ProtoRpc.RpcConnectionOption])
         }
     }
 }

@@ -79,8 +79,8 @@ Describe 'Invoke-RpcMethod over many connections' {
     }
 
     It 'refuses what there is only one of' {
-        { Invoke-RpcMethod SayHello -Connection $many -TrailersVariable trailers -ErrorAction Stop } |
-            Should -Throw -ErrorId '*,*' -ExpectedMessage '*-TrailersVariable*'
+        { Invoke-RpcMethod SayHello -Connection $many -ReplyInfoVariable info -ErrorAction Stop } |
+            Should -Throw -ErrorId '*,*' -ExpectedMessage '*-ReplyInfoVariable*'
     }
 
     It 'leaves the others when the pipeline has enough' {

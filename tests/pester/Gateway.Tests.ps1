@@ -82,16 +82,15 @@ Describe 'Connections as handlers' {
         (Connect-Test $gateway | Invoke-RpcMethod SayHello @{ name = 'Flo' }).text | Should -Be 'hi Flo!?'
     }
 
-    It 'keeps credentials of callers, unless -ForwardHeader names them, and blocks what -BlockHeader names' {
+    It 'keeps credentials of callers, unless ForwardHeader names them, and blocks what BlockHeader names' {
         $headers = @{ authorization = 'Bearer x'; 'x-tenant' = 'a' }
         $plain = Connect-Test (Start-RpcListener "ncalrpc:[$(New-TestName)]" $old)
-        $open = Connect-Test (Start-RpcListener "ncalrpc:[$(New-TestName)]" $old -ForwardHeader authorization `
-            -BlockHeader 'x-*')
+        $open = Connect-Test (Start-RpcListener "ncalrpc:[$(New-TestName)]" $old -ListenerOption @{ ForwardHeader = 'authorization'; BlockHeader = 'x-*' })
 
-        ($plain | Invoke-RpcMethod SayHello @{} -Header $headers -ReplyHeadersVariable first).number | Should -Be 0
-        ($open | Invoke-RpcMethod SayHello @{} -Header $headers -ReplyHeadersVariable second).number | Should -Be 1
-        $first['x-seen'] | Should -Be 'a'
-        $second['x-seen'] | Should -BeNullOrEmpty
+        ($plain | Invoke-RpcMethod SayHello @{} -Header $headers -ReplyInfoVariable first).number | Should -Be 0
+        ($open | Invoke-RpcMethod SayHello @{} -Header $headers -ReplyInfoVariable second).number | Should -Be 1
+        $first.Headers['x-seen'] | Should -Be 'a'
+        $second.Headers['x-seen'] | Should -BeNullOrEmpty
     }
 
     It 'names the service behind it when that is gone' {
@@ -120,9 +119,9 @@ Describe 'Connections as handlers' {
                 Should -Throw -ErrorId 'NoSchema,*' -ExpectedMessage '*-Schema*'
         }
 
-        It 'refuses -ForwardHeader without a connection' {
-            { Start-TestListener { } -With @{ ForwardHeader = 'authorization' } } |
-                Should -Throw -ExpectedMessage '*-ForwardHeader*'
+        It 'refuses ForwardHeader without a connection' {
+            { Start-TestListener { } -With @{ ListenerOption = @{ ForwardHeader = 'authorization' } } } |
+                Should -Throw -ExpectedMessage 'ForwardHeader of -ListenerOption*'
         }
 
         It 'says what a method does not have in the schema of the connection' {

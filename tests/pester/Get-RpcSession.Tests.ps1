@@ -29,7 +29,7 @@ Describe 'Get-RpcSession' {
     It 'finds one by its id' {
         $wanted = @($other | Get-RpcSession)[0].Id
 
-        (Get-RpcSession -Id $wanted).Keys | Should -Be 'n'
+        (Get-RpcSession -SessionId $wanted).Keys | Should -Be 'n'
     }
 
     It 'gives nothing of a raw listener' {

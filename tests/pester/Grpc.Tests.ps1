@@ -107,28 +107,27 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     }
 
     It 'take headers, and give headers and trailers' {
-        $null = Invoke-RpcMethod UnaryCall -Connection $rpc -ReplyHeadersVariable headers `
-            -TrailersVariable trailers -Header @{
+        $null = Invoke-RpcMethod UnaryCall -Connection $rpc -ReplyInfoVariable info -Header @{
             'x-grpc-test-echo-initial' = 'here'
             'x-grpc-test-echo-trailing-bin' = [byte[]](1, 2, 255)
         }
 
-        $headers['x-grpc-test-echo-initial'] | Should -Be 'here'
-        $trailers['X-Grpc-Test-Echo-Trailing-Bin'] | Should -Be 1, 2, 255
+        $info.Headers['x-grpc-test-echo-initial'] | Should -Be 'here'
+        $info.Trailers['X-Grpc-Test-Echo-Trailing-Bin'] | Should -Be 1, 2, 255
     }
 
     It 'fail with code, message and details' {
         $request = @{ response_status = @{ code = 8; message = 'with details' } }
 
         Invoke-RpcMethod UnaryCall $request -Connection $rpc -ErrorAction SilentlyContinue `
-            -ErrorVariable problem -TrailersVariable trailers
+            -ErrorVariable problem -ReplyInfoVariable info
 
         $problem[0].FullyQualifiedErrorId | Should -BeLike 'RpcStatus.ResourceExhausted,*'
         $problem[0].Exception.Message | Should -Be 'with details'
         $problem[0].Exception.Details[0].reason | Should -Be 'STOCKOUT'
         $problem[0].Exception.Details[1].field_violations[0].field | Should -Be 'name'
         $problem[0].Exception.Details[2].'@type' | Should -BeLike '*unknown.Type'
-        $trailers['retries'] | Should -Be '3'
+        $info.Trailers['retries'] | Should -Be '3'
     }
 
     It 'keep to the deadline' {
@@ -138,7 +137,7 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     }
 
     It 'refuse a reply over -MaxReceiveBytes' {
-        $small = Connect-RpcEndpoint $server.Endpoint -Schema $rpc.Schema -Service TestService -MaxReceiveBytes 100
+        $small = Connect-RpcEndpoint $server.Endpoint -Schema $rpc.Schema -Service TestService -ConnectionOption @{ Limits = @{ MaxMessageBytes = 100 } }
         try {
             { Invoke-RpcMethod UnaryCall @{ response_size = 200 } -Connection $small -ErrorAction Stop } |
                 Should -Throw -ErrorId 'MessageTooLarge,*'
@@ -149,7 +148,7 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     }
 
     It 'take compressed requests' {
-        $gzip = Connect-RpcEndpoint $server.Endpoint -Schema $rpc.Schema -Service TestService -Compression Gzip
+        $gzip = Connect-RpcEndpoint $server.Endpoint -Schema $rpc.Schema -Service TestService -ConnectionOption @{ Compression = 'Gzip' }
         try {
             $reply = Invoke-RpcMethod StreamingInputCall @{ payload = @{ body = [byte[]]::new(9000) } } `
                 -Connection $gzip

@@ -109,10 +109,10 @@ Describe 'gRPC endpoints of a listener' {
 
     It 'take headers, and give headers and trailers' {
         $null = Invoke-RpcMethod Say @{ text = 'headers' } -Connection $rpc -Header @{ 'x-asked' = 'here' } `
-            -ReplyHeadersVariable headers -TrailersVariable trailers
+            -ReplyInfoVariable info
 
-        $headers['x-first'] | Should -Be 'here'
-        $trailers['x-last-bin'] | Should -Be 1, 2, 255
+        $info.Headers['x-first'] | Should -Be 'here'
+        $info.Trailers['x-last-bin'] | Should -Be 1, 2, 255
     }
 
     It 'fail with the code, the message and the details that a script throws' {
@@ -171,7 +171,7 @@ Describe 'gRPC endpoints of a listener' {
         { Invoke-RpcMethod Say @{ text = 'hi' } -Connection $waiting -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
 
-        $job = Invoke-RpcMethod Say @{ text = 'hi' } -Connection $waiting -WaitForReady -Deadline 20 -AsJob
+        $job = Invoke-RpcMethod Say @{ text = 'hi' } -Connection $waiting -ConnectionOption @{ WaitForReady = $true } -Deadline 20 -AsJob
         $second = Start-RpcListener -Schema $proto -Endpoint $endpoint -Handler $handler
 
         ($job | Complete-Job).text | Should -Be 'you said hi'
@@ -223,7 +223,7 @@ Describe 'gRPC endpoints of a listener' {
     }
 
     It 'keep both to themselves where asked' {
-        $quiet = Start-RpcListener -Schema $proto -Endpoint grpc://127.0.0.1:0 -Handler $handler -NoReflection -NoHealth
+        $quiet = Start-RpcListener -Schema $proto -Endpoint grpc://127.0.0.1:0 -Handler $handler -ListenerOption @{ NoReflection = $true; NoHealth = $true }
 
         { Connect-RpcEndpoint $quiet.Endpoint[0] -ErrorAction Stop } | Should -Throw -ErrorId 'NoReflection,*'
         (Test-RpcEndpoint $quiet.Endpoint[0]).Health | Should -BeNullOrEmpty

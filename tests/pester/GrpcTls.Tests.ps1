@@ -47,14 +47,14 @@ Describe 'gRPC endpoints with TLS' {
     AfterAll { Clear-Test }
 
     It 'are called with an authority, a name and a certificate of our own' {
-        $rpc = Connect-RpcEndpoint @to -ServerName rpc.test -ClientCertificate (Get-PemPath 'caller.test')
+        $rpc = Connect-RpcEndpoint @to -ConnectionOption @{ ServerName = 'rpc.test' } -ClientCertificate (Get-PemPath 'caller.test')
 
         (Invoke-RpcMethod @called -Connection $rpc).text | Should -Be 'ann said hi'
     }
 
     It 'refuse callers without a certificate, or with one that they do not know' {
-        $nobody = Connect-RpcEndpoint @to -ServerName rpc.test
-        $stranger = Connect-RpcEndpoint @to -ServerName rpc.test -ClientCertificate (Get-PemPath 'stranger.test')
+        $nobody = Connect-RpcEndpoint @to -ConnectionOption @{ ServerName = 'rpc.test' }
+        $stranger = Connect-RpcEndpoint @to -ConnectionOption @{ ServerName = 'rpc.test' } -ClientCertificate (Get-PemPath 'stranger.test')
 
         { Invoke-RpcMethod @called -Connection $nobody } | Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
         { Invoke-RpcMethod @called -Connection $stranger } | Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
@@ -65,9 +65,9 @@ Describe 'gRPC endpoints with TLS' {
             Should -Throw -ErrorId 'CertificateNotTrusted,*' -ExpectedMessage '*another name (CN=rpc.test)*'
         Connect-RpcEndpoint @to -ErrorAction SilentlyContinue -ErrorVariable shown
         "$shown" | Should -BeLike '*Set -CACertificate*or -ServerName*with -SkipCertificateCheck.*'
-        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ServerName rpc.test -ErrorAction Stop } |
+        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ConnectionOption @{ ServerName = 'rpc.test' } -ErrorAction Stop } |
             Should -Throw -ErrorId 'CertificateNotTrusted,*'
-        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ServerName rpc.test `
+        { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ConnectionOption @{ ServerName = 'rpc.test' } `
             -CACertificate (Get-PemPath 'stranger.test') -ErrorAction Stop } |
             Should -Throw -ErrorId 'CertificateNotTrusted,*'
     }

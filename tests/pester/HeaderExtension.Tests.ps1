@@ -29,12 +29,11 @@ Describe 'extensions of the native headers' {
             '[demo.extended.tenant]' = 'acme'
             '[demo.extended.route]'  = @{ name = 'a' }, @{ name = 'b' }
         }
-        $reply = Invoke-RpcMethod Do @{ text = 'x' } -Connection $rpc -Extension $extension `
-            -ReplyExtensionsVariable came
+        $reply = Invoke-RpcMethod Do @{ text = 'x' } -Connection $rpc -Extension $extension -ReplyInfoVariable info
 
         $reply.text | Should -Be 'acme a>b'
-        $came.'[demo.extended.node]' | Should -Be 'n-x'
-        @($came.Keys) | Should -Not -Contain 'success'
+        $info.Extensions.'[demo.extended.node]' | Should -Be 'n-x'
+        @($info.Extensions.Keys) | Should -Not -Contain 'success'
     }
 
     It 'are those of one call' {
@@ -44,11 +43,11 @@ Describe 'extensions of the native headers' {
 
         $texts = @{ text = 'a' }, @{ text = 'b' } |
             Invoke-RpcMethod Do -Connection $rpc -Extension @{ '[demo.extended.tenant]' = 'acme' }
-        $last = Invoke-RpcMethod Do -Connection $rpc -ReplyExtensionsVariable came
+        $last = Invoke-RpcMethod Do -Connection $rpc -ReplyInfoVariable info
 
         $texts.text | Should -Be '[acme]', '[acme]'
         $last.text | Should -Be '[]'
-        $came.'[demo.extended.node]' | Should -BeNullOrEmpty
+        $info.Extensions.'[demo.extended.node]' | Should -BeNullOrEmpty
     }
 
     It 'go with each of several calls at the same time' {
@@ -70,15 +69,15 @@ Describe 'extensions of the native headers' {
                 '[demo.extended.places]' = @{ name = 'x' }
             }
             throw $failure
-        } @{ ErrorDetail = 'None' }) 2
+        } @{ ListenerOption = @{ ErrorDetail = 'None' } }) 2
 
-        Invoke-RpcMethod Do -Connection $rpc -ReplyExtensionsVariable came `
+        Invoke-RpcMethod Do -Connection $rpc -ReplyInfoVariable info `
             -ErrorAction SilentlyContinue -ErrorVariable failed
 
         $failed[0].Exception.Message | Should -Be 'later'
         $failed[0].Exception.Extensions.'[demo.extended.retry_after]' | Should -Be 30
         $failed[0].Exception.Extensions.'[demo.extended.places]'.name | Should -Be 'x'
-        $came.'[demo.extended.node]' | Should -Be 'n1'
+        $info.Extensions.'[demo.extended.node]' | Should -Be 'n1'
     }
 
     It 'are refused with the names that there are, and where they belong to the protocol' {
@@ -129,9 +128,8 @@ Describe 'extensions of the native headers' {
 
         { Invoke-RpcMethod Do -Connection $rpc -Extension @{ '[demo.extended.tenant]' = 'x' } -EA Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '*-Extension*'
-        { Invoke-RpcMethod Do -Connection $rpc -ReplyExtensionsVariable came -ErrorAction Stop } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*'
-        (Invoke-RpcMethod Do -Connection $rpc).text | Should -Be '[]'
+        (Invoke-RpcMethod Do -Connection $rpc -ReplyInfoVariable info).text | Should -Be '[]'
+        $info.Extensions.Count | Should -Be 0
         Invoke-RpcMethod Do @{ text = 'x' } -Connection $rpc -EA SilentlyContinue -ErrorVariable failed
         $failed[0].Exception.Message | Should -Be 'later'
         $failed[0].Exception.Extensions | Should -BeNullOrEmpty

@@ -49,7 +49,7 @@ Describe 'Texts of others' {
         BeforeAll {
             $address = $Endpoint -eq 'local' ? "ncalrpc:[$(New-TestName)]" : $Endpoint
             # All that callers can be told, and handlers that write what they are sent.
-            $listener = Start-TestListener -Endpoint $address -With @{ ErrorDetail = 'Full' } -Handler @{ SayHello = {
+            $listener = Start-TestListener -Endpoint $address -With @{ ListenerOption = @{ ErrorDetail = 'Full' } } -Handler @{ SayHello = {
                 param($Request)
                 $text = $Request.name
                 switch ($Request.tags[0]) {

@@ -23,7 +23,7 @@ Describe 'HTTP endpoints' {
 
     It 'answers on loopback only to names of loopback and of -AllowedHost' {
         $named = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{
-            AllowedHost = 'rpc.example.com', '*.intern.example'
+            ListenerOption = @{ AllowedHost = 'rpc.example.com', '*.intern.example' }
         }
         $status = foreach ($uri in $address, $named.Endpoint[0].Uri) {
             foreach ($name in 'localhost', 'rpc.example.com', 'a.intern.example', 'evil.example') {
@@ -34,12 +34,12 @@ Describe 'HTTP endpoints' {
 
         $status | Should -Be 200, 403, 403, 403, 200, 200, 200, 403
         $refused.Content | Should -Match "'evil.example'.*AllowedHost"
-        { Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{ AllowedHost = 'a:80' } } |
+        { Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{ ListenerOption = @{ AllowedHost = 'a:80' } } } |
             Should -Throw -ErrorId 'InvalidAllowedHost,*'
     }
 
-    It 'calls methods by GET off loopback only with -AllowGet' {
-        $status = foreach ($with in @{ AllowUnencrypted = $true }, @{ AllowUnencrypted = $true; AllowGet = $true }) {
+    It 'calls methods by GET off loopback only with AllowGet' {
+        $status = foreach ($with in @{ AllowUnencrypted = $true }, @{ AllowUnencrypted = $true; ListenerOption = @{ AllowGet = $true } }) {
             $open = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://0.0.0.0:0/' -With $with
             $uri = "http://127.0.0.1:$($open.Endpoint[0].Port)/demo.Greeter/SayHello?name=Ann"
             (Invoke-WebRequest $uri -SkipHttpErrorCheck).StatusCode
@@ -50,10 +50,10 @@ Describe 'HTTP endpoints' {
 
     It 'compresses replies within the machine only with -ReplyCompression Always' {
         $encoding = foreach ($when in 'Automatic', 'Always', 'Never') {
-            $server = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{ ReplyCompression = $when }
-            $connection = Connect-RpcEndpoint $server.Endpoint[0] -Schema $server.Schema -Service demo.Greeter -ReplyCompression Always
-            $connection | Invoke-RpcMethod SayHello @{ name = 'Ann' * 1000 } -ReplyHeadersVariable headers | Out-Null
-            "$($headers['Vary'])"
+            $server = Start-TestListener @{ SayHello = $greet } -Endpoint 'http://127.0.0.1:0/' -With @{ ListenerOption = @{ ReplyCompression = $when } }
+            $connection = Connect-RpcEndpoint $server.Endpoint[0] -Schema $server.Schema -Service demo.Greeter -ConnectionOption @{ ReplyCompression = 'Always' }
+            $connection | Invoke-RpcMethod SayHello @{ name = 'Ann' * 1000 } -ReplyInfoVariable info | Out-Null
+            "$($info.Headers['Vary'])"
         }
 
         $encoding | Should -Be '', 'Accept-Encoding', ''
@@ -95,7 +95,7 @@ Describe 'HTTP endpoints' {
         @{ Format = 'Xml' }
         @{ Format = 'Form' }
     ) {
-        $rpc = Connect-RpcEndpoint $address -Schema $listener.Schema -Service demo.Greeter -Format $Format
+        $rpc = Connect-RpcEndpoint $address -Schema $listener.Schema -Service demo.Greeter -ConnectionOption @{ Format = $Format }
 
         ($rpc | Invoke-RpcMethod SayHello @{ name = 'Ann' }).text | Should -Be 'hi Ann, '
     }
@@ -146,7 +146,7 @@ Describe 'HTTP endpoints' {
                 if ($Request.name -eq 'Eve') { throw 'not you' }
             }
         } -Endpoint 'http://127.0.0.1:0/'
-        $rpc = Connect-RpcEndpoint $watched.Endpoint[0] -Schema $watched.Schema -Service demo.Greeter -Format $Format
+        $rpc = Connect-RpcEndpoint $watched.Endpoint[0] -Schema $watched.Schema -Service demo.Greeter -ConnectionOption @{ Format = $Format }
 
         # The gate opens only when the replies are here.
         $first = $rpc | Invoke-RpcMethod Watch @{ name = 'Ann'; times = 3 } | ForEach-Object {

@@ -292,7 +292,7 @@ Describe 'Import-RpcService' {
         It 'refuses prefixes, services and parameters that mean nothing' {
             { $rpc | Import-RpcService -Prefix '$(x)' -ErrorAction Stop } | Should -Throw -ErrorId 'InvalidPrefix,*'
             { $rpc | Import-RpcService -Service None -ErrorAction Stop } | Should -Throw -ErrorId 'ServiceNotFound,*'
-            { $rpc | Import-RpcService -Tls -ErrorAction Stop } | Should -Throw -ErrorId 'ParameterNotSupported,*'
+            { $rpc | Import-RpcService -ConnectionOption @{ Tls = $true } -ErrorAction Stop } | Should -Throw -ErrorId 'ParameterNotSupported,*'
         }
 
         It 'says that a connection that it was given is closed' {

@@ -35,10 +35,10 @@ service Talk {
     }
 
     It 'needs no schema, and names this process as the caller' -Skip:$IsWindows {
-        $reply = Invoke-RpcMethod Say @{ text = 'who' } -Connection $rpc -TrailersVariable trailers
+        $reply = Invoke-RpcMethod Say @{ text = 'who' } -Connection $rpc -ReplyInfoVariable info
 
         $reply.text | Should -Be "$OwnName|Kernel|$PID"
-        $trailers['last'] | Should -Be 'bye'
+        $info.Trailers['last'] | Should -Be 'bye'
     }
 
     It 'streams replies, requests and both' {
@@ -93,9 +93,8 @@ service Talk {
         @{ Name = 'Mechanism'; Value = 'Ntlm' }
         @{ Name = 'InterfaceId'; Value = [guid]::NewGuid() }
     ) {
-        $parameter = @{ $Name = $Value }
-
-        { Connect-RpcEndpoint "inproc://$name" -Schema $proto @parameter -ErrorAction Stop } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "-$Name does not apply to 'inproc://*"
+        { Connect-RpcEndpoint "inproc://$name" -Schema $proto -ConnectionOption @{ $Name = $Value } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                -ExpectedMessage "$Name of -ConnectionOption does not apply to 'inproc://*"
     }
 }

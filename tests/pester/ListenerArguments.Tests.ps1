@@ -38,7 +38,7 @@ Describe 'The arguments of Start-RpcListener' {
     $local = 'ncalrpc:[nobody]'
     $web = 'HTTP endpoints (http://, https://)'
     $secured = 'https:// and grpcs://'
-    $takesOne = "tcp:// with -Tls, $secured"
+    $takesOne = "tcp:// with Tls, $secured"
     $native = 'native endpoints'
     $password = [securestring]::new()
 
@@ -59,19 +59,35 @@ Describe 'The arguments of Start-RpcListener' {
         @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'http://127.0.0.1:0/'; For = $native }
         @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'http://127.0.0.1:0/'; For = $native }
     ) {
-        { Start-TestListener { } -Endpoint $Endpoint -With @{ $Name = $Value } } |
+        $isOption = (Get-Command New-RpcListenerOption).Parameters.ContainsKey($Name)
+        $with = $isOption ? @{ ListenerOption = @{ $Name = $Value } } : @{ $Name = $Value }
+        $written = $isOption ? "$Name of -ListenerOption" : "-$Name"
+
+        { Start-TestListener { } -Endpoint $Endpoint -With $with } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                -ExpectedMessage "-$Name does not apply to '*', only to *$For*"
+                -ExpectedMessage "$written does not apply to '*', only to *$For*"
     }
 
     It 'rejects -<Name> without <Needs>' -ForEach @(
-        @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Needs = '-Authentication' }
         @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Needs = '-Certificate' }
         @{ Name = 'Tls'; Value = $true; Needs = '-Certificate' }
     ) {
         { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With @{ $Name = $Value } } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' `
                 -ExpectedMessage "-$Name requires $Needs*"
+    }
+
+    It 'rejects a protection level without -Authentication' {
+        { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With @{ ListenerOption = @{ ProtectionLevel = 'Privacy' } } } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                -ExpectedMessage 'ProtectionLevel of -ListenerOption requires -Authentication*'
+    }
+
+    It 'rejects a setting of the other kind of listener' {
+        { Start-TestListener { } -With @{ ListenerOption = @{ MaxCalls = 3 } } } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'MaxCalls of -ListenerOption*-RawHandler*'
+        { Start-RpcListener 'tcp://127.0.0.1:0' -RawHandler { } -InterfaceId (New-Guid) -ListenerOption @{ ErrorDetail = 'None' } } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'ErrorDetail of -ListenerOption*-Handler*'
     }
 
     It 'refuses -Tls where no endpoint asks for it' {
@@ -81,7 +97,7 @@ Describe 'The arguments of Start-RpcListener' {
 
     It 'takes what means something to one of its endpoints' {
         $listener = Start-TestListener { @{} } -Endpoint 'http://127.0.0.1:0/', "ncalrpc:[$(New-TestName)]" -With @{
-            AllowedOrigin = '*'; InterfaceId = [guid]::NewGuid()
+            ListenerOption = @{ AllowedOrigin = '*' }; InterfaceId = [guid]::NewGuid()
         }
 
         $listener.Endpoint.Count | Should -Be 2

@@ -151,8 +151,8 @@ Describe 'Measure-RpcEndpoint' {
         }
 
         It 'has the headers' {
-            $null = $rpc | Measure-RpcEndpoint Say @{ text = 'x' } -Header @{ tenant = 'acme' } -Count 2
-            $null = Measure-RpcEndpoint Say @{ text = 'y' } -Header @{ tenant = 'acme' } -Count 2 `
+            $null = $rpc | Measure-RpcEndpoint Say @{ text = 'x' } -ConnectionOption @{ Header = @{ tenant = 'acme' } } -Count 2
+            $null = Measure-RpcEndpoint Say @{ text = 'y' } -ConnectionOption @{ Header = @{ tenant = 'acme' } } -Count 2 `
                 -Endpoint $listener.Endpoint -Schema $schema
 
             $got | Should -Be @('x|acme', 'x|acme', 'y|acme', 'y|acme')
@@ -242,10 +242,10 @@ Describe 'Measure-RpcEndpoint' {
     Context 'how endpoints are reached' {
         It 'is as a user' {
             $bob = [pscredential]::new('bob', (ConvertTo-SecureString 'Pa55word' -AsPlainText))
-            $secured = Start-RpcListener tcp://127.0.0.1:0 $handlers -Schema $schema -Authentication NTLM -NtlmAccount $bob
+            $secured = Start-RpcListener tcp://127.0.0.1:0 $handlers -Schema $schema -Authentication NTLM -ListenerOption @{ NtlmAccount = $bob }
             $to = @{ Endpoint = $secured.Endpoint[0]; Schema = $schema; Count = 10 }
 
-            (Measure-RpcEndpoint Say @to -Credential $bob).Succeeded | Should -Be 10
+            (Measure-RpcEndpoint Say @to -ConnectionOption @{ Credential = $bob }).Succeeded | Should -Be 10
             Measure-RpcEndpoint Say @to -ErrorAction SilentlyContinue -ErrorVariable failed | Should -BeNullOrEmpty
             $failed[0].FullyQualifiedErrorId | Should -Match '^(AuthenticationRequired|RpcStatus.Unauthenticated),'
             $secured | Stop-RpcListener
@@ -260,7 +260,7 @@ Describe 'Measure-RpcEndpoint' {
                 -Certificate (Resolve-Path TestDrive:/mine.pem).ProviderPath
             $to = @{ Endpoint = $secured.Endpoint[0]; Count = 10 }
 
-            (Measure-RpcEndpoint Say @to -SkipCertificateCheck -ConnectionCount 2 -Concurrency 4).Connections | Should -Be 2
+            (Measure-RpcEndpoint Say @to -ConnectionOption @{ SkipCertificateCheck = $true } -ConnectionCount 2 -Concurrency 4).Connections | Should -Be 2
             Measure-RpcEndpoint Say @to -ErrorAction SilentlyContinue -ErrorVariable failed | Should -BeNullOrEmpty
             $failed[0].FullyQualifiedErrorId | Should -BeLike 'CertificateNotTrusted,*'
             $secured | Stop-RpcListener
@@ -268,7 +268,7 @@ Describe 'Measure-RpcEndpoint' {
 
         It 'is in the format <_> over HTTP' -ForEach 'Json', 'Xml' {
             $other = Start-Words 'http://127.0.0.1:0/'
-            $result = Measure-RpcEndpoint Say @{ text = 'hello' } -Endpoint $other.Endpoint -Schema $schema -Format $_ -Count 20
+            $result = Measure-RpcEndpoint Say @{ text = 'hello' } -Endpoint $other.Endpoint -Schema $schema -ConnectionOption @{ Format = $_ } -Count 20
             $other | Stop-RpcListener
 
             $result.Succeeded | Should -Be 20
@@ -292,7 +292,7 @@ Describe 'Measure-RpcEndpoint' {
         }
 
         It 'does not apply to an open connection' {
-            { $rpc | Measure-RpcEndpoint Say -Count 5 -SkipCertificateCheck -ErrorAction Stop } | Should -Throw
+            { $rpc | Measure-RpcEndpoint Say -Count 5 -ConnectionOption @{ SkipCertificateCheck = $true } -ErrorAction Stop } | Should -Throw
         }
     }
 

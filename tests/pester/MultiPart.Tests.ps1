@@ -6,7 +6,7 @@ Describe 'Messages in parts' {
     It 'go when a request reaches -MultiPartThreshold' {
         $listener = Start-TestListener { @{ number = $Request.name.Length } }
         $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema `
-            -Service demo.Greeter -MultiPartThreshold 2048
+            -Service demo.Greeter -ConnectionOption @{ MultiPartThreshold = 2048 }
 
         (Invoke-RpcMethod SayHello @{ name = 'x' * 100000 } -Connection $rpc).number | Should -Be 100000
         $listener.Calls | Should -BeGreaterThan 90
@@ -15,14 +15,14 @@ Describe 'Messages in parts' {
     It 'go not at all with -MultiPartThreshold 0' {
         $listener = Start-TestListener { @{ number = $Request.name.Length } }
         $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema `
-            -Service demo.Greeter -MultiPartThreshold 0
+            -Service demo.Greeter -ConnectionOption @{ MultiPartThreshold = 0 }
 
         (Invoke-RpcMethod SayHello @{ name = 'x' * 100000 } -Connection $rpc).number | Should -Be 100000
         $listener.Calls | Should -Be 1
     }
 
     It 'refuse a threshold that is too small' {
-        { Connect-RpcEndpoint 'ncalrpc:[none]' -MultiPartThreshold 100 -ErrorAction Stop } |
+        { Connect-RpcEndpoint 'ncalrpc:[none]' -ConnectionOption @{ MultiPartThreshold = 100 } -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.InvalidArgument,*' -ExpectedMessage '*2048*'
     }
 
@@ -32,7 +32,7 @@ Describe 'Messages in parts' {
         $null = $shell.AddScript({
             param($Manifest, $Endpoint, $Schema)
             Import-Module $Manifest
-            $rpc = Connect-RpcEndpoint $Endpoint -Schema $Schema -Service demo.Greeter -MultiPartThreshold 2048
+            $rpc = Connect-RpcEndpoint $Endpoint -Schema $Schema -Service demo.Greeter -ConnectionOption @{ MultiPartThreshold = 2048 }
             Invoke-RpcMethod SayHello @{ name = 'x' * 8000 } -Connection $rpc
             Disconnect-RpcEndpoint $rpc
         })

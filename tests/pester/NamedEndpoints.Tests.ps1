@@ -134,10 +134,10 @@ Describe 'Named endpoints' {
         $account = [pscredential]::new('ann', (ConvertTo-SecureString hunter2 -AsPlainText))
         $locked = Start-TestListener $handler -Endpoint 'tcp://127.0.0.1:0' -With @{
             Authentication = 'Ntlm'
-            NtlmAccount = $account
+            ListenerOption = @{ NtlmAccount = $account }
         }
         $options = @{ Mechanism = 'Ntlm'; UserName = 'ann'; Credential = 'env:PROTORPC_TEST_SECRET' }
-        Register-RpcEndpoint web-0 "$($locked.Endpoint[0])" @with @options
+        Register-RpcEndpoint web-0 "$($locked.Endpoint[0])" @with -ConnectionOption $options
         Register-RpcEndpoint web-1 $there[1] @with
         $folder = Join-Path $TestDrive NamedShop
         Export-RpcService $folder $greeter -Endpoint WEB-0 -Prefix Named -ErrorAction Stop
@@ -167,8 +167,10 @@ Describe 'Named endpoints' {
         $all = @{
             Schema = $greeter
             Service = 'demo.Greeter'
-            InterfaceId = [guid]'3b5f0f2e-6d0b-4c53-9f43-000000000001'
             Tag = 'north', 'test'
+        }
+        $option = @{
+            InterfaceId = [guid]'3b5f0f2e-6d0b-4c53-9f43-000000000001'
             Authentication = 'User'
             UserName = 'ann'
             Credential = 'env:NO_SUCH_SECRET'
@@ -185,7 +187,7 @@ Describe 'Named endpoints' {
             Compression = 'Gzip'
             RetryCount = 3
         }
-        Register-RpcEndpoint full tcp://h:1 @all
+        Register-RpcEndpoint full tcp://h:1 @all -ConnectionOption $option
         Register-RpcEndpoint bare tcp://h:2
 
         Get-RpcEndpoint full | Register-RpcEndpoint -Name full2 -ErrorAction Stop
@@ -221,12 +223,13 @@ Describe 'Named endpoints' {
         { [pscustomobject]@{ Name = 'd'; Endpoint = 'tcp://h:1'; Tls = 'maybe' } |
             Register-RpcEndpoint -ErrorAction Stop } | Should -Throw -ErrorId '*,*'
         foreach ($name in 'CACertificate', 'ClientCertificate', 'ServerName', 'Format') {
-            $empty = @{ $name = '' }
-            { Register-RpcEndpoint d tcp://h:1 @empty -ErrorAction Stop } |
-                Should -Throw -ExpectedMessage "*-$name has no value*"
+            # A variable that is not set must not drop a setting, such as the certificates to trust.
+            foreach ($empty in '', $null) {
+                { Register-RpcEndpoint d tcp://h:1 -ConnectionOption @{ $name = $empty } -ErrorAction Stop } | Should -Throw
+            }
         }
-        { Register-RpcEndpoint d tcp://h:1 -RetryCount 101 } | Should -Throw -ExpectedMessage '*0..100*'
-        { Register-RpcEndpoint d tcp://h:1 -ProtectionLevel None } | Should -Throw -ExpectedMessage '*Packet*'
+        { Register-RpcEndpoint d tcp://h:1 -ConnectionOption @{ RetryCount = 101 } } | Should -Throw -ExpectedMessage '*RetryCount*100*'
+        { Register-RpcEndpoint d tcp://h:1 -ConnectionOption @{ ProtectionLevel = 'None' } } | Should -Throw -ExpectedMessage '*Packet*'
         (Get-RpcEndpoint).Name | Should -Be a, b, c
     }
 
@@ -273,20 +276,20 @@ Describe 'Named endpoints' {
         @{ Name = 'a*'; Id = 'InvalidEndpointName'; Why = 'a name with wildcards' }
         @{ Name = "a`e[2J"; Id = 'InvalidEndpointName'; Why = 'a name with terminal control' }
         @{ Name = 'a'; Endpoint = 'nonsense'; Id = 'InvalidEndpoint'; Why = 'what is no endpoint' }
-        @{ Name = 'a'; More = @{ Token = 'hunter2' }; Id = 'PlainSecret'; Why = 'a plain token' }
+        @{ Name = 'a'; More = @{ Token = 'hunter2' }; Id = 'ParameterArgumentTransformationError'; Why = 'a plain token' }
         @{ Name = 'a'; More = @{ Credential = 'env:X' }; Id = 'InvalidCredential'; Why = 'a password without a user' }
     ) {
         $where = $Endpoint ? $Endpoint : 'grpc://a:1'
         $arguments = $More ? $More : @{}
-        { Register-RpcEndpoint $Name $where @arguments -ErrorAction Stop } | Should -Throw -ErrorId "$Id,*"
+        { Register-RpcEndpoint $Name $where -ConnectionOption $arguments -ErrorAction Stop } | Should -Throw -ErrorId "$Id,*"
         $env:PROTORPC_ENDPOINTS | Should -Not -Exist
     }
 
     It 'refuse a credential itself' {
         $user = [pscredential]::new('ann', (ConvertTo-SecureString hunter2 -AsPlainText))
 
-        { Register-RpcEndpoint shop grpcs://a:1 -Credential $user } | Should -Throw -ExpectedMessage '*secret:NAME*'
-        { Register-RpcEndpoint shop grpcs://a:1 -Token $user.Password } |
+        { Register-RpcEndpoint shop grpcs://a:1 -ConnectionOption @{ Credential = $user } } | Should -Throw -ExpectedMessage '*secret:NAME*'
+        { Register-RpcEndpoint shop grpcs://a:1 -ConnectionOption @{ Token = $user.Password } } |
             Should -Throw -ExpectedMessage '*env:VARIABLE*'
     }
 
@@ -341,7 +344,7 @@ Describe 'Named endpoints' {
             $account = [pscredential]::new('ann', (ConvertTo-SecureString hunter2 -AsPlainText))
             $locked = Start-TestListener $handler -Endpoint 'tcp://127.0.0.1:0' -With @{
                 Authentication = 'Ntlm'
-                NtlmAccount = $account
+                ListenerOption = @{ NtlmAccount = $account }
             }
             $where = "$($locked.Endpoint[0])"
             $env:PROTORPC_TEST_SECRET = 'hunter2'
@@ -372,14 +375,14 @@ function Get-Secret {
         BeforeEach { $env:PSModulePath = "$TestDrive/modules$([IO.Path]::PathSeparator)$paths" }
 
         It 'take the password of an environment variable' {
-            Register-RpcEndpoint shop $where @with -Mechanism Ntlm -UserName ann -Credential env:PROTORPC_TEST_SECRET
+            Register-RpcEndpoint shop $where @with -ConnectionOption @{ Mechanism = 'Ntlm'; UserName = 'ann'; Credential = 'env:PROTORPC_TEST_SECRET' }
 
             (Invoke-RpcMethod SayHello -Endpoint shop).text | Should -Match ' ann'
             Get-Content $env:PROTORPC_ENDPOINTS -Raw | Should -Not -Match hunter2
         }
 
         It 'say that the variable is not set' {
-            Register-RpcEndpoint shop $where @with -UserName ann -Credential env:PROTORPC_NO_SUCH_SECRET
+            Register-RpcEndpoint shop $where @with -ConnectionOption @{ UserName = 'ann'; Credential = 'env:PROTORPC_NO_SUCH_SECRET' }
 
             { Invoke-RpcMethod SayHello -Endpoint shop -ErrorAction Stop } |
                 Should -Throw -ErrorId 'SecretNotFound,*' -ExpectedMessage '*PROTORPC_NO_SUCH_SECRET*not set*'
@@ -389,15 +392,15 @@ function Get-Secret {
             @{ Reference = 'secret:user'; User = @{} }
             @{ Reference = 'secret:work/password'; User = @{ UserName = 'ann' } }
         ) {
-            Register-RpcEndpoint shop $where @with -Mechanism Ntlm -Credential $Reference @User
+            Register-RpcEndpoint shop $where @with -ConnectionOption (@{ Mechanism = 'Ntlm'; Credential = $Reference } + $User)
 
             $rpc = Connect-RpcEndpoint shop
             ($rpc | Invoke-RpcMethod SayHello).text | Should -Match ' ann'
         }
 
         It 'say that there is no such secret, or that it is none' {
-            Register-RpcEndpoint shop $where @with -Credential secret:nothing
-            Register-RpcEndpoint number $where @with -Credential secret:number
+            Register-RpcEndpoint shop $where @with -ConnectionOption @{ Credential = 'secret:nothing' }
+            Register-RpcEndpoint number $where @with -ConnectionOption @{ Credential = 'secret:number' }
 
             { Connect-RpcEndpoint shop -ErrorAction Stop } |
                 Should -Throw -ErrorId 'SecretNotFound,*' -ExpectedMessage '*was not found*'
@@ -407,7 +410,7 @@ function Get-Secret {
         It 'say that SecretManagement is not there' {
             $env:PSModulePath = $paths
             Remove-Module Microsoft.PowerShell.SecretManagement -ErrorAction Ignore
-            Register-RpcEndpoint shop $where @with -Credential secret:user
+            Register-RpcEndpoint shop $where @with -ConnectionOption @{ Credential = 'secret:user' }
             if (Get-Module -ListAvailable Microsoft.PowerShell.SecretManagement) {
                 Set-ItResult -Skipped -Because 'SecretManagement is installed'
             }
@@ -417,8 +420,8 @@ function Get-Secret {
         }
 
         It 'send no password in clear' {
-            Register-RpcEndpoint shop grpc://192.0.2.1:50051 @with -UserName ann -Credential env:PROTORPC_TEST_SECRET
-            Register-RpcEndpoint web http://192.0.2.1/ @with -Token env:PROTORPC_TEST_SECRET
+            Register-RpcEndpoint shop grpc://192.0.2.1:50051 @with -ConnectionOption @{ UserName = 'ann'; Credential = 'env:PROTORPC_TEST_SECRET' }
+            Register-RpcEndpoint web http://192.0.2.1/ @with -ConnectionOption @{ Token = 'env:PROTORPC_TEST_SECRET' }
 
             foreach ($name in 'shop', 'web') {
                 { Invoke-RpcMethod SayHello -Endpoint $name -Deadline 5 -ErrorAction Stop } |
@@ -427,7 +430,7 @@ function Get-Secret {
         }
 
         It 'give way to a credential that is given' {
-            Register-RpcEndpoint shop $where @with -Mechanism Ntlm -UserName ann -Credential env:PROTORPC_NO_SUCH_SECRET
+            Register-RpcEndpoint shop $where @with -ConnectionOption @{ Mechanism = 'Ntlm'; UserName = 'ann'; Credential = 'env:PROTORPC_NO_SUCH_SECRET' }
 
             (Invoke-RpcMethod SayHello -Endpoint shop -Credential $account).text | Should -Match ' ann'
         }

@@ -48,7 +48,7 @@ Describe 'Invoke-RpcMethod -Endpoint' {
         $before = $listener.Accepted
         $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter
         $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema (Import-RpcSchema $greeter)
-        $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter -MaxReceiveBytes 1000
+        $null = Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter -ConnectionOption @{ Limits = @{ MaxMessageBytes = 1000 } }
 
         $listener.Accepted | Should -Be ($before + 3)
     }
@@ -145,7 +145,7 @@ Describe 'Invoke-RpcMethod -Endpoint' {
     }
 
     It 'rejects a parameter that does not apply to the endpoint' {
-        { Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter -Format Json -ErrorAction Stop } |
+        { Invoke-RpcMethod SayHello -Endpoint $there -Schema $greeter -ConnectionOption @{ Format = 'Json' } -ErrorAction Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*'
     }
 
@@ -165,12 +165,12 @@ Describe 'Invoke-RpcMethod -Endpoint' {
     It 'never gives the connection of one user to another of the same name' {
         $account = [pscredential]::new('ann', (ConvertTo-SecureString secret -AsPlainText))
         $locked = Start-TestListener @{ SayHello = { @{ text = $RpcContext.User.Name } } } `
-            -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]' -With @{ Authentication = 'Ntlm'; NtlmAccount = $account }
+            -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]' -With @{ Authentication = 'Ntlm'; ListenerOption = @{ NtlmAccount = $account } }
         $call = @{
             Method = 'SayHello'
             Endpoint = "$($locked.Endpoint[0])"
             Schema = $greeter
-            Mechanism = 'Ntlm'
+            ConnectionOption = @{ Mechanism = 'Ntlm' }
         }
         function New-Credential($Password) {
             [pscredential]::new('ann', (ConvertTo-SecureString $Password -AsPlainText))

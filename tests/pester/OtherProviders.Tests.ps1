@@ -33,10 +33,10 @@ Describe 'A path that is not on the file system' {
                 Register-RpcEndpoint shop grpc://h:1 s.proto -ErrorAction Stop
             } }
         @{ What = '-CACertificate of Register-RpcEndpoint'; Run = {
-                Register-RpcEndpoint shop grpcs://h:1 -CACertificate ca.pem -ErrorAction Stop
+                Register-RpcEndpoint shop grpcs://h:1 -ConnectionOption @{ CACertificate = 'ca.pem' } -ErrorAction Stop
             } }
         @{ What = '-ClientCertificate of Register-RpcEndpoint'; Run = {
-                Register-RpcEndpoint shop grpcs://h:1 -ClientCertificate my.pfx -ErrorAction Stop
+                Register-RpcEndpoint shop grpcs://h:1 -ConnectionOption @{ ClientCertificate = 'my.pfx' } -ErrorAction Stop
             } }
     ) {
         Push-Location Env:

@@ -58,7 +58,7 @@ Describe 'ping handlers' {
     }
 
     It 'do not tell remote callers what was not written for them' {
-        $listener = Start-Ping { throw [InvalidOperationException]::new('secret: pw=1') } @{ ErrorDetail = 'None' }
+        $listener = Start-Ping { throw [InvalidOperationException]::new('secret: pw=1') } @{ ListenerOption = @{ ErrorDetail = 'None' } }
 
         $listener.Endpoint | Test-RpcEndpoint -Schema $proto -Message @{} -ErrorAction SilentlyContinue -ErrorVariable errors
 

@@ -73,7 +73,7 @@ Describe 'The raw layer' {
     }
 
     It 'refuses requests over -MaxRequestBytes' {
-        $null = Start-Raw { $Bytes } -With @{ MaxRequestBytes = 3 } | Connect-RpcEndpoint
+        $null = Start-Raw { $Bytes } -With @{ ListenerOption = @{ MaxRequestBytes = 3 } } | Connect-RpcEndpoint
 
         { Invoke-RpcMethod -Bytes 1, 2, 3, 4 -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*'
@@ -82,7 +82,7 @@ Describe 'The raw layer' {
 
     It 'refuses calls over -MaxCalls' {
         $gate = [Threading.ManualResetEventSlim]::new()
-        $listener = Start-Raw { $null = ($using:gate).Wait(20000); $Bytes } -With @{ MaxCalls = 1 }
+        $listener = Start-Raw { $null = ($using:gate).Wait(20000); $Bytes } -With @{ ListenerOption = @{ MaxCalls = 1 } }
         try {
             $one, $two = 1..2 | ForEach-Object { Connect-RpcEndpoint $listener.Endpoint[0] -InterfaceId $id }
             $job = Invoke-RpcMethod -Bytes 1 -Connection $one -AsJob

@@ -11,7 +11,7 @@ Describe 'What a server tells of an exception' {
 
         function Get-Failure([string] $ExceptionType) {
             $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema -Service demo.Greeter `
-                -ExceptionType $ExceptionType
+                -ConnectionOption @{ ExceptionType = $ExceptionType }
             $null = Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
             $errors[0]
         }

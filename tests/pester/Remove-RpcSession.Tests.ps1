@@ -22,13 +22,13 @@ Describe 'Remove-RpcSession' {
     }
 
     It 'ends a session by its id' {
-        Remove-RpcSession -Id (Get-RpcSession).Id
+        Remove-RpcSession -SessionId (Get-RpcSession).Id
 
         Get-RpcSession | Should -BeNullOrEmpty
     }
 
     It 'says that there is none of an id' {
-        { Remove-RpcSession -Id ([guid]::NewGuid()) -ErrorAction Stop } | Should -Throw -ErrorId 'SessionNotFound,*'
+        { Remove-RpcSession -SessionId ([guid]::NewGuid()) -ErrorAction Stop } | Should -Throw -ErrorId 'SessionNotFound,*'
     }
 
     It 'ends nothing with -WhatIf' {

@@ -23,7 +23,7 @@ Describe '-Schema' {
             Certificate = $pfx
             BearerCheck = $guard
         }
-        $plain = Start-TestListener @{ SayHello = $greet } -Endpoint 'grpc://127.0.0.1:0' -With @{ NoReflection = $true }
+        $plain = Start-TestListener @{ SayHello = $greet } -Endpoint 'grpc://127.0.0.1:0' -With @{ ListenerOption = @{ NoReflection = $true } }
         $grpc = $listener.Endpoint[0].ToString()
         $proto = "$($listener.Endpoint[1])greeter.proto"
         $grpcs = $guarded.Endpoint[0].ToString()
@@ -39,7 +39,7 @@ Describe '-Schema' {
         @{ Kind = 'the address of a file'; Source = { $proto } }
         @{ Kind = 'the address of a file as a URI'; Source = { [uri] $proto } }
         @{ Kind = 'a descriptor set'; Source = { $set } }
-        @{ Kind = 'a hashtable'; Source = { @{ Endpoint = $grpcs; Token = $token; CACertificate = $pem } } }
+        @{ Kind = 'a hashtable'; Source = { @{ Endpoint = $grpcs; ConnectionOption = @{ Token = $token; CACertificate = $pem } } } }
         @{ Kind = 'a hashtable with a path'; Source = { @{ Path = $set } } }
     ) {
         $source = & $Source
@@ -97,8 +97,10 @@ Describe '-Schema' {
         { Connect-RpcEndpoint $guarded.Endpoint[1] -Schema $other -Token $token -CACertificate $pem -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
         { Get-RpcService -Schema $grpcs -ErrorAction Stop } | Should -Throw -ErrorId 'CertificateNotTrusted,*'
-        { Get-RpcService -Schema @{ Endpoint = $grpcs; CACertificate = $pem } -ErrorAction Stop } |
+        { Get-RpcService -Schema @{ Endpoint = $grpcs; ConnectionOption = @{ CACertificate = $pem } } -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
+        { Get-RpcService -Schema @{ Endpoint = $grpcs; CACertificate = $pem } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidSchemaSource,*' -ExpectedMessage "*'CACertificate'*ConnectionOption*"
     }
 
     It 'says why a server does not tell' {
@@ -112,7 +114,7 @@ Describe '-Schema' {
     }
 
     It 'is given by Import-RpcSchema -Endpoint, too' {
-        (Import-RpcSchema -Endpoint $grpcs -Token $token -CACertificate $pem).Services.FullName |
+        (Import-RpcSchema -Endpoint $grpcs -ConnectionOption @{ Token = $token; CACertificate = $pem }).Services.FullName |
             Should -Contain 'demo.Greeter'
         (Import-RpcSchema -Endpoint $proto).Services.FullName | Should -Contain 'demo.Greeter'
         (Import-RpcSchema $grpc).Services.FullName | Should -Contain 'demo.Greeter'

@@ -205,7 +205,7 @@ Describe 'Set-RpcListener' {
             function Connect-Trusting($Certificate, $Listener, [int] $Index = 0) {
                 $tls = @{ Tls = "$($Listener.Endpoint[$Index])" -like 'ncacn*' }
                 Connect-RpcEndpoint $Listener.Endpoint[$Index] -Schema $Listener.Schema -Service demo.Greeter `
-                    -CACertificate $Certificate -ErrorAction Stop @tls
+                    -CACertificate $Certificate -ErrorAction Stop -ConnectionOption $tls
             }
             $old = New-Certificate old
             $new = New-Certificate new

@@ -383,7 +383,7 @@ Import-Module '$ModuleManifest'
             @{ Detail = 'Full'; Message = '^secret$'; Type = 'System.InvalidOperationException'; HasStack = $true }
         ) {
             $listener = Start-TestListener { throw [InvalidOperationException]::new('secret') } `
-                -With @{ ErrorDetail = $Detail }
+                -With @{ ListenerOption = @{ ErrorDetail = $Detail } }
             $rpc = Connect-Test $listener
 
             $null = Invoke-RpcMethod SayHello -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors

@@ -46,11 +46,11 @@ Describe 'Test-RpcEndpoint' {
     It 'does not take parameters of connecting beside a connection' {
         $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema
 
-        { Test-RpcEndpoint -Connection $rpc -Tls -ErrorAction Stop } |
+        { Test-RpcEndpoint -Connection $rpc -ConnectionOption @{ Tls = $true } -ErrorAction Stop } |
             Should -Throw -ErrorId 'AmbiguousParameterSet,*'
-        { Wait-RpcEndpoint -Connection $rpc -Header @{ a = 'b' } -ErrorAction Stop } |
+        { Wait-RpcEndpoint -Connection $rpc -ConnectionOption @{ Header = @{ a = 'b' } } -ErrorAction Stop } |
             Should -Throw -ErrorId 'AmbiguousParameterSet,*'
-        { $rpc | Test-RpcEndpoint -Header @{ a = 'b' } -ErrorAction Stop } |
+        { $rpc | Test-RpcEndpoint -ConnectionOption @{ Header = @{ a = 'b' } } -ErrorAction Stop } |
             Should -Throw -ExpectedMessage '*Give them to Connect-RpcEndpoint*'
         (Wait-RpcEndpoint -Connection $rpc).Product | Should -Be 'ProtoRpc'
         ($rpc | Test-RpcEndpoint).Product | Should -Be 'ProtoRpc'
@@ -106,26 +106,26 @@ Describe 'Test-RpcEndpoint' {
 
             $secured = Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{
                 Authentication = 'NTLM'
-                NtlmAccount = New-Credential 'Pa55word'
+                ListenerOption = @{ NtlmAccount = New-Credential 'Pa55word' }
             }
             $to = @{ Endpoint = $secured.Endpoint[0]; Schema = $secured.Schema; Service = 'demo.Greeter' }
         }
 
         It 'pings as a user' {
-            (Test-RpcEndpoint @to -Credential (New-Credential 'Pa55word')).Product | Should -Be 'ProtoRpc'
-            $ping = $secured | Test-RpcEndpoint -Credential (New-Credential 'Pa55word') -ProtectionLevel Integrity
+            (Test-RpcEndpoint @to -ConnectionOption @{ Credential = (New-Credential 'Pa55word') }).Product | Should -Be 'ProtoRpc'
+            $ping = $secured | Test-RpcEndpoint -ConnectionOption @{ Credential = (New-Credential 'Pa55word'); ProtectionLevel = 'Integrity' }
             $ping.Product | Should -Be 'ProtoRpc'
         }
 
         It 'finds out that the password is wrong, or that there is none' {
-            { Test-RpcEndpoint @to -Credential (New-Credential 'guessed') -ErrorAction Stop } |
+            { Test-RpcEndpoint @to -ConnectionOption @{ Credential = (New-Credential 'guessed') } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'AuthenticationFailed,*'
             { Test-RpcEndpoint @to -ErrorAction Stop } | Should -Throw -ErrorId 'AuthenticationRequired,*'
-            Test-RpcEndpoint @to -Credential (New-Credential 'guessed') -Quiet | Should -BeFalse
+            Test-RpcEndpoint @to -ConnectionOption @{ Credential = (New-Credential 'guessed') } -Quiet | Should -BeFalse
         }
 
         It 'says that a user is proved to a service' {
-            { Test-RpcEndpoint $secured.Endpoint[0] -Credential (New-Credential 'Pa55word') -ErrorAction Stop } |
+            { Test-RpcEndpoint $secured.Endpoint[0] -ConnectionOption @{ Credential = (New-Credential 'Pa55word') } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'NoSchema,*'
         }
     }
@@ -138,9 +138,9 @@ Describe 'Test-RpcEndpoint' {
     }
 
     It 'says what a parameter is for, with -Quiet too' {
-        { Test-RpcEndpoint $listener.Endpoint[0] -Header @{ a = 'b' } -Quiet -ErrorAction Stop } |
+        { Test-RpcEndpoint $listener.Endpoint[0] -ConnectionOption @{ Header = @{ a = 'b' } } -Quiet -ErrorAction Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-Header*with -Schema*http://*'
-        { Test-RpcEndpoint $listener.Endpoint[0] -SkipCertificateCheck -ErrorAction Stop } |
+        { Test-RpcEndpoint $listener.Endpoint[0] -ConnectionOption @{ SkipCertificateCheck = $true } -ErrorAction Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*'
     }
 

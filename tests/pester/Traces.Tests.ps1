@@ -83,7 +83,7 @@ Describe 'Traces' {
                 param($Module, $Proto, $Endpoint)
                 Import-Module $Module
                 $rpc = Connect-RpcEndpoint $Endpoint -Schema $Proto -Service demo.Greeter -Lazy
-                $rpc | Invoke-RpcMethod SayHello -WaitForReady -Deadline 60 -Verbose
+                $rpc | Invoke-RpcMethod SayHello -ConnectionOption @{ WaitForReady = $true } -Deadline 60 -Verbose
             }).AddArgument($ModuleManifest).AddArgument($proto).AddArgument($dead)
             try {
                 $running = $shell.BeginInvoke()

@@ -33,10 +33,10 @@ Describe 'A listener whose checks do not run on all of its endpoints' {
 
     It 'starts with <Way>' -ForEach @(
         @{ Way = '-Authentication None'; With = @{ Authentication = 'None' } }
-        @{ Way = '-Authentication NTLM'; With = @{ Authentication = 'NTLM'; NtlmAccount = $true } }
+        @{ Way = '-Authentication NTLM'; With = @{ Authentication = 'NTLM'; ListenerOption = @{} } }
         @{ Way = '-Authorization without anonymous callers'; With = @{ Authorization = @{ '*' = '*' } } }
     ) {
-        if ($With.NtlmAccount) { $With.NtlmAccount = $bob }
+        if ($With.ListenerOption) { $With.ListenerOption.NtlmAccount = $bob }
         $listener = Start-TestListener { } -Endpoint http://127.0.0.1:0/, $tcp -With ($With + @{ BearerCheck = { $true } })
         $listener.Endpoint | Should -HaveCount 2
     }

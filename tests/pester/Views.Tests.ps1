@@ -48,6 +48,15 @@ Describe 'The view of an endpoint' {
     }
 }
 
+Describe 'The view of an option' {
+    It 'lists what was given, and shows no secret' {
+        $option = New-RpcConnectionOption -Token (ConvertTo-SecureString hunter2 -AsPlainText) -Compression None
+
+        $text = ($option | Out-String -Width 100).Trim() -replace '\e\[[\d;]*m'
+        $text -split '\r?\n' | ForEach-Object TrimEnd | Should -Be 'Compression : None', 'Token       : SecureString'
+    }
+}
+
 Describe 'The view of an RpcException' {
     AfterAll { Clear-Test }
 

@@ -101,7 +101,7 @@ Describe 'Wait-RpcEndpoint' {
         { Wait-RpcEndpoint $guarded.Endpoint[0] -Timeout 60 -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.Unauthenticated,*'
         { Wait-RpcEndpoint 'nonsense' -Timeout 60 -ErrorAction Stop } | Should -Throw -ErrorId 'InvalidEndpoint,*'
-        { Wait-RpcEndpoint tcp://127.0.0.1:1 -Header @{ a = 'b' } -Timeout 60 -ErrorAction Stop } |
+        { Wait-RpcEndpoint tcp://127.0.0.1:1 -ConnectionOption @{ Header = @{ a = 'b' } } -Timeout 60 -ErrorAction Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*'
         $watch.Elapsed.TotalSeconds | Should -BeLessThan 30
     }

@@ -43,19 +43,21 @@ Describe 'A message that is text or a file' {
             Should -Be 'Ann   x'
     }
 
-    It 'is text of another format with -MessageFormat' {
-        (Invoke-RpcMethod SayHello 'name: "Ann" times: 2' -MessageFormat Text -Connection $rpc).text |
-            Should -Be 'Ann 2  '
+    It 'is text of another format by ConvertFrom-RpcMessage' {
+        $message = ConvertFrom-RpcMessage 'name: "Ann" times: 2' -Type demo.HelloRequest -Format Text -Connection $rpc
+
+        (Invoke-RpcMethod SayHello $message -Connection $rpc).text | Should -Be 'Ann 2  '
     }
 
     It 'names a file that cannot be read once: <Name>' -ForEach @(
         @{ Name = 'missing.json'; Why = 'the file does not exist' }
         @{ Name = 'missing/x.json'; Why = 'its folder does not exist' }
-        @{ Name = '.'; Why = 'it is a folder' }
+        @{ Name = 'folder.json'; Why = 'it is a folder' }
     ) {
+        $null = New-Item -ItemType Directory (Join-Path $TestDrive folder.json) -Force
         $file = [IO.Path]::GetFullPath($Name, $TestDrive)
 
-        { Invoke-RpcMethod SayHello -MessagePath $file -MessageFormat json -Connection $rpc -ErrorAction Stop } |
+        { Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc -ErrorAction Stop } |
             Should -Throw -ErrorId 'FileNotFound,*' -ExpectedMessage "Cannot read '$file': $Why."
     }
 
@@ -119,14 +121,12 @@ Describe 'A message that is text or a file' {
         finally { Pop-Location }
     }
 
-    It 'is a file of any ending with -MessageFormat' {
+    It 'is no file of any ending' {
         $file = Join-Path $TestDrive message.data
         Set-Content $file $json
-        (Invoke-RpcMethod SayHello -MessagePath $file -MessageFormat Json -Connection $rpc).text |
-            Should -Be 'Ann 2 a+b in'
 
         { Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc -ErrorAction Stop } |
-            Should -Throw -ErrorId 'WrongFileEnding,*' -ExpectedMessage '*-MessageFormat*'
+            Should -Throw -ErrorId 'WrongFileEnding,*' -ExpectedMessage '*ConvertFrom-RpcMessage -Format*'
     }
 
     It 'says line and column of what is wrong: <Text>' -ForEach @(

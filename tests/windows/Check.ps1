@@ -121,7 +121,7 @@ function Use-Listener([string] $Endpoint, [scriptblock] $Do, [hashtable] $With =
 
 # Calls a method of a listener, and returns the text of the reply.
 function Get-Text($Listener, [string] $Method = 'Tell', [hashtable] $With = @{}) {
-    $rpc = Connect-RpcEndpoint $Listener.Endpoint[0] -Schema $schema -Service $service @With
+    $rpc = Connect-RpcEndpoint $Listener.Endpoint[0] -Schema $schema -Service $service -ConnectionOption $With
     (Invoke-RpcMethod $Method @{} -Connection $rpc).text
 }
 

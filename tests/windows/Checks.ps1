@@ -153,7 +153,7 @@ $checks = @(
 
     @{ Name = 'NTLM: accounts of the listener'; Do = {
             $ann = [pscredential]::new('CHECK\ann', (ConvertTo-SecureString 'Pa55word' -AsPlainText))
-            Use-Listener tcp://127.0.0.1:0 -With @{ Authentication = 'Ntlm, Negotiate'; NtlmAccount = $ann } {
+            Use-Listener tcp://127.0.0.1:0 -With @{ Authentication = 'Ntlm, Negotiate'; ListenerOption = @{ NtlmAccount = $ann } } {
                 param($listener)
                 foreach ($mechanism in 'Ntlm', 'Negotiate') {
                     $text = Get-Text $listener -With @{ Credential = $ann; Mechanism = $mechanism }
@@ -222,7 +222,7 @@ $checks = @(
         @{ Name = "header signing: $mechanism"; With = $mechanism; Do = {
                 param($mechanism)
                 $ann = [pscredential]::new('ann', (ConvertTo-SecureString 'Pa55word' -AsPlainText))
-                $own = @{ Authentication = $mechanism; NtlmAccount = $ann }, @{ Credential = $ann }
+                $own = @{ Authentication = $mechanism; ListenerOption = @{ NtlmAccount = $ann } }, @{ Credential = $ann }
                 $system = @{ Authentication = $mechanism }, @{ Authentication = 'Self' }
                 foreach ($pair in $IsWindows ? @('own', 'system') : @('own')) {
                     $listen, $connect = $pair -eq 'own' ? $own : $system
@@ -230,7 +230,7 @@ $checks = @(
                         param($listener)
                         $trace = & {
                             $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $schema -Service $service -Debug `
-                                -Mechanism $mechanism -ProtectionLevel Integrity @connect
+                                -ConnectionOption (@{ Mechanism = $mechanism; ProtectionLevel = 'Integrity' } + $connect)
                             $null = Invoke-RpcMethod Tell @{} -Connection $rpc -Debug
                         } 5>&1
                         # Bit 4 has two names.
@@ -361,7 +361,7 @@ $checks = @(
                     Skip-Check 'run the script with -Serve on another machine, and name it with -OtherMachine'
                 }
                 $rpc = Connect-RpcEndpoint "tcp://${OtherMachine}:$otherPort" -Schema $schema -Service $service `
-                    -Authentication Self -Mechanism $mechanism
+                    -ConnectionOption @{ Authentication = 'Self'; Mechanism = $mechanism }
                 (Invoke-RpcMethod Tell @{} -Connection $rpc).text
             } }
     }

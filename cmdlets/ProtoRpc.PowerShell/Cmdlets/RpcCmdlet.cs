@@ -291,6 +291,16 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     // Qualified by the module, because a script may define a function with the cmdlet's name.
     private RpcSchema Import(IDictionary parameters)
     {
+        string[] settings = [.. RpcOption.NamesOf(typeof(RpcConnectionOption))];
+        if (parameters.Keys.OfType<string>().FirstOrDefault(
+            key => settings.Contains(key, StringComparer.OrdinalIgnoreCase)) is { } setting)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSchemaSource,
+                $"'{setting}' says how to connect. Give it as ConnectionOption = @{{ {setting} = ... }} in the "
+                + "hashtable of -Schema.");
+        }
+
         using System.Management.Automation.PowerShell shell =
             System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
         try

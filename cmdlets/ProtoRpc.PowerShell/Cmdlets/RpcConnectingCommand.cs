@@ -1,7 +1,5 @@
-using System.Collections;
 using System.Management.Automation;
 using System.Net;
-using System.Reflection;
 using System.Security;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.PowerShell.Completion;
@@ -11,87 +9,71 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc;
 
-/// <summary>The base of cmdlets that connect to servers. Adds the parameters for authentication and
-/// trust.</summary>
-/// <remarks>The parameters are virtual, because not every parameter set of every cmdlet has them. The shell
-/// reads the attributes of the overriding property.</remarks>
+/// <summary>The base of cmdlets that connect to servers. Adds the parameter for how to connect, and merges it
+/// with the cmdlet's own parameters and with what is registered with a name.</summary>
+/// <remarks>The parameter is virtual, because not every parameter set of every cmdlet has it. The shell reads
+/// the attributes of the overriding property.</remarks>
 public abstract class RpcConnectingCommand : RpcCmdlet
 {
-    private static readonly HashSet<string> OfConnecting = new(
-        typeof(RpcConnectingCommand)
-            .GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
-            .Select(property => property.Name),
-        StringComparer.OrdinalIgnoreCase);
+    private static readonly HashSet<string> Settings =
+        new(RpcOption.NamesOf(typeof(RpcConnectionOption)), StringComparer.OrdinalIgnoreCase);
+
+    // What may differ between two calls over one connection.
+    private static readonly string[] OfCalls =
+    [
+        nameof(RpcConnectionOption.Compression), nameof(RpcConnectionOption.Header),
+        nameof(RpcConnectionOption.RetryCount), nameof(RpcConnectionOption.WaitForReady),
+    ];
 
     private readonly SecretReader _secrets = new();
-    private IReadOnlySet<string> _ignored = new HashSet<string>();
+    private readonly Dictionary<string, RpcSchema> _schemas = [];
+
+    // Each file is read once for all endpoints; there may be thousands of endpoints.
+    private readonly Dictionary<string, X509Certificate2Collection> _authorities = [];
+    private readonly Dictionary<string, X509Certificate2> _clientCertificates = [];
 
     private protected RpcConnectingCommand()
     {
     }
 
     [Parameter]
-    public virtual RpcClientAuthentication? Authentication { get; set; }
-
-    [Parameter]
-    [Credential]
     [ValidateNotNull]
-    public virtual PSCredential? Credential { get; set; }
+    [ConnectionOptionTable]
+    [ArgumentCompleter(typeof(ConnectionOptionCompleter))]
+    public virtual RpcConnectionOption? ConnectionOption { get; set; }
 
-    [Parameter]
-    [ValidateNotNull]
-    public virtual SecureString? Token { get; set; }
+    /// <summary>The settings that are parameters of the cmdlet itself.</summary>
+    private protected RpcConnectionOption Own { get; } = new();
 
-    [Parameter]
-    public virtual RpcMechanism Mechanism { get; set; }
+    /// <summary>The settings for the endpoint that was checked last: those of the registered name, over them
+    /// those of -ConnectionOption, over them those of own parameters, without those that do not apply to
+    /// it.</summary>
+    private protected RpcConnectionOption Option { get; private set; } = new();
 
-    [Parameter]
-    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
-    public virtual RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Privacy;
+    /// <summary>The registration that was checked last; null for an endpoint without one.</summary>
+    private protected RpcNamedEndpoint? Named { get; private set; }
 
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(PrincipalCompleter))]
-    public virtual string? ServicePrincipalName { get; set; }
+    /// <summary>The names of the given settings and parameters.</summary>
+    private protected IEnumerable<string> Given => GivenParameters
+        .Where(name => name != nameof(ConnectionOption))
+        .Concat(ConnectionOption?.Given ?? [])
+        .Concat(Own.Given)
+        .Distinct(StringComparer.OrdinalIgnoreCase);
 
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    public virtual string? ServerUser { get; set; }
+    /// <summary>The parameters of the command line.</summary>
+    private protected virtual IEnumerable<string> GivenParameters => MyInvocation.BoundParameters.Keys;
 
-    [Parameter]
-    public virtual SwitchParameter Tls { get; set; }
+    /// <summary>A setting as the user wrote it, for errors.</summary>
+    private protected string NameOf(string setting) =>
+        Settings.Contains(setting) && !Own.IsGiven(setting)
+            ? $"{setting} of -{nameof(ConnectionOption)}"
+            : $"-{setting}";
 
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    public virtual RpcCertificateSource[] CACertificate { get; set; } = [];
-
-    [Parameter]
-    [ValidateNotNull]
-    [ArgumentCompleter(typeof(CertificateCompleter))]
-    public virtual RpcCertificateSource? ClientCertificate { get; set; }
-
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(HostCompleter))]
-    public virtual string? ServerName { get; set; }
-
-    [Parameter]
-    public virtual SwitchParameter SkipCertificateCheck { get; set; }
-
-    [Parameter]
-    [ValidateNotNull]
-    [ArgumentCompleter(typeof(HeaderCompleter))]
-    public virtual IDictionary? Header { get; set; }
-
-    /// <summary>The parameters of this class that were given.</summary>
-    private protected IEnumerable<string> GivenForConnecting =>
-        MyInvocation.BoundParameters.Keys.Where(OfConnecting.Contains);
-
-    /// <summary>Finds the given parameters that do not apply to an endpoint. This is an error for a single
-    /// endpoint, because the user relies on the parameter. With several endpoints, a parameter that applies
-    /// to another one is ignored for this one.</summary>
+    /// <summary>Finds the given settings that do not apply to an endpoint. This is an error for a single
+    /// endpoint, because the user relies on the setting. With several endpoints, a setting that applies to
+    /// another one is ignored for this one.</summary>
     /// <param name="endpoint">The endpoint to connect to next.</param>
-    /// <param name="all">All endpoints that the parameters were given for.</param>
+    /// <param name="all">All endpoints that the settings were given for.</param>
     /// <param name="isRaw">Whether the calls send raw bytes instead of messages.</param>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(
@@ -101,112 +83,8 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         CheckGiven(endpoint, all, isRaw);
     }
 
-    private void CheckGiven(RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all, bool isRaw)
-    {
-        HashSet<string> ignored = new(StringComparer.OrdinalIgnoreCase);
-        foreach (string name in MyInvocation.BoundParameters.Keys)
-        {
-            if (FindMisfit(name, endpoint, isRaw) is not { } misfit)
-            {
-                continue;
-            }
-
-            if (all.All(other => FindMisfit(name, other, isRaw) is not null))
-            {
-                throw misfit;
-            }
-
-            WriteVerbose($"{misfit.Message} It is ignored for this endpoint.");
-            ignored.Add(name);
-        }
-
-        _ignored = ignored;
-        if (AuthenticationOf() <= RpcClientAuthentication.Anonymous)
-        {
-            EndpointParameters.CheckAnonymous(MyInvocation.BoundParameters.Keys.Where(Takes), endpoint);
-        }
-
-        HeaderMapping.CheckSecrets(Takes(nameof(Header)) ? Header : null, endpoint);
-    }
-
-    /// <summary>Whether a parameter applies to the endpoint that was checked last.</summary>
-    private protected bool Takes(string parameter) => !_ignored.Contains(parameter);
-
-    /// <summary>The options for connecting to the endpoint that was checked last.</summary>
-    private protected virtual RpcClientOptions CreateOptions() => new()
-    {
-        Security = CreateSecurity(),
-        UseTls = UsesTls,
-        Tls = CreateTls(),
-        Headers = HeaderMapping.ToMetadata(Takes(nameof(Header)) ? Header : null),
-    };
-
-    /// <summary>The options for connecting to the server of a schema. Credentials are only sent to hosts that
-    /// are called, not to another host that only has the schema. The certificate authorities apply to
-    /// both.</summary>
-    /// <param name="endpoint">The server of the schema.</param>
-    /// <param name="all">The endpoints that are called.</param>
-    /// <exception cref="RpcException">InvalidArgument.</exception>
-    private protected RpcClientOptions SchemaOptionsFor(
-        RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all)
-    {
-        IReadOnlyCollection<RpcEndpoint> own = Named is null ? all : [Named.Endpoint];
-        if (!own.Any(other => other.Host.Equals(endpoint.Host, StringComparison.OrdinalIgnoreCase)))
-        {
-            return new RpcClientOptions
-            {
-                Tls = new RpcTlsOptions { CaCertificates = CreateTls().CaCertificates },
-            };
-        }
-
-        CheckGiven(endpoint, [.. own, endpoint], isRaw: false);
-        return CreateOptions();
-    }
-
-    private RpcException? FindMisfit(string name, RpcEndpoint endpoint, bool isRaw) =>
-        EndpointParameters.FindMisfit(name, new EndpointUse(endpoint, UsesTls, isRaw))
-        ?? (OfConnecting.Contains(name) ? FindMisfit(name, endpoint) : null);
-
-    // Misfits that depend on the value of a parameter, or on other parameters.
-    private RpcException? FindMisfit(string name, RpcEndpoint endpoint) => name.ToUpperInvariant() switch
-    {
-        "TLS" when Tls => EndpointParameters.FindTlsMisfit(endpoint),
-        "CREDENTIAL" => EndpointParameters.FindCredentialMisfit(endpoint, Mechanism),
-        "TOKEN" => EndpointParameters.FindTokenMisfit(endpoint),
-        "AUTHENTICATION" => Authentication switch
-        {
-            RpcClientAuthentication.User => EndpointParameters.FindCredentialMisfit(endpoint, Mechanism),
-            RpcClientAuthentication.Bearer => EndpointParameters.FindTokenMisfit(endpoint),
-            RpcClientAuthentication.Self when !endpoint.Has(EndpointFeatures.OwnAccount) =>
-                ClientSecurityErrors.NoMechanisms(endpoint),
-            _ => null,
-        },
-        _ => null,
-    };
-
-    // A given credential or token is always used, or reported as an error; never ignored.
-    private RpcClientAuthentication AuthenticationOf() =>
-        (Takes(nameof(Authentication)) ? Authentication : RpcClientAuthentication.None)
-        ?? (Credential is not null && Takes(nameof(Credential)) ? RpcClientAuthentication.User
-            : Token is not null && Takes(nameof(Token)) ? RpcClientAuthentication.Bearer
-            : RpcClientAuthentication.None);
-
-    private static readonly string[] OfIdentity =
-        [nameof(Authentication), nameof(Credential), nameof(Token)];
-
-    private readonly Dictionary<string, RpcSchema> _schemas = [];
-
-    // Each file is read once for all endpoints; there may be thousands of endpoints.
-    private readonly Dictionary<string, X509Certificate2Collection> _authorities = [];
-    private readonly Dictionary<string, X509Certificate2> _clientCertificates = [];
-
-    /// <summary>The registration that was checked last; null for an endpoint without one.</summary>
-    private protected RpcNamedEndpoint? Named { get; private set; }
-
-    private bool UsesTls => IsGiven(nameof(Tls)) ? Tls && Takes(nameof(Tls)) : Named?.Tls == true;
-
-    /// <summary>Checks the parameters for an endpoint or a registered name. The options of the name apply
-    /// from then on.</summary>
+    /// <summary>Checks the settings for an endpoint or a registered name. The settings of the name apply from
+    /// then on.</summary>
     /// <exception cref="RpcException">InvalidArgument.</exception>
     private protected void CheckParameters(
         EndpointTarget target, IReadOnlyCollection<RpcEndpoint> all, bool isRaw = false)
@@ -215,11 +93,78 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         CheckGiven(target.Require(), all, isRaw);
     }
 
+    private void CheckGiven(RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all, bool isRaw)
+    {
+        RpcConnectionOption merged = Merge();
+        HashSet<string> ignored = new(StringComparer.OrdinalIgnoreCase);
+        foreach (string name in Given)
+        {
+            if (FindMisfit(merged, name, endpoint, isRaw) is not { } misfit)
+            {
+                continue;
+            }
+
+            if (all.All(other => FindMisfit(merged, name, other, isRaw) is not null))
+            {
+                throw misfit;
+            }
+
+            WriteVerbose($"{misfit.Message} It is ignored for this endpoint.");
+            ignored.Add(name);
+        }
+
+        Option = merged.Without(ignored);
+        if (AuthenticationOf(Option) <= RpcClientAuthentication.Anonymous)
+        {
+            EndpointParameters.CheckAnonymous(Given.Where(Option.IsGiven), endpoint, NameOf);
+        }
+
+        HeaderMapping.CheckSecrets(Option.Header, endpoint);
+    }
+
+    /// <summary>Checks the given settings for calls over an open connection.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a setting does not apply to it, or was decided when it
+    /// was opened.</exception>
+    private protected void CheckForConnection(RpcConnection connection)
+    {
+        if (ConnectionOption?.Given.FirstOrDefault(
+            name => !OfCalls.Contains(name, StringComparer.OrdinalIgnoreCase)) is { } decided)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+                $"{NameOf(decided)} does not apply to an open connection. Give it to Connect-RpcEndpoint, or "
+                + $"use -Endpoint. A call over a connection takes {string.Join(", ", OfCalls)}.",
+                connection.Endpoint);
+        }
+
+        EndpointParameters.Check(
+            Given, NameOf, new EndpointUse(connection.Endpoint, IsRaw: connection.InterfaceId is not null));
+    }
+
+    /// <summary>Refuses the setting that only a connection can keep.</summary>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    private protected void RefuseCallContext()
+    {
+        if (Option.CallContext is not null)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+                $"{NameOf(nameof(Option.CallContext))} is kept and changed by a connection. "
+                + "Open one with Connect-RpcEndpoint, and call with -Connection.");
+        }
+    }
+
+    private RpcConnectionOption Merge()
+    {
+        RpcConnectionOption given = ConnectionOption?.With(Own) ?? Own;
+        return Named is null ? given : RpcConnectionOption.From(Named).WithGiven(given);
+    }
+
     /// <summary>Whether a parameter was given.</summary>
     private protected virtual bool IsGiven(string parameter) =>
         MyInvocation.BoundParameters.ContainsKey(parameter);
 
-    /// <summary>The schema that is registered with a name; null for none. The options of the name apply from
+    /// <summary>The schema that is registered with a name; null for none. The settings of the name apply from
     /// then on.</summary>
     private protected RpcSchema? NamedSchema(EndpointTarget target)
     {
@@ -240,63 +185,120 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     /// <summary>Clears the registration that was checked last.</summary>
     private protected void ForgetNamed() => Named = null;
 
-    // If the command sets the authentication, the registered credential must not be sent.
-    private RpcClientSecurity CreateSecurity() =>
-        Named is not null && !OfIdentity.Any(IsGiven) ? NamedSecurity(Named) : GivenSecurity();
-
-    private RpcClientSecurity GivenSecurity() => new()
+    /// <summary>The options for connecting to the endpoint that was checked last.</summary>
+    private protected virtual RpcClientOptions CreateOptions()
     {
-        Authentication = AuthenticationOf(),
-        Credential = Takes(nameof(Credential)) ? Credential?.GetNetworkCredential() : null,
-        Token = Token is not null && Takes(nameof(Token)) ? new NetworkCredential("", Token).Password : null,
-        Mechanism = MechanismOf(Named),
-        ProtectionLevel = ProtectionLevelOf(Named),
-        ServicePrincipalName = ServicePrincipalNameOf(Named),
-        ServerUser = ServerUserOf(Named),
-    };
+        RpcClientOptions options = new()
+        {
+            Security = CreateSecurity(),
+            UseTls = Option.Tls,
+            Tls = CreateTls(Option),
+            Headers = HeaderMapping.ToMetadata(Option.Header),
+            Service = Option.Service,
+            InterfaceId = Option.InterfaceId,
+            Format = MessageFormats.Named(Option.Format),
+            Compression = Option.Compression,
+            ReplyCompression = Option.ReplyCompression,
+            KeepAlive = Option.KeepAlive,
+            RetryCount = Option.RetryCount,
+            Limits = Option.Limits,
+            ExceptionTypes = Option.ExceptionType,
+        };
+        return Option.MultiPartThreshold is not { } threshold
+            ? options
+            : options with { MultiPartThreshold = threshold == 0 ? null : threshold };
+    }
 
-    private RpcClientSecurity NamedSecurity(RpcNamedEndpoint named) => new()
+    /// <summary>The options for connecting to the server of a schema. Credentials are only sent to hosts that
+    /// are called, not to another host that only has the schema. The certificate authorities apply to
+    /// both.</summary>
+    /// <param name="endpoint">The server of the schema.</param>
+    /// <param name="all">The endpoints that are called.</param>
+    /// <exception cref="RpcException">InvalidArgument.</exception>
+    private protected RpcClientOptions SchemaOptionsFor(
+        RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all)
     {
-        Authentication = named.Authentication
-            ?? (named.Credential is not null ? RpcClientAuthentication.User
-                : named.Token is not null ? RpcClientAuthentication.Bearer
-                : RpcClientAuthentication.None),
-        Credential = _secrets.CredentialOf(named),
-        Token = _secrets.TokenOf(named),
-        Mechanism = MechanismOf(named),
-        ProtectionLevel = ProtectionLevelOf(named),
-        ServicePrincipalName = ServicePrincipalNameOf(named),
-        ServerUser = ServerUserOf(named),
-    };
+        IReadOnlyCollection<RpcEndpoint> own = Named is null ? all : [Named.Endpoint];
+        if (!own.Any(other => other.Host.Equals(endpoint.Host, StringComparison.OrdinalIgnoreCase)))
+        {
+            return new RpcClientOptions
+            {
+                Tls = new RpcTlsOptions { CaCertificates = CreateTls(Merge()).CaCertificates },
+            };
+        }
 
-    private RpcMechanism MechanismOf(RpcNamedEndpoint? named) => IsGiven(nameof(Mechanism))
-        ? Takes(nameof(Mechanism)) ? Mechanism : RpcMechanism.Default
-        : named?.Mechanism ?? Mechanism;
+        CheckGiven(endpoint, [.. own, endpoint], isRaw: false);
+        // The service is that of the calls, and not of the server that has the schema.
+        return CreateOptions() with { Service = null, InterfaceId = null };
+    }
 
-    private RpcProtectionLevel ProtectionLevelOf(RpcNamedEndpoint? named) =>
-        IsGiven(nameof(ProtectionLevel)) ? ProtectionLevel : named?.ProtectionLevel ?? ProtectionLevel;
+    private RpcException? FindMisfit(
+        RpcConnectionOption merged, string name, RpcEndpoint endpoint, bool isRaw) =>
+        EndpointParameters.FindMisfit(name, NameOf(name), new EndpointUse(endpoint, merged.Tls, isRaw))
+        ?? FindMisfit(merged, name, endpoint);
 
-    private string? ServicePrincipalNameOf(RpcNamedEndpoint? named) => IsGiven(nameof(ServicePrincipalName))
-        ? Takes(nameof(ServicePrincipalName)) ? ServicePrincipalName : null
-        : named?.ServicePrincipalName;
+    // Misfits that depend on the value of a setting, or on other settings.
+    private static RpcException? FindMisfit(
+        RpcConnectionOption merged, string name, RpcEndpoint endpoint) => name.ToUpperInvariant() switch
+        {
+            "TLS" when merged.Tls => EndpointParameters.FindTlsMisfit(endpoint),
+            "CREDENTIAL" => EndpointParameters.FindCredentialMisfit(endpoint, merged.Mechanism),
+            "TOKEN" => EndpointParameters.FindTokenMisfit(endpoint),
+            "AUTHENTICATION" => merged.Authentication switch
+            {
+                RpcClientAuthentication.User =>
+                    EndpointParameters.FindCredentialMisfit(endpoint, merged.Mechanism),
+                RpcClientAuthentication.Bearer => EndpointParameters.FindTokenMisfit(endpoint),
+                RpcClientAuthentication.Self when !endpoint.Has(EndpointFeatures.OwnAccount) =>
+                    ClientSecurityErrors.NoMechanisms(endpoint),
+                _ => null,
+            },
+            _ => null,
+        };
 
-    private string? ServerUserOf(RpcNamedEndpoint? named) => IsGiven(nameof(ServerUser))
-        ? Takes(nameof(ServerUser)) ? ServerUser : null
-        : named?.ServerUser;
+    // A given credential or token is always used, or reported as an error; never ignored.
+    private static RpcClientAuthentication AuthenticationOf(RpcConnectionOption option) =>
+        option.IsGiven(nameof(option.Authentication)) ? option.Authentication
+        : option.Credential is not null ? RpcClientAuthentication.User
+        : option.Token is not null ? RpcClientAuthentication.Bearer
+        : RpcClientAuthentication.None;
 
-    private RpcTlsOptions CreateTls() => new()
+    private RpcClientSecurity CreateSecurity()
     {
-        CaCertificates = CACertificate.Length > 0 ? Authorities("", CACertificate)
-            : Named is { CACertificate: { Count: > 0 } paths }
-                ? Authorities(Named.Name, paths.Select(path => new RpcCertificateSource(path)))
+        if (Option.UserName is not null && Option.Credential is null && Given.Contains(nameof(Option.UserName)))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+                $"{NameOf(nameof(Option.UserName))} requires Credential, with the reference of its password. "
+                + "Give both or neither.");
+        }
+
+        return new RpcClientSecurity
+        {
+            Authentication = AuthenticationOf(Option),
+            Credential = _secrets.CredentialOf(Option),
+            Token = _secrets.TokenOf(Option.Token),
+            Mechanism = Option.Mechanism,
+            ProtectionLevel = Option.ProtectionLevel,
+            ServicePrincipalName = Option.ServicePrincipalName,
+            ServerUser = Option.ServerUser,
+        };
+    }
+
+    private RpcTlsOptions CreateTls(RpcConnectionOption option) => new()
+    {
+        CaCertificates = option.CACertificate.Length > 0
+            ? Authorities(KeyOf(nameof(option.CACertificate)), option.CACertificate)
             : null,
-        ClientCertificate = ClientCertificate is { } given ? OwnCertificate("", given)
-            : Named?.ClientCertificate is { } path
-                ? OwnCertificate(Named.Name, new RpcCertificateSource(path))
+        ClientCertificate = option.ClientCertificate is { } source
+            ? OwnCertificate(KeyOf(nameof(option.ClientCertificate)), source)
             : null,
-        ServerName = ServerName ?? Named?.ServerName,
-        SkipCertificateCheck = SkipCertificateCheck,
+        ServerName = option.ServerName,
+        SkipCertificateCheck = option.SkipCertificateCheck,
     };
+
+    // What is given to the cmdlet is the same for all endpoints; otherwise it is that of the name.
+    private string KeyOf(string setting) => Given.Contains(setting) ? "" : Named?.Name ?? "";
 
     private X509Certificate2Collection Authorities(string key, IEnumerable<RpcCertificateSource> sources)
     {
@@ -378,7 +380,7 @@ internal sealed record EndpointTarget(
     }
 }
 
-/// <summary>Reads the secrets that named endpoints refer to, each once: environment variables, and secrets of
+/// <summary>Reads the secrets that settings refer to, each once: environment variables, and secrets of
 /// the module SecretManagement.</summary>
 /// <remarks>Use it only on the pipeline thread.</remarks>
 internal sealed class SecretReader
@@ -387,46 +389,45 @@ internal sealed class SecretReader
 
     private readonly Dictionary<SecretReference, object> _read = [];
 
-    /// <summary>The credential of a named endpoint; null for none.</summary>
+    /// <summary>The credential of settings; null for none.</summary>
     /// <exception cref="RpcException">FailedPrecondition: the secret cannot be read.</exception>
-    public NetworkCredential? CredentialOf(RpcNamedEndpoint named)
+    public NetworkCredential? CredentialOf(RpcConnectionOption option)
     {
-        if (named.Credential is null)
+        if (option.Credential is not { } source)
         {
             return null;
         }
 
-        SecretReference reference = SecretReference.Parse(named.Credential, nameof(named.Credential));
-        object secret = Read(reference);
+        object secret = source.Reference is { } reference ? Read(reference) : source.Credential!;
         if (secret is PSCredential credential)
         {
-            return named.UserName is null
+            return option.UserName is null
                 ? credential.GetNetworkCredential()
-                : new PSCredential(named.UserName, credential.Password).GetNetworkCredential();
+                : new PSCredential(option.UserName, credential.Password).GetNetworkCredential();
         }
 
         SecureString password = secret switch
         {
             SecureString secure => secure,
             string text => new NetworkCredential("", text).SecurePassword,
-            _ => throw WrongType(reference, secret, "a PSCredential, a SecureString or a string"),
+            _ => throw WrongType(
+                source.Reference!, secret, "a PSCredential, a SecureString or a string"),
         };
-        return named.UserName is { } user
+        return option.UserName is { } user
             ? new PSCredential(user, password).GetNetworkCredential()
-            : throw reference.NotFound(
-                "it is a password without a user name. Register the endpoint with -UserName");
+            : throw source.Reference!.NotFound(
+                "it is a password without a user name. Give UserName with it");
     }
 
-    /// <summary>The bearer token of a named endpoint; null for none.</summary>
+    /// <summary>The bearer token of a source; null for none.</summary>
     /// <exception cref="RpcException">FailedPrecondition: the secret cannot be read.</exception>
-    public string? TokenOf(RpcNamedEndpoint named)
+    public string? TokenOf(RpcTokenSource? source)
     {
-        if (named.Token is null)
+        if (source?.Reference is not { } reference)
         {
-            return null;
+            return source?.Token is { } token ? new NetworkCredential("", token).Password : null;
         }
 
-        SecretReference reference = SecretReference.Parse(named.Token, nameof(named.Token));
         return Read(reference) switch
         {
             string text => text,

@@ -102,34 +102,41 @@ internal static class RpcErrors
 internal static class ParameterWording
 {
     private const string Limits = $"{nameof(RpcLimits)}.";
+    private const string OfConnection = "of -ConnectionOption";
+    private const string OfListener = "of -ListenerOption";
 
     private static readonly Dictionary<string, string> Parameters = new(StringComparer.Ordinal)
     {
-        [$"{nameof(RpcClientOptions)}.{nameof(RpcClientOptions.UseTls)}"] = "-Tls",
+        [$"{nameof(RpcClientOptions)}.{nameof(RpcClientOptions.UseTls)}"] =
+            $"{nameof(RpcConnectionOption.Tls)} {OfConnection}",
         [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.UseTls)}"] = "-Tls",
         [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Certificate)}"] = "-Certificate",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.CaCertificates)}"] = "-CACertificate",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ClientCertificate)}"] = "-ClientCertificate",
-        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ServerName)}"] = "-ServerName",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ServerName)}"] =
+            $"{nameof(RpcConnectionOption.ServerName)} {OfConnection}",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] = "-SkipCertificateCheck",
         [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Interceptors)}"] = "-Authorization",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.Authentication)}"] = "-Authentication",
-        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] = "-NtlmAccount",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] =
+            $"{nameof(RpcListenerOption.NtlmAccount)} {OfListener}",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] =
-            "-ServicePrincipalName",
-        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] = "-ServerUser",
-        [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)}"] = "-UserName",
+            $"{nameof(RpcListenerOption.ServicePrincipalName)} {OfListener}",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] =
+            $"{nameof(RpcConnectionOption.ServerUser)} {OfConnection}",
+        [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)}"] =
+            $"{nameof(RpcConnectionOption.UserName)} {OfConnection}",
         ["Give a schema"] = "Use -Schema to give a schema",
         ["as an import path"] = "with Import-RpcSchema -ImportPath",
         ["allow unencrypted traffic"] = "use -AllowUnencrypted",
         ["Choose fewer services"] = "Choose fewer services with -Service",
     };
 
-    /// <returns>The text with the names of parameters. A member of the limits becomes 'NAME of
-    /// -Limits'.</returns>
+    /// <returns>The text with the names of parameters and settings. A member of the limits becomes 'NAME of
+    /// Limits': a listener has them as a parameter, a connection as a setting.</returns>
     public static string Rename(string text) => MemberTexts.Rename(
         text, name => name.StartsWith(Limits, StringComparison.Ordinal)
-            ? $"{name[Limits.Length..]} of -Limits"
+            ? $"{name[Limits.Length..]} of Limits"
             : Parameters.GetValueOrDefault(name));
 }
 

@@ -54,30 +54,36 @@ internal sealed class EndpointNameCompleter : RpcCompleter
     }
 }
 
-/// <summary>Offers the names of the hosts of <c>-Endpoint</c>.</summary>
+/// <summary>Offers the names of the hosts of <c>-Endpoint</c>; without it, those of open connections and
+/// registered endpoints.</summary>
 internal class HostCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
         HostsOf(bound).Select(host => new Candidate(host.Name, host.Endpoint));
 
     private protected static IEnumerable<(string Name, string Endpoint)> HostsOf(IDictionary bound) =>
-        (LanguagePrimitives.ConvertTo<string[]>(bound["Endpoint"]) ?? [])
+        EndpointsOf(bound)
+            .Where(endpoint => endpoint.Host.Length > 0)
+            .Select(endpoint => (endpoint.Host, endpoint.ToString()))
+            .DistinctBy(host => host.Host, StringComparer.OrdinalIgnoreCase)
+            .DefaultIfEmpty((Environment.MachineName, "this machine"));
+
+    private static IEnumerable<RpcEndpoint> EndpointsOf(IDictionary bound) => bound["Endpoint"] is { } given
+        ? LanguagePrimitives.ConvertTo<string[]>(given)
             .SelectMany(text => RpcEndpoint.TryParse(text, out RpcEndpoint? endpoint)
                 ? [endpoint]
                 : RpcEndpointRegistry.OfUser.Find(text).Select(named => named.Endpoint))
-            .Where(endpoint => endpoint.Host.Length > 0)
-            .Select(endpoint => (endpoint.Host, endpoint.ToString()))
-            .DistinctBy(host => host.Host, StringComparer.OrdinalIgnoreCase);
+        : RunspaceStore.Current.Connections.Select(connection => connection.Endpoint)
+            .Concat(RpcEndpointRegistry.OfUser.Read().Select(named => named.Endpoint));
 }
 
-/// <summary>Offers Kerberos service principal names for the hosts of <c>-Endpoint</c>.</summary>
+/// <summary>Offers Kerberos service principal names for these hosts.</summary>
 internal sealed class PrincipalCompleter : HostCompleter
 {
     private static readonly string[] Services = ["host", "HTTP", "RestrictedKrbHost"];
 
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Services.SelectMany(
-        _ => HostsOf(bound).DefaultIfEmpty((Environment.MachineName, "this machine")),
-        (service, host) => new Candidate($"{service}/{host.Item1}", host.Item2));
+        _ => HostsOf(bound), (service, host) => new Candidate($"{service}/{host.Name}", host.Endpoint));
 }
 
 /// <summary>Offers the thumbprints of certificates with a private key in the stores of the user and the

@@ -2,6 +2,7 @@ using System.Collections;
 using System.Diagnostics;
 using System.Globalization;
 using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Completion;
 
@@ -21,6 +22,27 @@ internal sealed class HeaderCompleter : RpcCompleter
     internal override HashtableShape? TableOf(IDictionary bound) => HeaderShape.From(SchemasOf(bound));
 }
 
+/// <summary>Offers the extensions of the request header that the schema declares.</summary>
+internal sealed class ExtensionCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        IReadOnlyList<RpcFieldInfo> fields = FieldsOf(bound);
+        if (fields.Count > 0)
+        {
+            yield return Candidate.OfScript(
+                ScriptLiteral.Table(fields.Select(field => KeyValuePair.Create<object, string>(
+                    field.Name, HashtableCompletion.ScriptOf(field)))),
+                "The extensions of the request header");
+        }
+    }
+
+    internal override HashtableShape? TableOf(IDictionary bound) => HashtableShape.OfFields(FieldsOf(bound));
+
+    private static IReadOnlyList<RpcFieldInfo> FieldsOf(IDictionary bound) =>
+        [.. SchemasOf(bound).SelectMany(HeaderExtensionMap.OfRequests).DistinctBy(field => field.Name)];
+}
+
 /// <summary>Offers names of headers for a gateway, with the default treatment of each.</summary>
 internal sealed class HeaderNameCompleter : RpcCompleter
 {
@@ -29,8 +51,8 @@ internal sealed class HeaderNameCompleter : RpcCompleter
 
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => HeaderRule.OfOthers
         .Order(StringComparer.Ordinal)
-        .Select(name => new Candidate(name, "is not forwarded unless -ForwardHeader names it"))
-        .Concat(Passing.Select(name => new Candidate(name, "is forwarded unless -BlockHeader names it")));
+        .Select(name => new Candidate(name, "is not forwarded unless ForwardHeader names it"))
+        .Concat(Passing.Select(name => new Candidate(name, "is forwarded unless BlockHeader names it")));
 }
 
 /// <summary>The keys and values of a hashtable of request headers.</summary>

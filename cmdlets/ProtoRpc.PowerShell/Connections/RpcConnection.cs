@@ -60,6 +60,10 @@ public sealed class RpcConnection : IDisposable
     /// <summary>What the connection is when it is not open any more, and what to do, for errors.</summary>
     internal string ClosedText { get; init; } = "was closed. Run Connect-RpcEndpoint again.";
 
+    /// <summary>Whether each call waits for a server that cannot be reached, as far as its time
+    /// allows.</summary>
+    internal bool WaitsForReady { get; set; }
+
     internal bool IsOpen => _client?.IsOpen ?? _raw!.IsOpen;
 
     /// <exception cref="RpcException">FailedPrecondition: this is a raw connection.</exception>

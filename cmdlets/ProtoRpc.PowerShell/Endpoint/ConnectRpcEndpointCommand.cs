@@ -2,6 +2,7 @@ using System.Collections;
 using System.Diagnostics;
 using System.Globalization;
 using System.Management.Automation;
+using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
@@ -11,40 +12,47 @@ namespace ProtoRpc;
 public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
 {
     [Parameter]
-    [ValidateSet(typeof(HttpFormatNames))]
-    public string Format { get; set; } = MessageFormats.Binary.Name;
+    [CredentialSource]
+    [ValidateNotNull]
+    public RpcCredentialSource? Credential { get => Own.Credential; set => Own.Credential = value; }
 
     [Parameter]
-    public RpcCompression Compression { get; set; }
-
-    [Parameter]
-    public RpcReplyCompression ReplyCompression { get; set; }
-
-    [Parameter]
-    [Deadline]
-    public TimeSpan? KeepAlive { get; set; }
-
-    [Parameter]
-    [ValidateRange(0, 100)]
-    public int RetryCount { get; set; }
-
-    [Parameter]
-    [ValidateRange(ValidateRangeKind.Positive)]
-    public int? MaxReceiveBytes { get; set; }
-
-    [Parameter]
-    public RpcLimits Limits { get; set; } = RpcLimits.Default;
+    [TokenSource]
+    [ValidateNotNull]
+    public RpcTokenSource? Token { get => Own.Token; set => Own.Token = value; }
 
     [Parameter]
     [ValidateNotNull]
-    public IDictionary? CallContext { get; set; }
+    [ArgumentCompleter(typeof(HeaderCompleter))]
+    public IDictionary? Header { get => Own.Header; set => Own.Header = value; }
 
     [Parameter]
-    public RpcExceptionTypes ExceptionType { get; set; } = RpcExceptionTypes.CoreLibrary;
+    public SwitchParameter SkipCertificateCheck
+    {
+        get => Own.SkipCertificateCheck;
+        set => Own.SkipCertificateCheck = value;
+    }
 
     [Parameter]
-    [ValidateRange(ValidateRangeKind.NonNegative)]
-    public int? MultiPartThreshold { get; set; }
+    [ValidateNotNullOrEmpty]
+    public RpcCertificateSource[] CACertificate
+    {
+        get => Own.CACertificate;
+        set => Own.CACertificate = value;
+    }
+
+    [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
+    public RpcCertificateSource? ClientCertificate
+    {
+        get => Own.ClientCertificate;
+        set => Own.ClientCertificate = value;
+    }
+
+    [Parameter]
+    [ValidateRange(0, 100)]
+    public int RetryCount { get => Own.RetryCount; set => Own.RetryCount = value; }
 
     [Parameter]
     public RpcLoadBalancing LoadBalancing { get; set; }
@@ -80,30 +88,12 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         }
     }
 
-    private protected override RpcClientOptions CreateOptions()
-    {
-        RpcClientOptions options = base.CreateOptions() with
-        {
-            Limits = MaxReceiveBytes is { } size ? Limits with { MaxMessageBytes = size } : Limits,
-            ExceptionTypes = ExceptionType,
-            Format = MessageFormats.Named(IsGiven(nameof(Format)) ? Format : Named?.Format ?? Format),
-            Compression = IsGiven(nameof(Compression))
-                ? Takes(nameof(Compression)) ? Compression : RpcCompression.None
-                : Named?.Compression ?? RpcCompression.None,
-            ReplyCompression = Takes(nameof(ReplyCompression)) ? ReplyCompression : default,
-            KeepAlive = KeepAlive,
-            RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
-            Lazy = Lazy,
-        };
-        return MultiPartThreshold is not { } threshold
-            ? options
-            : options with { MultiPartThreshold = threshold == 0 ? null : threshold };
-    }
+    private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with { Lazy = Lazy };
 
     // Without a schema, the connection can only send bytes to an interface.
     private Guid? RawInterface => Schema is not null ? null
-        : Listener is null ? InterfaceId
-        : Listener.IsRaw ? InterfaceId ?? Listener.InterfaceId[0]
+        : Listener is null ? InterfaceId ?? ConnectionOption?.InterfaceId
+        : Listener.IsRaw ? InterfaceId ?? ConnectionOption?.InterfaceId ?? Listener.InterfaceId[0]
         : null;
 
     // Makes one connection for all endpoints.
@@ -124,9 +114,10 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
         RpcConnection connection = schema is null && RawInterface is { } raw
             ? new(store.NextId(), ConnectRaw(endpoints[0], raw))
             : new(store.NextId(), ConnectClient(endpoints, schema));
-        if (CallContext is not null && Takes(nameof(CallContext)))
+        connection.WaitsForReady = Option.WaitForReady;
+        if (Option.CallContext is { } context)
         {
-            SetCallContext(connection, CallContext);
+            SetCallContext(connection, context);
         }
 
         store.Add(connection);

@@ -6,14 +6,15 @@ using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Methods;
 using ProtoRpc.PowerShell.Objects;
-using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
 [Cmdlet(VerbsDiagnostic.Measure, "RpcEndpoint", DefaultParameterSetName = ByConnection)]
 [OutputType(typeof(RpcLoadResult))]
-public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
+public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
 {
+    private const string ByConnection = "Connection";
+    private const string ByEndpoint = "Endpoint";
     private static readonly TimeSpan DefaultDuration = TimeSpan.FromSeconds(10);
     private static readonly TimeSpan DefaultWarmUp = TimeSpan.FromSeconds(1);
 
@@ -132,8 +133,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
     private LoadPlan PlanOver(RpcConnection connection)
     {
         RpcClient client = connection.Client;
-        EndpointParameters.Check(MyInvocation.BoundParameters.Keys, new EndpointUse(connection.Endpoint));
-        HeaderMapping.CheckSecrets(Header, connection.Endpoint);
+        CheckForConnection(connection);
         if (client.Schema is null)
         {
             FetchSchema(client);
@@ -148,6 +148,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
         RpcEndpoint endpoint = target.Require();
         RpcSchema? schema = (Schema is null ? null : _given ??= ResolveKept(Schema)) ?? NamedSchema(target);
         CheckParameters(target, _endpoints);
+        RefuseCallContext();
         RpcClientOptions options = CreateOptions();
         List<RpcClient> clients = [];
         for (int i = 0; i < ConnectionCount; i++)
@@ -194,6 +195,8 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
 
     private void Run(List<LoadPlan> plans)
     {
+        // The client of an endpoint has its settings already.
+        RpcConnectionOption? ofCalls = ParameterSetName == ByConnection ? ConnectionOption : null;
         RpcLoadTest test = new(
             [.. plans.Select(plan => plan.Target)],
             new RpcLoadOptions
@@ -208,10 +211,11 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
                 CallOptions = new RpcCallOptions
                 {
                     Timeout = Deadline,
-                    // A new connection already sends these headers.
-                    Headers = ParameterSetName == ByConnection && Header is not null
-                        ? HeaderMapping.ToMetadata(Header)
-                        : null,
+                    WaitForReady = ConnectionOption?.WaitForReady == true
+                        || plans.Exists(plan => plan.Subject is RpcConnection { WaitsForReady: true }),
+                    Headers = ofCalls?.Header is { } headers ? HeaderMapping.ToMetadata(headers) : null,
+                    Compression = ofCalls?.Find<RpcCompression>(nameof(ofCalls.Compression)),
+                    RetryCount = ofCalls?.Find<int>(nameof(ofCalls.RetryCount)),
                 },
             });
         using WaitProgress progress = new($"Measuring {Method}", WriteProgress);
@@ -262,14 +266,15 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
     [ArgumentCompleter(typeof(EndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 
-    [Parameter]
+    [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
-    [ArgumentCompleter(typeof(HeaderCompleter))]
-    public override IDictionary? Header
-    {
-        get => base.Header;
-        set => base.Header = value;
-    }
+    [SchemaList]
+    public RpcSchemaSource? Schema { get; set; }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(ServiceCompleter))]
+    public string? Service { get => Own.Service; set => Own.Service = value; }
 
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
         SchemaOptionsFor(endpoint, _endpoints);
@@ -380,7 +385,7 @@ public sealed class MeasureRpcEndpointCommand : RpcCallingCommand
     private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
         message is PSObject { BaseObject: DynamicMessage raw }
             ? raw
-            : WrittenMessage.TryRead(method.RequestType, Unwrap(message), format: null, AllowUnknownField)
+            : WrittenMessage.TryRead(method.RequestType, Unwrap(message), AllowUnknownField)
                 ?? Mapper.ToMessage(method.RequestType, message);
 
     private static object? Unwrap(object? value) => value is PSObject wrapped ? wrapped.BaseObject : value;

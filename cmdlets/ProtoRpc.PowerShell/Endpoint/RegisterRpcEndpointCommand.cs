@@ -9,10 +9,18 @@ namespace ProtoRpc;
 [OutputType(typeof(RpcNamedEndpoint))]
 public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 {
-    private static readonly string[] NotEmpty =
+    // The settings that a file can keep. The others have secrets, or belong to one connection.
+    private static readonly string[] Stored =
     [
-        nameof(ServicePrincipalName), nameof(ServerUser), nameof(CACertificate), nameof(ClientCertificate),
-        nameof(ServerName), nameof(Format),
+        nameof(RpcConnectionOption.Authentication), nameof(RpcConnectionOption.CACertificate),
+        nameof(RpcConnectionOption.ClientCertificate), nameof(RpcConnectionOption.Compression),
+        nameof(RpcConnectionOption.Credential), nameof(RpcConnectionOption.Format),
+        nameof(RpcConnectionOption.InterfaceId), nameof(RpcConnectionOption.Mechanism),
+        nameof(RpcConnectionOption.ProtectionLevel), nameof(RpcConnectionOption.RetryCount),
+        nameof(RpcConnectionOption.ServerName), nameof(RpcConnectionOption.ServerUser),
+        nameof(RpcConnectionOption.Service), nameof(RpcConnectionOption.ServicePrincipalName),
+        nameof(RpcConnectionOption.Tls), nameof(RpcConnectionOption.Token),
+        nameof(RpcConnectionOption.UserName),
     ];
 
     [Parameter(Mandatory = true, Position = 0, ValueFromPipelineByPropertyName = true)]
@@ -27,7 +35,8 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     [Parameter(Position = 2, ValueFromPipelineByPropertyName = true)]
     [EmptyCell]
-    public string[]? Schema { get; set; }
+    [SchemaList]
+    public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [ArgumentCompleter(typeof(ServiceCompleter))]
@@ -35,99 +44,20 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     [Parameter(ValueFromPipelineByPropertyName = true)]
     [EmptyCell]
-    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
-    public Guid? InterfaceId { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [EmptyCell]
     [ArgumentCompleter(typeof(TagCompleter))]
     public string[]? Tag { get; set; }
 
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [EmptyCell]
-    public RpcClientAuthentication? Authentication { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    public string? UserName { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [SecretReference]
-    [ArgumentCompleter(typeof(SecretCompleter))]
-    public string? Credential { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [SecretReference]
-    [ArgumentCompleter(typeof(SecretCompleter))]
-    public string? Token { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [EmptyCell]
-    public RpcMechanism? Mechanism { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [EmptyCell]
-    [OptionalLevel]
-    [ArgumentCompletions("Connect", "Packet", "Integrity", "Privacy")]
-    public RpcProtectionLevel? ProtectionLevel { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [ArgumentCompleter(typeof(PrincipalCompleter))]
-    public string? ServicePrincipalName { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    public string? ServerUser { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [SwitchCell]
-    public SwitchParameter Tls { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [EmptyCell]
-    public string[]? CACertificate { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [ArgumentCompleter(typeof(CertificateCompleter))]
-    public string? ClientCertificate { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [ArgumentCompleter(typeof(HostCompleter))]
-    public string? ServerName { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [OptionalFormat]
-    [ArgumentCompleter(typeof(HttpFormatCompleter))]
-    public string? Format { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [EmptyCell]
-    public RpcCompression? Compression { get; set; }
-
-    [Parameter(ValueFromPipelineByPropertyName = true)]
-    [EmptyCell]
-    [OptionalRange(0, 100)]
-    public int? RetryCount { get; set; }
+    [Parameter(ValueFromPipeline = true)]
+    [ValidateNotNull]
+    [ConnectionOptionTable(TakesRows = true, IsStored = true)]
+    [ArgumentCompleter(typeof(ConnectionOptionCompleter))]
+    public RpcConnectionOption? ConnectionOption { get; set; }
 
     [Parameter]
     public SwitchParameter Force { get; set; }
 
     [Parameter]
     public SwitchParameter PassThru { get; set; }
-
-    // Before the first pipeline object, only the parameters of the command line are bound. A variable that is
-    // unset there would otherwise drop an option, such as the certificates to trust.
-    protected override void Begin()
-    {
-        foreach (string name in NotEmpty)
-        {
-            if (MyInvocation.BoundParameters.TryGetValue(name, out object? value)
-                && value is (null or ""))
-            {
-                Fail(new RpcException(
-                    RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                    $"-{name} has no value."));
-            }
-        }
-    }
 
     protected override void Process()
     {
@@ -146,28 +76,50 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
         });
     }
 
-    private RpcNamedEndpoint Create() => new(Name, RpcEndpoint.Parse(Endpoint))
+    private RpcNamedEndpoint Create()
     {
-        Schema = [.. Texts(Schema).Select(FullPath)],
-        Service = OrNull(Service),
-        InterfaceId = InterfaceId,
-        Tag = [.. Texts(Tag)],
-        Authentication = Authentication,
-        UserName = OrNull(UserName),
-        Credential = OrNull(Credential),
-        Token = OrNull(Token),
-        Mechanism = Mechanism,
-        ProtectionLevel = ProtectionLevel,
-        ServicePrincipalName = OrNull(ServicePrincipalName),
-        ServerUser = OrNull(ServerUser),
-        Tls = Tls,
-        CACertificate = [.. Texts(CACertificate).Select(CertificatePath)],
-        ClientCertificate = OrNull(ClientCertificate) is { } path ? CertificatePath(path) : null,
-        ServerName = OrNull(ServerName),
-        Format = OrNull(Format),
-        Compression = Compression,
-        RetryCount = RetryCount,
-    };
+        RpcConnectionOption option = ConnectionOption ?? new();
+        if (option.Given.FirstOrDefault(
+            name => !Stored.Contains(name, StringComparer.OrdinalIgnoreCase)) is { } other)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+                $"{other} of -{nameof(ConnectionOption)} is not stored with a name. Give it when you connect: "
+                + $"Connect-RpcEndpoint {Name} -{nameof(ConnectionOption)} @{{ {other} = ... }}.");
+        }
+
+        return new RpcNamedEndpoint(Name, RpcEndpoint.Parse(Endpoint))
+        {
+            Schema = [.. PathsOf(Schema).Select(FullPath)],
+            Service = OrNull(Service) ?? option.Service,
+            InterfaceId = option.InterfaceId,
+            Tag = [.. Texts(Tag)],
+            Authentication = option.Find<RpcClientAuthentication>(nameof(option.Authentication)),
+            UserName = option.UserName,
+            Credential = ReferenceOf(nameof(option.Credential), option.Credential?.Reference, option),
+            Token = ReferenceOf(nameof(option.Token), option.Token?.Reference, option),
+            Mechanism = option.Find<RpcMechanism>(nameof(option.Mechanism)),
+            ProtectionLevel = option.Find<RpcProtectionLevel>(nameof(option.ProtectionLevel)),
+            ServicePrincipalName = option.ServicePrincipalName,
+            ServerUser = option.ServerUser,
+            Tls = option.Tls,
+            CACertificate = [.. option.CACertificate.Select(PathOf)],
+            ClientCertificate = option.ClientCertificate is { } certificate ? PathOf(certificate) : null,
+            ServerName = option.ServerName,
+            Format = option.IsGiven(nameof(option.Format)) ? option.Format : null,
+            Compression = option.Find<RpcCompression>(nameof(option.Compression)),
+            RetryCount = option.Find<int>(nameof(option.RetryCount)),
+        };
+    }
+
+    // An object of New-RpcConnectionOption may have the secret itself.
+    private static string? ReferenceOf(string name, SecretReference? reference, RpcConnectionOption option) =>
+        reference is null && option.IsGiven(name)
+            ? throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.PlainSecret,
+                $"{name} is a secret, which is never written to a file. Store it with Set-Secret or in an "
+                + $"environment variable, and give its reference: {SecretReference.Forms}.")
+            : reference?.ToString();
 
     // Import-Csv returns an empty text for an empty cell.
     private static string? OrNull(string? text) => string.IsNullOrEmpty(text) ? null : text;
@@ -175,14 +127,22 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     private static IEnumerable<string> Texts(string[]? texts) =>
         (texts ?? []).Where(text => !string.IsNullOrEmpty(text));
 
+    private static IEnumerable<string> PathsOf(RpcSchemaSource? source) =>
+        source is { Schema: null, Import: null } or null
+            ? Texts([.. source?.Paths ?? []]).Select(WildcardPattern.Unescape)
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSchemaSource,
+                "A name keeps the paths and addresses of its schema, and not the schema itself. Give paths.");
+
     // Paths are stored in full, because the name is also used from other locations.
     private string FullPath(string path) =>
         RpcSchemaLoader.IsAddress(path) ? path : ResolveLiteral(path);
 
-    private string CertificatePath(string pathOrThumbprint) =>
-        RpcCertificateSource.IsThumbprint(pathOrThumbprint)
-            ? pathOrThumbprint
-            : ResolveLiteral(pathOrThumbprint);
+    private string PathOf(RpcCertificateSource source) => source.Text is not { Length: > 0 } text
+        ? throw new RpcException(
+            RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+            "A certificate is stored by the path of its file or by its thumbprint. Give one of them.")
+        : RpcCertificateSource.IsThumbprint(text) ? text : ResolveLiteral(text);
 }
 
 [Cmdlet(VerbsCommon.Get, "RpcEndpoint")]
@@ -256,22 +216,6 @@ public sealed class UnregisterRpcEndpointCommand : RpcCmdlet
             }
         }
     }
-}
-
-/// <summary>Offers the formats of messages that HTTP endpoints accept.</summary>
-internal sealed class HttpFormatCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => MessageFormats.OfHttp
-        .Select(format => new Candidate(format.Name, format.MediaTypes[0]));
-}
-
-/// <summary>Offers references to secrets in environment variables. Never reads their values.</summary>
-internal sealed class SecretCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Environment
-        .GetEnvironmentVariables().Keys.Cast<string>()
-        .Order(StringComparer.OrdinalIgnoreCase)
-        .Select(name => new Candidate($"env:{name}", $"The environment variable {name}"));
 }
 
 /// <summary>Offers the tags of registered endpoints.</summary>

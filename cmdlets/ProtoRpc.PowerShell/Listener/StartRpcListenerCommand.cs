@@ -19,6 +19,19 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     private const string ByHandler = "Handler";
     private const string ByRawHandler = "Raw";
 
+    // All others are for both kinds of listeners.
+    private static readonly string[] OfRawHandlers =
+        [nameof(RpcListenerOption.MaxCalls), nameof(RpcListenerOption.MaxRequestBytes)];
+
+    private static readonly string[] OfHandlers =
+    [
+        nameof(RpcListenerOption.AllowedHost), nameof(RpcListenerOption.AllowedOrigin),
+        nameof(RpcListenerOption.AllowGet), nameof(RpcListenerOption.BlockHeader),
+        nameof(RpcListenerOption.ErrorDetail), nameof(RpcListenerOption.ForwardHeader),
+        nameof(RpcListenerOption.NoHealth), nameof(RpcListenerOption.NoReflection),
+        nameof(RpcListenerOption.ReplyCompression),
+    ];
+
     private IDisposable? _accessLog;
 
     // The interceptors before the filters. They stay when the filters are replaced.
@@ -44,16 +57,6 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public RpcHandlerSource Handler { get; set; } = null!;
 
     [Parameter(ParameterSetName = ByHandler)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(HeaderNameCompleter))]
-    public string[] ForwardHeader { get; set; } = [];
-
-    [Parameter(ParameterSetName = ByHandler)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(HeaderNameCompleter))]
-    public string[] BlockHeader { get; set; } = [];
-
-    [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
     public ScriptBlock? Ping { get; set; }
 
@@ -64,14 +67,6 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [Parameter(Mandatory = true, ParameterSetName = ByRawHandler)]
     [ArgumentCompleter(typeof(InterfaceIdCompleter))]
     public Guid? InterfaceId { get; set; }
-
-    [Parameter(ParameterSetName = ByRawHandler)]
-    [ValidateRange(ValidateRangeKind.Positive)]
-    public int MaxCalls { get; set; } = new RpcRawServerOptions().MaxCalls;
-
-    [Parameter(ParameterSetName = ByRawHandler)]
-    [ValidateRange(ValidateRangeKind.Positive)]
-    public int? MaxRequestBytes { get; set; }
 
     [Parameter]
     [ValidateNotNull]
@@ -89,19 +84,6 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public RpcAuthentication Authentication { get; set; } = RpcAuthentication.None;
 
     [Parameter]
-    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
-    public RpcProtectionLevel ProtectionLevel { get; set; } = RpcProtectionLevel.Integrity;
-
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(PrincipalCompleter))]
-    public string? ServicePrincipalName { get; set; }
-
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    public NtlmAccountSource[] NtlmAccount { get; set; } = [];
-
-    [Parameter]
     public SwitchParameter Tls { get; set; }
 
     [Parameter]
@@ -113,12 +95,15 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [ValidateNotNull]
     public SecureString? CertificatePassword { get; set; }
 
-    [Parameter(ParameterSetName = ByHandler)]
-    public RpcErrorDetail? ErrorDetail { get; set; }
-
     [Parameter]
     [ValidateNotNull]
     public object? AccessLog { get; set; }
+
+    [Parameter]
+    [ValidateNotNull]
+    [ListenerOptionTable]
+    [ArgumentCompleter(typeof(ListenerOptionCompleter))]
+    public RpcListenerOption? ListenerOption { get; set; }
 
     protected override void Begin()
     {
@@ -140,6 +125,16 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             Fail(e);
         }
     }
+
+    private RpcListenerOption Option => ListenerOption ??= new();
+
+    private IEnumerable<string> Given => MyInvocation.BoundParameters.Keys
+        .Where(name => name != nameof(ListenerOption))
+        .Concat(Option.Given);
+
+    // As the user wrote it, for errors.
+    private string NameOf(string setting) =>
+        Option.IsGiven(setting) ? $"{setting} of -{nameof(ListenerOption)}" : $"-{setting}";
 
     // None must be given explicitly if the listener has checks.
     private bool IsAuthenticationGiven => MyInvocation.BoundParameters.ContainsKey(nameof(Authentication));
@@ -163,7 +158,11 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             },
             TaskScheduler.Default);
         _services = [.. server.Services.Select(service => service.Key)];
-        RpcGatewayOptions gateway = new() { ForwardHeaders = ForwardHeader, BlockHeaders = BlockHeader };
+        RpcGatewayOptions gateway = new()
+        {
+            ForwardHeaders = Option.ForwardHeader,
+            BlockHeaders = Option.BlockHeader,
+        };
         foreach ((RpcMethodInfo method, RpcMethodHandler handler) in Handler.Resolve(
             _services, new HandlerValue(environment, pool, gateway)))
         {
@@ -199,8 +198,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
                 + "to log calls without their contents.");
         }
 
+        CheckSet();
         EndpointParameters.Check(
-            MyInvocation.BoundParameters.Keys,
+            Given, NameOf,
             [.. endpoints.Select(
                 endpoint => new EndpointUse(endpoint, Tls, ParameterSetName == ByRawHandler))]);
         if (Tls && !endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.OptionalTls)))
@@ -208,21 +208,32 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             throw EndpointErrors.NoTls(endpoints[0]);
         }
 
-        EndpointParameters.CheckNeeded(
-            MyInvocation.BoundParameters.Keys, nameof(ProtectionLevel),
+        CheckNeeded(
+            nameof(Option.ProtectionLevel),
             Authentication == RpcAuthentication.None ? "-Authentication, with more than None" : null);
-        EndpointParameters.CheckNeeded(
-            MyInvocation.BoundParameters.Keys, nameof(CertificatePassword),
-            Certificate is null ? "-Certificate" : null);
-        EndpointParameters.CheckNeeded(
-            MyInvocation.BoundParameters.Keys, nameof(Tls), Certificate is null ? "-Certificate" : null);
-        EndpointParameters.CheckNeeded(
-            MyInvocation.BoundParameters.Keys, nameof(Mask), Record is null ? "-Record" : null);
-        foreach (string name in new[] { nameof(ForwardHeader), nameof(BlockHeader) })
+        CheckNeeded(nameof(CertificatePassword), Certificate is null ? "-Certificate" : null);
+        CheckNeeded(nameof(Tls), Certificate is null ? "-Certificate" : null);
+        CheckNeeded(nameof(Mask), Record is null ? "-Record" : null);
+        string? forwarding = Handler?.Forwards == true ? null : "-Handler, with a connection";
+        CheckNeeded(nameof(Option.ForwardHeader), forwarding);
+        CheckNeeded(nameof(Option.BlockHeader), forwarding);
+    }
+
+    private void CheckNeeded(string name, string? missing) =>
+        EndpointParameters.CheckNeeded(Given, name, missing, NameOf(name));
+
+    // The settings of -ListenerOption belong to the parameter sets, as the cmdlet's parameters do.
+    private void CheckSet()
+    {
+        bool isRaw = ParameterSetName == ByRawHandler;
+        if (Option.Given.FirstOrDefault(name => isRaw
+                ? OfHandlers.Contains(name, StringComparer.OrdinalIgnoreCase)
+                : OfRawHandlers.Contains(name, StringComparer.OrdinalIgnoreCase)) is { } other)
         {
-            EndpointParameters.CheckNeeded(
-                MyInvocation.BoundParameters.Keys, name,
-                Handler?.Forwards == true ? null : "-Handler, with a connection");
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+                $"{NameOf(other)} does not apply to -{(isRaw ? nameof(RawHandler) : nameof(Handler))}, only to "
+                + $"-{(isRaw ? nameof(Handler) : nameof(RawHandler))}.");
         }
     }
 
@@ -243,8 +254,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
             UseTls = Tls,
             Interceptors = [.. CreateAuthorization(), .. CreateFilters(Filter, environment, pool)],
-            MaxCalls = MaxCalls,
-            MaxRequestBytes = MaxRequestBytes,
+            MaxCalls = Option.MaxCalls,
+            MaxRequestBytes = Option.MaxRequestBytes,
             AccessLog = CreateAccessLog(environment, pool),
             Warned = text => pool.Streams.Add(new WarningRecord(text)),
             Trace = CreateTrace(pool),
@@ -291,7 +302,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     private RpcServerOptions CreateOptions(HandlerEnvironment environment, HandlerPool pool) => new()
     {
         Limits = Limits,
-        ErrorDetail = ErrorDetail,
+        ErrorDetail = Option.ErrorDetail,
         CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
         PingHandlers = CreatePing(environment, pool),
         Interceptors = [.. _outer, .. CreateFilters(Filter, environment, pool)],
@@ -348,31 +359,15 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     {
         RpcServerSecurity security = new()
         {
-            MinimumLevel = ProtectionLevel,
-            ServicePrincipalName = ServicePrincipalName,
-            NtlmAccounts = [.. NtlmAccount.Select(source => source.Account)],
+            MinimumLevel = Option.ProtectionLevel,
+            ServicePrincipalName = Option.ServicePrincipalName,
+            NtlmAccounts = [.. Option.NtlmAccount.Select(source => source.Account)],
         };
         return IsAuthenticationGiven ? security with { Authentication = Authentication } : security;
     }
 
     [Parameter(ParameterSetName = ByHandler)]
     public SwitchParameter AllowUnencrypted { get; set; }
-
-    [Parameter(ParameterSetName = ByHandler)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompletions("https://app.example.com", "*")]
-    public string[] AllowedOrigin { get; set; } = [];
-
-    [Parameter(ParameterSetName = ByHandler)]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(AllowedHostCompleter))]
-    public string[] AllowedHost { get; set; } = [];
-
-    [Parameter(ParameterSetName = ByHandler)]
-    public SwitchParameter AllowGet { get; set; }
-
-    [Parameter(ParameterSetName = ByHandler)]
-    public RpcReplyCompression ReplyCompression { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
@@ -386,22 +381,16 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [ValidateNotNull]
     public ScriptBlock? CertificateCheck { get; set; }
 
-    [Parameter(ParameterSetName = ByHandler)]
-    public SwitchParameter NoReflection { get; set; }
-
-    [Parameter(ParameterSetName = ByHandler)]
-    public SwitchParameter NoHealth { get; set; }
-
     // Anonymous callers must be allowed explicitly, even if checks are given.
     private HttpEndpoints CreateHttp(HandlerPool pool) => new()
     {
         AllowUnencrypted = AllowUnencrypted,
-        AllowedOrigins = AllowedOrigin,
-        AllowedHosts = AllowedHost,
-        AllowGet = AllowGet,
-        ReplyCompression = ReplyCompression,
-        EnableReflection = !NoReflection,
-        EnableHealth = !NoHealth,
+        AllowedOrigins = Option.AllowedOrigin,
+        AllowedHosts = Option.AllowedHost,
+        AllowGet = Option.AllowGet,
+        ReplyCompression = Option.ReplyCompression,
+        EnableReflection = !Option.NoReflection,
+        EnableHealth = !Option.NoHealth,
         Checks = new CheckScripts(BasicCheck, BearerCheck, CertificateCheck),
         AllowAnonymous = IsAuthenticationGiven && Authentication.HasFlag(RpcAuthentication.None),
         CheckFailed = pool.Streams.Add,
@@ -448,7 +437,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     }
 }
 
-/// <summary>The value of <c>-NtlmAccount</c>: a credential, or a name with the NT hash of its
+/// <summary>The value of <c>NtlmAccount</c>: a credential, or a name with the NT hash of its
 /// password.</summary>
 /// <remarks>The shell converts arguments with these constructors.</remarks>
 public sealed class NtlmAccountSource

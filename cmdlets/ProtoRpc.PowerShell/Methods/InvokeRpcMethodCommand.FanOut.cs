@@ -7,7 +7,6 @@ using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Methods;
 using ProtoRpc.PowerShell.Objects;
-using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
@@ -163,7 +162,7 @@ public sealed partial class InvokeRpcMethodCommand
 
     private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
     {
-        RpcRawClient client = connection.Raw;
+        RpcRawClient client = Checked(connection).Raw;
         return cancellation => OneOf(client.ExecuteAsync(Bytes, RawOptions(), cancellation));
     }
 
@@ -181,16 +180,14 @@ public sealed partial class InvokeRpcMethodCommand
 
     private void CheckCommonParts(RpcMethodInfo? method = null)
     {
-        if (ReplyHeadersVariable is not null
-            || TrailersVariable is not null
-            || ReplyExtensionsVariable is not null
+        if (ReplyInfoVariable is not null
             || (IsFed && method is { IsClientStreaming: true }))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.NotForManyCalls,
                 "Parallel calls cannot share response headers, trailers, extensions or a request stream. "
                 + "Remove -ThrottleLimit, -AsJob, -PassThruResult and all but one connection or endpoint, "
-                + "or -ReplyHeadersVariable, -TrailersVariable and -ReplyExtensionsVariable. "
+                + "or -ReplyInfoVariable. "
                 + "Give the messages of a request stream as a list with -Message.");
         }
     }
@@ -292,6 +289,7 @@ public sealed partial class InvokeRpcMethodCommand
         RpcEndpoint endpoint = target.Require();
         RpcSchema? schema = SchemaFor(target);
         CheckParameters(target, Parsed);
+        RefuseCallContext();
         RpcClientOptions options = CreateOptions();
         ClientKey key = ClientKey.Create(endpoint, schema, options);
         RunspaceStore store = Store;
@@ -324,7 +322,7 @@ public sealed partial class InvokeRpcMethodCommand
 
     private RpcSchema? SchemaFor(EndpointTarget target) => GivenSchema ?? NamedSchema(target);
 
-    private string? ServiceFor(EndpointTarget target) => Service ?? target.Named?.Service;
+    private string? ServiceFor(EndpointTarget target) => Service ?? ConnectionOption?.Service ?? target.Named?.Service;
 
     private RpcMethodInfo ServiceMethod(RpcSchema schema, string? service) =>
         (service is null ? null : schema.GetService(service).FindMethod(Method)) ?? schema.GetMethod(Method);
@@ -423,12 +421,6 @@ public sealed partial class InvokeRpcMethodCommand
     [ValidateNotNullOrEmpty]
     public string? MessagePath { get; set; }
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateSet(typeof(FormatNames))]
-    public string? MessageFormat { get; set; }
-
     private FileInfo MessageFile => Message is null && (InputObject is null || !IsFed)
         ? _messageFile ??= new FileInfo(ResolveLiteral(MessagePath!))
         : throw new RpcException(
@@ -454,7 +446,7 @@ public sealed partial class InvokeRpcMethodCommand
             ? raw
             : WrittenMessage.TryRead(
                 method.RequestType, message is PSObject wrapped ? wrapped.BaseObject : message,
-                MessageFormat is null ? null : MessageFormats.Named(MessageFormat), AllowUnknownField)
+                AllowUnknownField)
             ?? Mapper.ToMessage(method.RequestType, message);
 
     private MessageMapper Mapper => _mapper ??= ShellMapper.Create(AsHashtable, AllowUnknownField);
@@ -480,21 +472,30 @@ public sealed partial class InvokeRpcMethodCommand
 
     private readonly Dictionary<RpcConnection, (RpcSchema? Schema, RpcMethodInfo Method)> _methods = [];
 
+    // A connection that the settings of the command line apply to.
+    private RpcConnection Checked(RpcConnection connection)
+    {
+        CheckForConnection(connection);
+        _connectionWaits = connection.WaitsForReady;
+        return connection;
+    }
+
     private RpcMethodInfo FindMethod(out RpcClient client) => FindMethod(Resolve(Connection?[0]), out client);
 
     private RpcMethodInfo FindMethod(RpcConnection connection, out RpcClient client)
     {
         client = connection.Client;
+        _connectionWaits = connection.WaitsForReady;
 
         // The same for all objects of a pipeline, but for headers: a script may change them between two.
         bool isKnown = _methods.TryGetValue(connection, out (RpcSchema? Schema, RpcMethodInfo Method) found)
             && ReferenceEquals(found.Schema, client.Schema);
         if (!isKnown && ParameterSetName != ByEndpoint)
         {
-            EndpointParameters.Check(Given, new EndpointUse(connection.Endpoint));
+            Checked(connection);
         }
 
-        HeaderMapping.CheckSecrets(Header, connection.Endpoint);
+        HeaderMapping.CheckSecrets(CallOption.Header, connection.Endpoint);
         if (!isKnown)
         {
             RpcMethodInfo method = MethodOfCommand ?? FindMethod(connection);

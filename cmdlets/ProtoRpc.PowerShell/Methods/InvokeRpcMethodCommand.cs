@@ -15,8 +15,10 @@ namespace ProtoRpc;
     typeof(PSObject),
     typeof(System.Collections.Specialized.OrderedDictionary),
     typeof(byte[]), typeof(RpcCallResult), typeof(RpcCallJob))]
-public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
+public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 {
+    private const string ByConnection = "Connection";
+    private const string ByEndpoint = "Endpoint";
     private const string ByInput = "InputObject";
     private const string ByBytes = "Bytes";
 
@@ -24,6 +26,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     private StreamingInvocation? _stream;
     private RpcReplyInfo? _info;
     private bool _connectionIsGiven;
+    private RpcConnectionOption? _callOption;
+    private bool _connectionWaits;
     private bool _sawInput;
     private bool _streamEnded;
     private volatile bool _warnedOfSchema;
@@ -84,13 +88,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     [Parameter(ParameterSetName = ByInput)]
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
-    public string? ReplyHeadersVariable { get; set; }
-
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    public string? TrailersVariable { get; set; }
+    public string? ReplyInfoVariable { get; set; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
@@ -98,15 +96,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ExtensionCompleter))]
     public IDictionary? Extension { get; set; }
-
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNullOrEmpty]
-    public string? ReplyExtensionsVariable { get; set; }
-
-    [Parameter]
-    public SwitchParameter WaitForReady { get; set; }
 
     [Parameter]
     [ValidateRange(1, 10_000)]
@@ -150,7 +139,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
         {
             Guard(
                 null,
-                () => WriteObject(Execute(Resolve(Connection?[0]).Raw)));
+                () => WriteObject(Execute(Checked(Resolve(Connection?[0])).Raw)));
         }
         else
         {
@@ -338,38 +327,83 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     public string[] Endpoint { get; set; } = [];
 
     [Parameter(ParameterSetName = ByEndpoint)]
-    public RpcReplyCompression ReplyCompression { get; set; }
+    [ValidateNotNull]
+    [SchemaList]
+    public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(ServiceCompleter))]
+    public string? Service { get => Own.Service; set => Own.Service = value; }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [CredentialSource]
+    [ValidateNotNull]
+    public RpcCredentialSource? Credential { get => Own.Credential; set => Own.Credential = value; }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [TokenSource]
+    [ValidateNotNull]
+    public RpcTokenSource? Token { get => Own.Token; set => Own.Token = value; }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    public SwitchParameter SkipCertificateCheck
+    {
+        get => Own.SkipCertificateCheck;
+        set => Own.SkipCertificateCheck = value;
+    }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    public RpcCertificateSource[] CACertificate
+    {
+        get => Own.CACertificate;
+        set => Own.CACertificate = value;
+    }
+
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
+    public RpcCertificateSource? ClientCertificate
+    {
+        get => Own.ClientCertificate;
+        set => Own.ClientCertificate = value;
+    }
+
+    [Parameter]
     [ValidateRange(0, 100)]
-    public int RetryCount { get; set; }
+    public int RetryCount { get => Own.RetryCount; set => Own.RetryCount = value; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(HeaderCompleter))]
-    public override IDictionary? Header
-    {
-        get => base.Header;
-        set => base.Header = value;
-    }
+    public IDictionary? Header { get => Own.Header; set => Own.Header = value; }
+
+    // The settings of the calls: of the endpoint, or what the command line has for a connection.
+    private RpcConnectionOption CallOption => ParameterSetName == ByEndpoint ? Option
+        : ConnectionOption is null ? Own
+        : _callOption ??= ConnectionOption.With(Own);
+
+    private bool WaitsForReady => _connectionWaits || CallOption.WaitForReady;
+
+    // The client of an endpoint has it already.
+    private T? OfCall<T>(string setting)
+        where T : struct =>
+        ParameterSetName == ByEndpoint ? null : CallOption.Find<T>(setting);
 
     // Headers go with the call, so that a connection is kept for calls with others.
     private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with
     {
         Headers = new(),
         Lazy = true,
-        ReplyCompression = Takes(nameof(ReplyCompression)) ? ReplyCompression : default,
-        RetryCount = IsGiven(nameof(RetryCount)) ? RetryCount : Named?.RetryCount ?? RetryCount,
     };
 
     private CallLogLine? _report;
 
     // Headers and trailers are read only if a variable needs them.
-    private RpcReplyInfo? NewInfo() =>
-        ReplyHeadersVariable is null && TrailersVariable is null && ReplyExtensionsVariable is null
-            && !IsVerbose
+    private RpcReplyInfo? NewInfo() => ReplyInfoVariable is null && !IsVerbose
             ? null
             : new RpcReplyInfo();
 
@@ -390,7 +424,13 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     }
 
     private RpcCallOptions RawOptions(RpcReplyInfo? info = null) =>
-        new() { Timeout = Deadline, WaitForReady = WaitForReady, ReplyInfo = info };
+        new()
+        {
+            Timeout = Deadline,
+            RetryCount = OfCall<int>(nameof(CallOption.RetryCount)),
+            WaitForReady = WaitsForReady,
+            ReplyInfo = info,
+        };
 
     private TReply Reported<TReply>(Func<TReply> call)
     {
@@ -430,11 +470,13 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
         RpcReplyInfo? info, IProgress<RpcProgress>? progress = null, RpcMethodInfo? method = null) => new()
         {
             Timeout = Deadline,
-            Headers = Header is null ? null : HeaderMapping.ToMetadata(Header),
+            Headers = CallOption.Header is { } headers ? HeaderMapping.ToMetadata(headers) : null,
+            Compression = OfCall<RpcCompression>(nameof(CallOption.Compression)),
             Extensions = method is null ? null : ExtensionsFor(method, Extension),
             ReplyInfo = info,
             Progress = progress,
-            WaitForReady = WaitForReady,
+            RetryCount = OfCall<int>(nameof(CallOption.RetryCount)),
+            WaitForReady = WaitsForReady,
         };
 
     private static RpcCallOptions WithExtensions(
@@ -448,20 +490,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
 
     private void SetVariables(RpcReplyInfo? info)
     {
-        if (ReplyHeadersVariable is not null)
+        if (ReplyInfoVariable is not null)
         {
-            SessionState.PSVariable.Set(ReplyHeadersVariable, HeaderMapping.ToHashtable(info!.Headers));
-        }
-
-        if (TrailersVariable is not null)
-        {
-            SessionState.PSVariable.Set(TrailersVariable, HeaderMapping.ToHashtable(info!.Trailers));
-        }
-
-        if (ReplyExtensionsVariable is not null)
-        {
-            SessionState.PSVariable.Set(
-                ReplyExtensionsVariable, HeaderExtensionMap.ToDictionary(info!.Extensions));
+            SessionState.PSVariable.Set(ReplyInfoVariable, HeaderMapping.ToObject(info!));
         }
     }
 
@@ -478,8 +509,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcCallingCommand
     // Whose invocation and jobs they are. Of the cmdlet alone, that is itself.
     private protected override PSCmdlet Caller => _command ?? this;
 
-    private IEnumerable<string> Given =>
-        _givenToCommand ?? (IEnumerable<string>)MyInvocation.BoundParameters.Keys;
+    private protected override IEnumerable<string> GivenParameters =>
+        _givenToCommand ?? base.GivenParameters;
 
     /// <summary>The cmdlet for a command that is running.</summary>
     /// <param name="command">The command.</param>
@@ -553,25 +584,4 @@ internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyI
     }
 
     private double Elapsed => Stopwatch.GetElapsedTime(_start).TotalMilliseconds;
-}
-
-/// <summary>Offers the extensions of the request header that the schema declares.</summary>
-internal sealed class ExtensionCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
-    {
-        IReadOnlyList<RpcFieldInfo> fields = FieldsOf(bound);
-        if (fields.Count > 0)
-        {
-            yield return Candidate.OfScript(
-                ScriptLiteral.Table(fields.Select(field => KeyValuePair.Create<object, string>(
-                    field.Name, HashtableCompletion.ScriptOf(field)))),
-                "The extensions of the request header");
-        }
-    }
-
-    internal override HashtableShape? TableOf(IDictionary bound) => HashtableShape.OfFields(FieldsOf(bound));
-
-    private static IReadOnlyList<RpcFieldInfo> FieldsOf(IDictionary bound) =>
-        [.. SchemasOf(bound).SelectMany(HeaderExtensionMap.OfRequests).DistinctBy(field => field.Name)];
 }

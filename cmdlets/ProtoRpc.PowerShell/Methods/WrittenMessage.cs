@@ -9,16 +9,15 @@ internal static class WrittenMessage
 {
     private static readonly Encoding[] Wide = [Encoding.Unicode, Encoding.BigEndianUnicode];
 
-    /// <summary>The message of a text or a file.</summary>
+    /// <summary>The message of a JSON text or of a file, whose ending tells the format.</summary>
     /// <param name="type">Its type.</param>
     /// <param name="value">What was given, unwrapped.</param>
-    /// <param name="format">Its format; null for that of the file's ending, and JSON for text.</param>
     /// <param name="ignoreUnknown">Whether fields that the type does not have are left out.</param>
     /// <returns>Null for an object, and for a text that is the value of a type such as Timestamp.</returns>
     /// <exception cref="RpcException">InvalidArgument, with line and column or the offset; NotFound for a
     /// file that cannot be read.</exception>
     public static DynamicMessage? TryRead(
-        RpcMessageInfo type, object? value, MessageFormat? format, bool ignoreUnknown)
+        RpcMessageInfo type, object? value, bool ignoreUnknown)
     {
         FormatOptions options = new()
         {
@@ -28,8 +27,7 @@ internal static class WrittenMessage
         };
         return value switch
         {
-            FileInfo file => Read(type, file, format, options),
-            string text when format is not null => format.Read(type, text, options),
+            FileInfo file => Read(type, file, options),
             string text when !IsTextItself(type) => ReadJson(type, text, options),
             _ => null,
         };
@@ -55,16 +53,15 @@ internal static class WrittenMessage
         }
     }
 
-    private static DynamicMessage Read(
-        RpcMessageInfo type, FileInfo file, MessageFormat? format, FormatOptions options)
+    private static DynamicMessage Read(RpcMessageInfo type, FileInfo file, FormatOptions options)
     {
-        if (format is null && !MessageFormats.TryFindByFile(file.Name, out format))
+        if (!MessageFormats.TryFindByFile(file.Name, out MessageFormat? format))
         {
             IEnumerable<string> endings = MessageFormats.All.SelectMany(known => known.FileExtensions);
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.WrongFileEnding,
                 $"The ending of '{file.FullName}' is not one of {string.Join(", ", endings)}. "
-                + "Give its format with -MessageFormat.");
+                + "Rename the file by its format, or read it with ConvertFrom-RpcMessage -Format.");
         }
 
         try

@@ -76,6 +76,24 @@ internal static class HeaderMapping
         return headers;
     }
 
+    /// <summary>What came with the replies of a call, as the shell shows it.</summary>
+    public static PSObject ToObject(RpcReplyInfo info)
+    {
+        PSObject shown = new();
+        (string Name, object Value)[] members =
+        [
+            (nameof(info.Headers), ToHashtable(info.Headers)),
+            (nameof(info.Trailers), ToHashtable(info.Trailers)),
+            (nameof(info.Extensions), HeaderExtensionMap.ToDictionary(info.Extensions)),
+            (nameof(info.BytesSent), info.BytesSent),
+            (nameof(info.BytesReceived), info.BytesReceived),
+            (nameof(info.Retries), info.Retries),
+            (nameof(info.IsCompressed), info.IsCompressed),
+        ];
+        Array.ForEach(members, member => shown.Properties.Add(new PSNoteProperty(member.Name, member.Value)));
+        return shown;
+    }
+
     private static void Add(RpcMetadata metadata, string name, object? value)
     {
         switch (value)

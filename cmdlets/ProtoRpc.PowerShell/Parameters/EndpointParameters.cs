@@ -39,11 +39,9 @@ internal static class EndpointParameters
         ["Reflection"] = EndpointGroup.With(EndpointFeatures.Reflection),
         ["CallContext"] = Messages,
         ["Extension"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
-        ["ReplyExtensionsVariable"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
         ["ExceptionType"] = EndpointGroup.OfMessages(EndpointFeatures.ExceptionTypes),
         ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
-        ["ReplyHeadersVariable"] = Messages,
-        ["TrailersVariable"] = Messages,
+        ["ReplyInfoVariable"] = Messages,
         // Parameters of listeners. HTTP endpoints also serve gRPC-Web.
         ["Certificate"] = WithTls,
         ["CertificatePassword"] = EndpointGroup.With(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
@@ -62,14 +60,16 @@ internal static class EndpointParameters
         ["Mechanism", "ProtectionLevel", "ServicePrincipalName"];
 
     /// <summary>Checks the given parameters.</summary>
-    /// <param name="given">The names of the parameters.</param>
+    /// <param name="given">The names of the parameters and settings.</param>
+    /// <param name="written">How the user wrote a name, for errors.</param>
     /// <param name="uses">The endpoints. Each parameter must apply to one of them.</param>
     /// <exception cref="RpcException">InvalidArgument: a parameter does not apply.</exception>
-    public static void Check(IEnumerable<string> given, params EndpointUse[] uses)
+    public static void Check(
+        IEnumerable<string> given, Func<string, string> written, params EndpointUse[] uses)
     {
         foreach (string name in given)
         {
-            if (FindMisfit(name, uses) is { } misfit)
+            if (FindMisfit(name, written(name), uses) is { } misfit)
             {
                 throw misfit;
             }
@@ -78,7 +78,7 @@ internal static class EndpointParameters
 
     /// <summary>The error for a parameter that applies to none of the endpoints; null if it applies to one of
     /// them.</summary>
-    public static RpcException? FindMisfit(string name, params EndpointUse[] uses)
+    public static RpcException? FindMisfit(string name, string written, params EndpointUse[] uses)
     {
         if (!Takers.TryGetValue(name, out EndpointGroup[]? groups)
             || uses.Any(use => groups.Any(group => group.Includes(use))))
@@ -90,7 +90,7 @@ internal static class EndpointParameters
         string others = Join([.. groups.Select(group => group.Name)]);
         return new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-            $"-{name} does not apply to {endpoints}, only to {others}.", uses[0].Endpoint);
+            $"{written} does not apply to {endpoints}, only to {others}.", uses[0].Endpoint);
     }
 
     /// <summary>The error for TLS on an endpoint other than tcp://. If the endpoint would then be called over
@@ -120,14 +120,15 @@ internal static class EndpointParameters
     /// <summary>Rejects authentication parameters for anonymous connections, because the calls would not be
     /// protected.</summary>
     /// <exception cref="RpcException">InvalidArgument: a parameter requires authentication.</exception>
-    public static void CheckAnonymous(IEnumerable<string> given, RpcEndpoint endpoint)
+    public static void CheckAnonymous(
+        IEnumerable<string> given, RpcEndpoint endpoint, Func<string, string> written)
     {
         if (given.Intersect(OfAuthentication, StringComparer.OrdinalIgnoreCase).FirstOrDefault() is { } name)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                $"-{name} requires authentication, and calls to '{endpoint}' are anonymous. "
-                + "Give -Credential, or -Authentication Self.", endpoint);
+                $"{written(name)} requires authentication, and calls to '{endpoint}' are anonymous. "
+                + "Give a Credential, or 'Self' as Authentication.", endpoint);
         }
     }
 
@@ -135,14 +136,16 @@ internal static class EndpointParameters
     /// <param name="given">The names of all given parameters.</param>
     /// <param name="name">The parameter's name.</param>
     /// <param name="missing">The requirement that is not met; null if it is met.</param>
+    /// <param name="written">How the user wrote the name, for the error; null for the parameter.</param>
     /// <exception cref="RpcException">InvalidArgument: the requirement is not met.</exception>
-    public static void CheckNeeded(ICollection<string> given, string name, string? missing)
+    public static void CheckNeeded(
+        IEnumerable<string> given, string name, string? missing, string? written = null)
     {
         if (missing is not null && given.Contains(name, StringComparer.OrdinalIgnoreCase))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                $"-{name} requires {missing}. Give both or neither.");
+                $"{written ?? $"-{name}"} requires {missing}. Give both or neither.");
         }
     }
 
@@ -162,7 +165,7 @@ internal sealed record EndpointGroup(string Name, Func<EndpointUse, bool> Includ
 {
     /// <summary>Endpoints that use TLS because the user requested it.</summary>
     public static readonly EndpointGroup TlsThatIsAskedFor = new(
-        $"{EndpointKinds.SchemesWith(EndpointFeatures.OptionalTls, "and")} with -Tls",
+        $"{EndpointKinds.SchemesWith(EndpointFeatures.OptionalTls, "and")} with Tls",
         use => use.Tls && use.Endpoint.Has(EndpointFeatures.OptionalTls));
 
     /// <summary>The kinds of endpoints that have any of some features. A protocol whose endpoints all have

@@ -1,7 +1,6 @@
 using System.Collections;
 using System.Globalization;
 using System.Management.Automation;
-using System.Security;
 
 namespace ProtoRpc;
 
@@ -92,52 +91,6 @@ internal sealed class OneConnectionAttribute : ArgumentTransformationAttribute
             : inputData;
 }
 
-/// <summary>Accepts no value, or the name of a message format of HTTP endpoints. ValidateSet rejects the null
-/// or empty text of a property without a value.</summary>
-internal sealed class OptionalFormatAttribute : ValidateArgumentsAttribute
-{
-    protected override void Validate(object? arguments, EngineIntrinsics engineIntrinsics)
-    {
-        string[] known = new HttpFormatNames().GetValidValues();
-        if (arguments is not (null or "")
-            && !known.Contains(arguments as string, StringComparer.OrdinalIgnoreCase))
-        {
-            throw new ValidationMetadataException(
-                $"'{arguments}' is not a format. Use {string.Join(", ", known)}.");
-        }
-    }
-}
-
-/// <summary>Accepts no value, or a level that protects calls. ValidateSet rejects the null of a property
-/// without a value.</summary>
-internal sealed class OptionalLevelAttribute : ValidateArgumentsAttribute
-{
-    protected override void Validate(object? arguments, EngineIntrinsics engineIntrinsics)
-    {
-        if (arguments is not (null or RpcProtectionLevel.Connect or RpcProtectionLevel.Packet
-            or RpcProtectionLevel.Integrity or RpcProtectionLevel.Privacy))
-        {
-            throw new ValidationMetadataException(
-                $"'{arguments}' is not a level. Use Connect, Packet, Integrity or Privacy.");
-        }
-    }
-}
-
-/// <summary>Accepts no value, or one in a range. ValidateRange rejects the null of a property without a
-/// value.</summary>
-/// <param name="least">The least value.</param>
-/// <param name="most">The greatest value.</param>
-internal sealed class OptionalRangeAttribute(int least, int most) : ValidateArgumentsAttribute
-{
-    protected override void Validate(object? arguments, EngineIntrinsics engineIntrinsics)
-    {
-        if (arguments is not null && (arguments is not int value || value < least || value > most))
-        {
-            throw new ValidationMetadataException($"'{arguments}' is not in {least}..{most}.");
-        }
-    }
-}
-
 /// <summary>Takes a list of paths and addresses as one <see cref="RpcSchemaSource"/>.</summary>
 /// <remarks>The shell converts no list for a parameter that is not a list itself.</remarks>
 [AttributeUsage(AttributeTargets.Property)]
@@ -148,34 +101,6 @@ internal sealed class SchemaListAttribute : ArgumentTransformationAttribute
         (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) is IList list
             ? new RpcSchemaSource([.. list.Cast<object>()])
             : inputData;
-}
-
-/// <summary>Accepts a reference to a secret. Rejects the secret itself, because it would be written to a
-/// file.</summary>
-internal sealed class SecretReferenceAttribute : ArgumentTransformationAttribute
-{
-    public override object Transform(EngineIntrinsics engineIntrinsics, object inputData) =>
-        (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) is PSCredential or SecureString
-            ? throw new ArgumentTransformationMetadataException(
-                "A secret is never written to the file of named endpoints. Store it with Set-Secret or in an "
-                + $"environment variable, and give its reference: {SecretReference.Forms}.")
-            : inputData;
-}
-
-/// <summary>Takes texts for a switch. Import-Csv returns <c>True</c> or <c>False</c> for a cell, an empty
-/// text for an empty cell, and null for a cell that the row does not have.</summary>
-internal sealed class SwitchCellAttribute : ArgumentTransformationAttribute
-{
-    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
-        (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) switch
-        {
-            null or "" => false,
-            string text when bool.TryParse(text, out bool isOn) => isOn,
-            // The shell would take each text as true.
-            string text => throw new ArgumentTransformationMetadataException(
-                $"'{text}' is neither True nor False."),
-            _ => inputData,
-        };
 }
 
 /// <summary>The names of all message formats.</summary>

@@ -42,6 +42,9 @@ public sealed class RpcCertificateSource
     /// <summary>A file.</summary>
     public RpcCertificateSource(FileInfo file) => _text = file.FullName;
 
+    /// <summary>The path or thumbprint; empty for a certificate itself.</summary>
+    internal string Text => _text;
+
     private string Name => _certificate?.Subject ?? _text;
 
     /// <summary>Reads the certificate with its private key.</summary>

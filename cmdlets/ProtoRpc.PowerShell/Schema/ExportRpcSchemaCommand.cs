@@ -11,6 +11,8 @@ namespace ProtoRpc;
 public sealed class ExportRpcSchemaCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
+    private const string DescriptorSet = "DescriptorSet";
+    private const string Proto = "Proto";
     private const string BySchema = "Schema";
 
     [Parameter(Mandatory = true, Position = 0)]
@@ -27,7 +29,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
-    public RpcSchemaFormat Format { get; set; }
+    [ValidateSet(DescriptorSet, Proto)]
+    public string Format { get; set; } = DescriptorSet;
 
     [Parameter]
     public SwitchParameter Force { get; set; }
@@ -35,12 +38,13 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     [Parameter]
     public SwitchParameter PassThru { get; set; }
 
+    private bool IsProto => Format.Equals(Proto, StringComparison.OrdinalIgnoreCase);
+
     protected override void Process()
     {
         RpcSchema schema = FindSchema();
         string target = ResolveLiteral(Path);
-        bool isProto = Format == RpcSchemaFormat.Proto;
-        if (ShouldProcess(target, isProto ? "Write .proto files in this folder" : "Write a descriptor set"))
+        if (ShouldProcess(target, IsProto ? "Write .proto files in this folder" : "Write a descriptor set"))
         {
             Export(schema, target);
         }
@@ -61,7 +65,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     {
         try
         {
-            IReadOnlyList<string> written = Format == RpcSchemaFormat.Proto
+            IReadOnlyList<string> written = IsProto
                 ? ExportProto(schema, target)
                 : ExportDescriptorSet(schema, target);
             if (PassThru)

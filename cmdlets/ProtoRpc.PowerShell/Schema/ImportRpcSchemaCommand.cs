@@ -106,18 +106,18 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
     // With several sources, the parameters for addresses do not apply to files, and are ignored for them.
     private void CheckFile(string path)
     {
-        if (GivenForConnecting.FirstOrDefault() is { } name
-            && !Path.Any(RpcSchemaLoader.IsAddress))
+        if (ConnectionOption is not null && !Path.Any(RpcSchemaLoader.IsAddress))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"-{name} does not apply to the file '{path}', only to -Endpoint and to paths that are "
-                + "endpoints or http:// addresses.")
+                $"-{nameof(ConnectionOption)} does not apply to the file '{path}', only to -Endpoint and to "
+                + "paths that are endpoints or http:// addresses.")
             {
                 ErrorId = RpcErrorIds.ParameterNotSupported,
             };
         }
     }
 
-    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) => CreateOptions();
+    private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
+        CreateOptions() with { Service = null, InterfaceId = null };
 }

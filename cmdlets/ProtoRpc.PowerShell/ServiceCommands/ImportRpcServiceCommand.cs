@@ -66,7 +66,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
 
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
         endpoint.Host.Equals(Target.Require().Host, StringComparison.OrdinalIgnoreCase)
-            ? CreateOptions()
+            ? CreateOptions() with { Service = null, InterfaceId = null }
             : base.SchemaOptionsOf(endpoint);
 
     private void ImportEndpoint()
@@ -79,11 +79,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
             : !endpoint.Has(EndpointFeatures.Reflection) && RpcSchemaLoader.IsAddress(Endpoint)
                 ? LoadSchema([Endpoint])
             : null;
-        RpcClientOptions options = CreateOptions() with
-        {
-            Service = Named?.Service,
-            InterfaceId = Named?.InterfaceId,
-        };
+        RpcClientOptions options = CreateOptions();
         RpcClient client = RpcClient.Connect(endpoint, schema, options, Cancellation);
         RpcConnection connection = new(RunspaceStore.Current.NextId(), client);
         try
@@ -220,11 +216,11 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
 
     private void CheckNothingToConnect()
     {
-        if (GivenForConnecting.FirstOrDefault() is { } name)
+        if (ConnectionOption is not null)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                $"-{name} does not apply to an open connection. "
+                $"-{nameof(ConnectionOption)} does not apply to an open connection. "
                 + "Give it to Connect-RpcEndpoint, or use -Endpoint.");
         }
     }

@@ -16,7 +16,7 @@ public sealed class GetRpcSessionCommand : RpcCmdlet
 
     [Parameter]
     [ArgumentCompleter(typeof(SessionIdCompleter))]
-    public Guid[] Id { get; set; } = [];
+    public Guid[] SessionId { get; set; } = [];
 
     protected override void Process()
     {
@@ -26,7 +26,7 @@ public sealed class GetRpcSessionCommand : RpcCmdlet
                 : RunspaceStore.Current.Listeners;
         WriteObject(
             listeners.SelectMany(RpcSessionInfo.GetSessions)
-                .Where(session => Id.Length == 0 || Id.Contains(session.Id)),
+                .Where(session => SessionId.Length == 0 || SessionId.Contains(session.Id)),
             enumerateCollection: true);
     }
 }
@@ -35,14 +35,14 @@ public sealed class GetRpcSessionCommand : RpcCmdlet
 public sealed class RemoveRpcSessionCommand : RpcCmdlet
 {
     private const string BySession = "Session";
-    private const string ById = "Id";
+    private const string ById = "SessionId";
 
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = BySession)]
     public RpcSessionInfo[] Session { get; set; } = [];
 
     [Parameter(Mandatory = true, ParameterSetName = ById)]
     [ArgumentCompleter(typeof(SessionIdCompleter))]
-    public Guid[] Id { get; set; } = [];
+    public Guid[] SessionId { get; set; } = [];
 
     protected override void Process()
     {
@@ -61,7 +61,7 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
     {
         List<RpcSessionInfo> all =
             [.. RunspaceStore.Current.Listeners.SelectMany(RpcSessionInfo.GetSessions)];
-        foreach (Guid id in Id.Where(id => all.TrueForAll(session => session.Id != id)))
+        foreach (Guid id in SessionId.Where(id => all.TrueForAll(session => session.Id != id)))
         {
             RpcException missing =
                 new(
@@ -70,7 +70,7 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
             WriteError(RpcErrors.ToRecord(missing, id));
         }
 
-        return all.FindAll(session => Id.Contains(session.Id));
+        return all.FindAll(session => SessionId.Contains(session.Id));
     }
 }
 

@@ -118,15 +118,19 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
         IChannelSource source, TimeSpan timeout, CancellationToken cancellation) =>
         new(this, source, CallClock.Start(timeout, cancellation)) { Retries = 0 };
 
+    /// <summary>The number of retries of a call.</summary>
+    public int RetriesOf(RpcCallOptions? options) => options?.RetryCount ?? Retries;
+
     private bool HasOneAttempt(IChannelSource source, CallSpec call, bool canRepeat = true) =>
         source is not BackendPicker
-        && !(canRepeat && (Retries > 0 || call.Options is { WaitForReady: true }));
+        && !(canRepeat && (RetriesOf(call.Options) > 0 || call.Options is { WaitForReady: true }));
 
     private CallAttempts Start(
         IChannelSource source, CallSpec call, CancellationToken cancellation, bool canRepeat = true,
         bool sharesTime = true) =>
         new(this, source, call.Clock.For(cancellation))
         {
+            Retries = RetriesOf(call.Options),
             Waits = call.Options is { WaitForReady: true },
             Info = call.Options?.ReplyInfo,
             Method = call.Method.FullName,

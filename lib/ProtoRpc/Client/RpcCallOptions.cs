@@ -43,6 +43,10 @@ public sealed record RpcCallOptions
     /// <summary>Receives the progress of a large request that is sent in parts.</summary>
     public IProgress<RpcProgress>? Progress { get; init; }
 
+    /// <summary>How often to retry a call that cannot have run; null for the client's
+    /// <see cref="RpcClientOptions.RetryCount"/>.</summary>
+    public int? RetryCount { get; init; }
+
     /// <summary>Whether to retry an unreachable server until the call's time is over. A call that may have
     /// run is never retried.</summary>
     public bool WaitForReady { get; init; }

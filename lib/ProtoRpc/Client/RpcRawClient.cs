@@ -324,7 +324,13 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         options.ReplyInfo ?? (_log is { LogsCalls: true } ? new RpcReplyInfo() : null);
 
     private CallAttempts Start(RpcCallOptions options, CallClock clock, RpcReplyInfo? info) =>
-        new(_retry, source: null, clock) { Waits = options.WaitForReady, Info = info, Method = _name };
+        new(_retry, source: null, clock)
+        {
+            Retries = _retry.RetriesOf(options),
+            Waits = options.WaitForReady,
+            Info = info,
+            Method = _name,
+        };
 
     private ClientTelemetry? Observe(RpcReplyInfo? info) =>
         ClientTelemetry.Begin("dcerpc", _name, Endpoint, _log, info);

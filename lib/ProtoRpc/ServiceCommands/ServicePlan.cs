@@ -317,10 +317,10 @@ internal static class ShellCommands
         ConvertTo-RpcRecord Disable-RpcCompletion Disconnect-RpcEndpoint Enable-RpcCompletion
         Export-RpcSchema Export-RpcService Get-RpcConnection Get-RpcEndpoint Get-RpcListener
         Get-RpcMessageType Get-RpcMethod Get-RpcMockCall Get-RpcService Get-RpcSession Import-RpcSchema
-        Import-RpcService Invoke-RpcMethod Measure-RpcEndpoint New-RpcMessage New-RpcMock
-        Receive-RpcListener Register-RpcEndpoint Remove-RpcSession Set-RpcListener Set-RpcMock
-        Start-RpcListener Stop-RpcListener Test-RpcEndpoint Unregister-RpcEndpoint Wait-RpcEndpoint
-        Wait-RpcListener
+        Import-RpcService Invoke-RpcMethod Measure-RpcEndpoint New-RpcConnectionOption
+        New-RpcListenerOption New-RpcMessage New-RpcMock Receive-RpcListener Register-RpcEndpoint
+        Remove-RpcSession Set-RpcListener Set-RpcMock Start-RpcListener Stop-RpcListener Test-RpcEndpoint
+        Unregister-RpcEndpoint Wait-RpcEndpoint Wait-RpcListener
         """;
 
     /// <summary>All names; their case does not matter.</summary>

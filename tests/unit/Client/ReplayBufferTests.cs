@@ -38,6 +38,26 @@ public static class ReplayBufferTests
     }
 
     [Theory]
+    [MemberData(nameof(Endpoints))]
+    public static async Task A_call_has_retries_of_its_own(string kind)
+    {
+        RpcSchema schema = RpcSchema.FromDescriptors(TestServers.CallsReflection.Descriptor);
+        using RpcClient client = RpcClient.Connect(
+            Unused(kind), schema, new RpcClientOptions { Service = "calls.Echo", Lazy = true, RetryCount = 1 });
+        List<int> made = [];
+
+        foreach (int? count in new int?[] { null, 0, 2 })
+        {
+            RpcReplyInfo info = new();
+            await Assert.ThrowsAsync<RpcException>(() => client.InvokeAsync(
+                "Say", new { text = "x" }, new RpcCallOptions { ReplyInfo = info, RetryCount = count }));
+            made.Add(info.Retries);
+        }
+
+        Assert.Equal([1, 0, 2], made);
+    }
+
+    [Theory]
     [InlineData("inproc://")]
     [InlineData("http://")]
     public static async Task A_call_of_streams_with_one_request_encodes_it_once(string kind)

@@ -1,0 +1,83 @@
+using System.Collections;
+using System.Management.Automation;
+using System.Reflection;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.PowerShell.Completion;
+
+/// <summary>Offers the settings of a connection in a hashtable.</summary>
+internal sealed class ConnectionOptionCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
+
+    internal override HashtableShape? TableOf(IDictionary bound) =>
+        new OptionShape(typeof(RpcConnectionOption), bound);
+}
+
+/// <summary>Offers the settings of a listener in a hashtable.</summary>
+internal sealed class ListenerOptionCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
+
+    internal override HashtableShape? TableOf(IDictionary bound) =>
+        new OptionShape(typeof(RpcListenerOption), bound);
+}
+
+/// <summary>The keys and values of a hashtable of settings: those that the parameters of the cmdlet take that
+/// makes the object.</summary>
+/// <param name="option">The type of the object.</param>
+/// <param name="bound">The other arguments of the command line.</param>
+internal sealed class OptionShape(Type option, IDictionary bound) : HashtableShape
+{
+    /// <summary>A hashtable to begin with.</summary>
+    public static RpcCompleter.Candidate Empty { get; } =
+        RpcCompleter.Candidate.OfScript("@{ }", "A hashtable of settings");
+
+    public override IEnumerable<HashtableKey> Keys(IReadOnlyCollection<string> given) => option
+        .GetProperties(RpcOption.Settings)
+        .Where(setting => !given.Contains(setting.Name, StringComparer.OrdinalIgnoreCase))
+        .OrderBy(setting => setting.Name, StringComparer.Ordinal)
+        .Select(setting => new HashtableKey(setting.Name, TypeOf(setting).Name, ""));
+
+    public override HashtableShape? Inside(string key) => CompleterOf(key)?.TableOf(bound);
+
+    public override IEnumerable<HashtableValue> Values(string key)
+    {
+        if (option.GetProperty(key, RpcOption.Settings) is not { } setting)
+        {
+            return [];
+        }
+
+        // A hashtable is completed inside of its braces.
+        RpcCompleter? completer = CompleterOf(key);
+        return completer is null
+            ? ValuesOf(setting).Select(value => new HashtableValue(value, TypeOf(setting).Name, ""))
+            : completer.TableOf(bound) is not null ? []
+            : completer.Candidates(bound)
+                .Select(candidate => new HashtableValue(candidate.Name, candidate.ToolTip, ""));
+    }
+
+    private RpcCompleter? CompleterOf(string key) =>
+        option.GetProperty(key, RpcOption.Settings)?.GetCustomAttribute<ArgumentCompleterAttribute>()?.Type
+            is { } type
+            ? (RpcCompleter)Activator.CreateInstance(type)!
+            : null;
+
+    private static IEnumerable<object> ValuesOf(PropertyInfo setting) =>
+        setting.GetCustomAttribute<ValidateSetAttribute>() is { } set ? set.ValidValues
+        : TypeOf(setting) is { IsEnum: true } type ? Enum.GetNames(type)
+        : TypeOf(setting) == typeof(SwitchParameter) ? [true, false]
+        : [];
+
+    private static Type TypeOf(PropertyInfo setting) =>
+        Nullable.GetUnderlyingType(setting.PropertyType) ?? setting.PropertyType;
+}
+
+/// <summary>Offers references to secrets in environment variables. Never reads their values.</summary>
+internal sealed class SecretCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Environment
+        .GetEnvironmentVariables().Keys.Cast<string>()
+        .Order(StringComparer.OrdinalIgnoreCase)
+        .Select(name => new Candidate($"env:{name}", $"The environment variable {name}"));
+}

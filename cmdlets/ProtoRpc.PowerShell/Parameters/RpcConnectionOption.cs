@@ -1,0 +1,290 @@
+using System.Collections;
+using System.Management.Automation;
+using ProtoRpc.PowerShell.Completion;
+
+namespace ProtoRpc;
+
+/// <summary>How to connect to a server and call it: a registered endpoint without its name and address. Made
+/// by New-RpcConnectionOption, or of a hashtable for <c>-ConnectionOption</c>.</summary>
+/// <remarks>A setting that was not given is that of the registered name, and otherwise the default.</remarks>
+public sealed class RpcConnectionOption : RpcOption
+{
+    // Who calls. What is registered is replaced as a whole, so that one identity's name never goes with
+    // another's secret.
+    private static readonly string[] Identity =
+        [nameof(Authentication), nameof(Credential), nameof(Token), nameof(UserName)];
+
+    /// <summary>How the caller is authenticated; None if the other settings determine it.</summary>
+    [Parameter]
+    public RpcClientAuthentication Authentication
+    {
+        get => Get(RpcClientAuthentication.None);
+        set => Set(value);
+    }
+
+    /// <summary>The trusted CA certificates instead of those of the system.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public RpcCertificateSource[] CACertificate { get => Get<RpcCertificateSource[]>([]); set => Set(value); }
+
+    /// <summary>The values that native calls send and receive beside their messages.</summary>
+    [Parameter]
+    [ValidateNotNull]
+    public IDictionary? CallContext { get => Get<IDictionary?>(null); set => Set(value); }
+
+    /// <summary>The client's certificate.</summary>
+    [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
+    public RpcCertificateSource? ClientCertificate
+    {
+        get => Get<RpcCertificateSource?>(null);
+        set => Set(value);
+    }
+
+    /// <summary>How requests are compressed.</summary>
+    [Parameter]
+    public RpcCompression Compression { get => Get(RpcCompression.None); set => Set(value); }
+
+    /// <summary>The user name and password, or a reference to them.</summary>
+    [Parameter]
+    [CredentialSource]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(SecretCompleter))]
+    public RpcCredentialSource? Credential { get => Get<RpcCredentialSource?>(null); set => Set(value); }
+
+    /// <summary>Which exceptions of handlers are thrown as such.</summary>
+    [Parameter]
+    public RpcExceptionTypes ExceptionType { get => Get(RpcExceptionTypes.CoreLibrary); set => Set(value); }
+
+    /// <summary>The format of HTTP requests.</summary>
+    [Parameter]
+    [ValidateSet(typeof(HttpFormatNames))]
+    public string Format { get => Get(MessageFormats.Binary.Name); set => Set(value); }
+
+    /// <summary>The headers of each call.</summary>
+    [Parameter]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(HeaderCompleter))]
+    public IDictionary? Header { get => Get<IDictionary?>(null); set => Set(value); }
+
+    /// <summary>The interface id of the service; null for the service's own.</summary>
+    [Parameter]
+    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
+    public Guid? InterfaceId { get => Get<Guid?>(null); set => Set(value); }
+
+    /// <summary>How often an idle connection is checked; null for never.</summary>
+    [Parameter]
+    [Deadline]
+    public TimeSpan? KeepAlive { get => Get<TimeSpan?>(null); set => Set(value); }
+
+    /// <summary>The limits of the client.</summary>
+    [Parameter]
+    [ValidateNotNull]
+    public RpcLimits Limits { get => Get(RpcLimits.Default); set => Set(value); }
+
+    /// <summary>How the user is authenticated.</summary>
+    [Parameter]
+    public RpcMechanism Mechanism { get => Get(RpcMechanism.Default); set => Set(value); }
+
+    /// <summary>The bytes from which native requests are sent in parts; 0 for never.</summary>
+    [Parameter]
+    [ValidateRange(ValidateRangeKind.NonNegative)]
+    public int? MultiPartThreshold { get => Get<int?>(null); set => Set(value); }
+
+    /// <summary>How calls are protected.</summary>
+    [Parameter]
+    [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]
+    public RpcProtectionLevel ProtectionLevel { get => Get(RpcProtectionLevel.Privacy); set => Set(value); }
+
+    /// <summary>Whether HTTP servers may compress replies.</summary>
+    [Parameter]
+    public RpcReplyCompression ReplyCompression { get => Get(default(RpcReplyCompression)); set => Set(value); }
+
+    /// <summary>How often to retry a call that cannot have run.</summary>
+    [Parameter]
+    [ValidateRange(0, 100)]
+    public int RetryCount { get => Get(0); set => Set(value); }
+
+    /// <summary>The server name that the certificate must contain.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(HostCompleter))]
+    public string? ServerName { get => Get<string?>(null); set => Set(value); }
+
+    /// <summary>The account that must run the server of a local endpoint.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? ServerUser { get => Get<string?>(null); set => Set(value); }
+
+    /// <summary>The service for bare method names.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(ServiceCompleter))]
+    public string? Service { get => Get<string?>(null); set => Set(value); }
+
+    /// <summary>The Kerberos service principal name of the service.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(PrincipalCompleter))]
+    public string? ServicePrincipalName { get => Get<string?>(null); set => Set(value); }
+
+    /// <summary>Whether any certificate of the server is accepted.</summary>
+    [Parameter]
+    public SwitchParameter SkipCertificateCheck { get => Get(default(SwitchParameter)); set => Set(value); }
+
+    /// <summary>Whether to use TLS on an endpoint on TCP.</summary>
+    [Parameter]
+    public SwitchParameter Tls { get => Get(default(SwitchParameter)); set => Set(value); }
+
+    /// <summary>The bearer token, or a reference to it.</summary>
+    [Parameter]
+    [TokenSource]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(SecretCompleter))]
+    public RpcTokenSource? Token { get => Get<RpcTokenSource?>(null); set => Set(value); }
+
+    /// <summary>The user name for a password that <see cref="Credential"/> refers to.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string? UserName { get => Get<string?>(null); set => Set(value); }
+
+    /// <summary>Whether to retry an unreachable server until the call's time is over.</summary>
+    [Parameter]
+    public SwitchParameter WaitForReady { get => Get(default(SwitchParameter)); set => Set(value); }
+
+    /// <summary>The settings that are registered with a name.</summary>
+    internal static RpcConnectionOption From(RpcNamedEndpoint named)
+    {
+        RpcConnectionOption option = new();
+        option.SetIf(named.Authentication, nameof(Authentication));
+        option.SetIf(named.UserName, nameof(UserName));
+        option.SetIf(
+            named.Credential is null ? null : new RpcCredentialSource(named.Credential), nameof(Credential));
+        option.SetIf(named.Token is null ? null : new RpcTokenSource(named.Token), nameof(Token));
+        option.SetIf(named.Mechanism, nameof(Mechanism));
+        option.SetIf(named.ProtectionLevel, nameof(ProtectionLevel));
+        option.SetIf(named.ServicePrincipalName, nameof(ServicePrincipalName));
+        option.SetIf(named.ServerUser, nameof(ServerUser));
+        option.SetIf(named.Tls ? new SwitchParameter(true) : null, nameof(Tls));
+        option.SetIf(
+            named.CACertificate.Count == 0
+                ? null
+                : named.CACertificate.Select(path => new RpcCertificateSource(path)).ToArray(),
+            nameof(CACertificate));
+        option.SetIf(
+            named.ClientCertificate is null ? null : new RpcCertificateSource(named.ClientCertificate),
+            nameof(ClientCertificate));
+        option.SetIf(named.ServerName, nameof(ServerName));
+        option.SetIf(named.Format, nameof(Format));
+        option.SetIf(named.Compression, nameof(Compression));
+        option.SetIf(named.RetryCount, nameof(RetryCount));
+        option.SetIf(named.Service, nameof(Service));
+        option.SetIf(named.InterfaceId, nameof(InterfaceId));
+        return option;
+    }
+
+    /// <summary>These settings, those of a registered name, with the given ones in their place. A registered
+    /// identity is replaced as a whole.</summary>
+    internal RpcConnectionOption WithGiven(RpcConnectionOption given) =>
+        (Identity.Any(given.IsGiven) ? Without(Identity) : this).With(given);
+
+    /// <summary>These settings, with those of another object in their place; headers are joined.</summary>
+    internal RpcConnectionOption With(RpcConnectionOption above)
+    {
+        RpcConnectionOption merged = new();
+        merged.CopyFrom(this);
+        merged.CopyFrom(above);
+        if (Header is { } lower && above.Header is { } upper)
+        {
+            merged.Header = Join(lower, upper);
+        }
+
+        return merged;
+    }
+
+    /// <summary>These settings without some of them.</summary>
+    internal RpcConnectionOption Without(IEnumerable<string> names)
+    {
+        RpcConnectionOption rest = new();
+        rest.CopyFrom(this);
+        rest.Remove(names);
+        return rest;
+    }
+
+    private static Hashtable Join(IDictionary lower, IDictionary upper)
+    {
+        Hashtable joined = new(StringComparer.OrdinalIgnoreCase);
+        foreach (IDictionary headers in new[] { lower, upper })
+        {
+            foreach (DictionaryEntry entry in headers)
+            {
+                joined[entry.Key] = entry.Value;
+            }
+        }
+
+        return joined;
+    }
+
+    private void SetIf(object? value, string name)
+    {
+        if (value is not null)
+        {
+            Set(value, name);
+        }
+    }
+}
+
+[Cmdlet(VerbsCommon.New, "RpcConnectionOption")]
+[OutputType(typeof(RpcConnectionOption))]
+public sealed class NewRpcConnectionOptionCommand : RpcCmdlet, IDynamicParameters
+{
+    private readonly RpcConnectionOption _option = new();
+
+    /// <summary>The object itself, whose properties are the parameters.</summary>
+    public object GetDynamicParameters() => _option;
+
+    protected override void End() => WriteObject(_option);
+}
+
+/// <summary>Takes a hashtable for an <see cref="RpcConnectionOption"/>.</summary>
+internal sealed class ConnectionOptionTableAttribute() : OptionTableAttribute(
+    "New-RpcConnectionOption", typeof(NewRpcConnectionOptionCommand), typeof(RpcConnectionOption));
+
+/// <summary>The value of <c>-Credential</c>: a user name and password, or a reference to them in an
+/// environment variable or in SecretManagement.</summary>
+/// <remarks>A reference is read when a cmdlet connects, and never shown.</remarks>
+public sealed class RpcCredentialSource
+{
+    /// <summary>A user name and password.</summary>
+    public RpcCredentialSource(PSCredential credential) => Credential = credential;
+
+    /// <summary>A reference: <c>secret:NAME</c>, <c>secret:VAULT/NAME</c> or <c>env:VARIABLE</c>.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the text is no reference.</exception>
+    public RpcCredentialSource(string reference) =>
+        Reference = SecretReference.Parse(reference, nameof(RpcConnectionOption.Credential));
+
+    internal PSCredential? Credential { get; }
+
+    internal SecretReference? Reference { get; }
+
+    /// <summary>The reference, or the user name.</summary>
+    public override string ToString() => Reference?.ToString() ?? Credential!.UserName;
+}
+
+/// <summary>Takes the reference of a secret for a credential. Everything else is taken as the shell takes it:
+/// it asks for the password of a user name.</summary>
+[AttributeUsage(AttributeTargets.Property)]
+internal sealed class CredentialSourceAttribute : ArgumentTransformationAttribute
+{
+    private static readonly CredentialAttribute Asking = new();
+
+    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
+        (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) switch
+        {
+            RpcCredentialSource source => source,
+            string text when SecretReference.IsReference(text) =>
+                TokenSourceAttribute.Read(() => new RpcCredentialSource(text)),
+            _ => Asking.Transform(engineIntrinsics, inputData!),
+        };
+}

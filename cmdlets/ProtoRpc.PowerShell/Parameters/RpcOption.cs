@@ -1,0 +1,169 @@
+using System.Collections;
+using System.Management.Automation;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Security;
+
+namespace ProtoRpc;
+
+/// <summary>The base of objects with many optional settings. Knows which of them were given, so that several
+/// objects can be merged.</summary>
+/// <remarks>The properties have the attributes of parameters: the cmdlet that makes the object takes them as
+/// its own parameters, and a hashtable goes through the same conversions and checks.</remarks>
+public abstract class RpcOption
+{
+    internal const BindingFlags Settings =
+        BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly | BindingFlags.IgnoreCase;
+
+    private readonly Dictionary<string, object?> _given = new(StringComparer.OrdinalIgnoreCase);
+
+    private protected RpcOption()
+    {
+    }
+
+    /// <summary>The names of the settings that were given.</summary>
+    public IReadOnlyCollection<string> Given => _given.Keys;
+
+    /// <summary>Whether a setting was given.</summary>
+    internal bool IsGiven(string name) => _given.ContainsKey(name);
+
+    /// <summary>A setting; null if it was not given.</summary>
+    internal T? Find<T>(string name)
+        where T : struct =>
+        _given.TryGetValue(name, out object? value) ? (T?)value : null;
+
+    /// <summary>The settings that were given, for the shell's view.</summary>
+    public override string ToString() => string.Join(", ", _given.Keys.Order(StringComparer.Ordinal));
+
+    /// <summary>The names of a type's settings.</summary>
+    internal static IEnumerable<string> NamesOf(Type type) =>
+        type.GetProperties(Settings).Select(property => property.Name);
+
+    private protected T Get<T>(T otherwise, [CallerMemberName] string name = "") =>
+        _given.TryGetValue(name, out object? value) ? (T)value! : otherwise;
+
+    private protected void Set(object? value, [CallerMemberName] string name = "") => _given[name] = value;
+
+    private protected void Remove(IEnumerable<string> names)
+    {
+        foreach (string name in names)
+        {
+            _given.Remove(name);
+        }
+    }
+
+    /// <summary>Takes over the settings that were given to another object.</summary>
+    private protected void CopyFrom(RpcOption other)
+    {
+        foreach ((string name, object? value) in other._given)
+        {
+            _given[name] = value;
+        }
+    }
+}
+
+/// <summary>The base of attributes that take a hashtable for an <see cref="RpcOption"/>. The cmdlet that makes such objects converts and
+/// checks its values.</summary>
+/// <param name="cmdlet">The name of the cmdlet.</param>
+/// <param name="implementation">Its class.</param>
+/// <param name="option">The type of the object.</param>
+[AttributeUsage(AttributeTargets.Property)]
+internal abstract class OptionTableAttribute(string cmdlet, Type implementation, Type option)
+    : ArgumentTransformationAttribute
+{
+    /// <summary>Whether an object of the pipeline is taken, such as a row of a table: its properties with the
+    /// names of settings, as far as they have a value.</summary>
+    public bool TakesRows { get; set; }
+
+    /// <summary>Whether the settings are stored in a file. Secrets are then references only, and nothing asks
+    /// for a password.</summary>
+    public bool IsStored { get; set; }
+
+    public override bool TransformNullOptionalParameters => false;
+
+    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
+        (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) switch
+        {
+            IDictionary table => Create(CheckKeys(table)),
+            RpcOption or null => inputData,
+            _ when TakesRows => Create(Cells(PSObject.AsPSObject(inputData))),
+            _ => inputData,
+        };
+
+    private Dictionary<string, object?> CheckKeys(IDictionary table)
+    {
+        Dictionary<string, object?> settings = new(StringComparer.OrdinalIgnoreCase);
+        HashSet<string> known = new(RpcOption.NamesOf(option), StringComparer.OrdinalIgnoreCase);
+        foreach (DictionaryEntry entry in table)
+        {
+            string name = LanguagePrimitives.ConvertTo<string>(entry.Key);
+            settings[name] = known.Contains(name) ? entry.Value : throw Invalid(
+                $"'{TerminalText.Neutralize(name)}' is not a setting of {cmdlet}."
+                + $"{NearestName.Hint(name, known)} Get-Help {cmdlet} lists them.");
+        }
+
+        return settings;
+    }
+
+    // Import-Csv returns an empty text for an empty cell, and null for a cell that the row does not have.
+    private Dictionary<string, object?> Cells(PSObject row)
+    {
+        Dictionary<string, object?> settings = new(StringComparer.OrdinalIgnoreCase);
+        foreach (string name in RpcOption.NamesOf(option))
+        {
+            object? value = row.Properties[name]?.Value;
+            value = value is PSObject cell ? cell.BaseObject : value;
+            if (value is not (null or "" or ICollection { Count: 0 }))
+            {
+                settings.Add(
+                    name,
+                    option.GetProperty(name)!.PropertyType == typeof(SwitchParameter)
+                        ? ToSwitch(name, value)
+                        : value);
+            }
+        }
+
+        return settings;
+    }
+
+    // The shell would take each text as true.
+    private static object ToSwitch(string name, object value) => value is not string text ? value
+        : bool.TryParse(text, out bool isOn) ? isOn
+        : throw Invalid($"'{TerminalText.Neutralize(text)}' of {name} is neither True nor False.");
+
+    private void RequireReferences(Dictionary<string, object?> settings)
+    {
+        foreach ((string name, object? value) in settings)
+        {
+            object? given = value is PSObject wrapped ? wrapped.BaseObject : value;
+            if (IsStored && (given is PSCredential or SecureString
+                || (given is string text && !SecretReference.IsReference(text)
+                    && option.GetProperty(name, RpcOption.Settings)!.PropertyType
+                        == typeof(RpcCredentialSource))))
+            {
+                throw Invalid(
+                    $"{name} is a secret, which is never written to a file. Store it with Set-Secret or in "
+                    + $"an environment variable, and give its reference: {SecretReference.Forms}.");
+            }
+        }
+    }
+
+    private object Create(Dictionary<string, object?> settings)
+    {
+        using System.Management.Automation.PowerShell shell =
+            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
+        RequireReferences(settings);
+        // Not by its name, which a script may give to a function of its own.
+        shell.AddCommand(new CmdletInfo(cmdlet, implementation)).AddParameters(settings);
+        try
+        {
+            return shell.Invoke()[0].BaseObject;
+        }
+        catch (RuntimeException e)
+        {
+            throw new ArgumentTransformationMetadataException(e.Message, e);
+        }
+    }
+
+    private static ArgumentTransformationMetadataException Invalid(string message) => new(message);
+}
