@@ -222,7 +222,6 @@ internal sealed class PooledClient(RpcClient client, bool isNew, Action giveBack
     /// call.</summary>
     public bool IsNew => isNew;
 
-    /// <inheritdoc/>
     public void Dispose() => Interlocked.Exchange(ref _giveBack, null)?.Invoke();
 }
 
@@ -290,14 +289,11 @@ internal sealed class ClientKey : IEquatable<ClientKey>
     public static ClientKey Create(RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options) =>
         Create(endpoint, schema, options, ImpersonatedAccount());
 
-    /// <inheritdoc/>
     public bool Equals(ClientKey? other) =>
         other is not null && CryptographicOperations.FixedTimeEquals(_digest, other._digest);
 
-    /// <inheritdoc/>
     public override bool Equals(object? obj) => Equals(obj as ClientKey);
 
-    /// <inheritdoc/>
     public override int GetHashCode() => BitConverter.ToInt32(_digest);
 
     private static string? ImpersonatedAccount()

@@ -170,7 +170,6 @@ internal sealed record SecretReference(bool IsVariable, string? Vault, string Na
         RpcStatusCode.FailedPrecondition, RpcErrorIds.SecretNotFound,
         $"The secret '{this}' cannot be read: {why}.", cause);
 
-    /// <inheritdoc/>
     public override string ToString() =>
         IsVariable ? $"{Variable}{Name}" : $"{Secret}{(Vault is null ? "" : $"{Vault}/")}{Name}";
 

@@ -24,7 +24,6 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
     private readonly RpcGatewayOptions _options = (options ?? new RpcGatewayOptions()).Copy();
     private readonly HeaderRule _rule = new((options ?? new RpcGatewayOptions()).Copy());
 
-    /// <inheritdoc/>
     internal override ServerMethod Bind(RpcMethodInfo method)
     {
         RequireSame(method);
@@ -527,7 +526,6 @@ internal sealed class ForwardedReply : IDisposable
         return new OpaqueMessage(type, _bytes.AsMemory(0, body.Length));
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         byte[] bytes = Interlocked.Exchange(ref _bytes, []);

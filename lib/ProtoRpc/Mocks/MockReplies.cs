@@ -32,7 +32,6 @@ internal sealed class RepliesInOrder(IReadOnlyList<MockReply> answers) : MockRep
     private readonly Lock _gate = new();
     private int _next;
 
-    /// <inheritdoc/>
     public override MockReply Next(IMessage? request)
     {
         lock (_gate)
@@ -43,7 +42,6 @@ internal sealed class RepliesInOrder(IReadOnlyList<MockReply> answers) : MockRep
         }
     }
 
-    /// <inheritdoc/>
     public override void Reset()
     {
         lock (_gate)
@@ -60,7 +58,6 @@ internal sealed class TemplateReplies(RpcMethodInfo method) : MockReplies
     private readonly Lazy<MockReply> _answer =
         new(() => new GivenReply([TemplateReply.Create(method)], failure: null));
 
-    /// <inheritdoc/>
     public override MockReply Next(IMessage? request) => _answer.Value;
 }
 
@@ -88,14 +85,12 @@ internal abstract class MockReply
 /// <param name="failure">How the call ends after them; null for OK.</param>
 internal sealed class GivenReply(IReadOnlyList<IMessage> messages, Exception? failure) : MockReply
 {
-    /// <inheritdoc/>
     public override ValueTask<IMessage> AnswerAsync(RpcServerCallContext context, IMessage request)
     {
         ThrowFailure(context);
         return ValueTask.FromResult(messages[0]);
     }
 
-    /// <inheritdoc/>
     public override async ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         // The callers of both streams may wait for a reply before they go on.
@@ -148,11 +143,9 @@ internal sealed class GivenReply(IReadOnlyList<IMessage> messages, Exception? fa
 /// <param name="method">The method with the handler.</param>
 internal sealed class MockHandlerReply(ServerMethod method) : MockReply
 {
-    /// <inheritdoc/>
     public override ValueTask<IMessage> AnswerAsync(RpcServerCallContext context, IMessage request) =>
         method.Chain(context, ReadAgain(request, context));
 
-    /// <inheritdoc/>
     public override ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream) =>
         method.StreamChain(context, method.IsTyped ? new TypedStream(this, context, stream, method) : stream);
 

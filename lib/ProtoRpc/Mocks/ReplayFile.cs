@@ -372,13 +372,10 @@ internal sealed class ReplayedReplies : MockReplies
         Fill();
     }
 
-    /// <inheritdoc/>
     public override bool NeedsRequests => true;
 
-    /// <inheritdoc/>
     public override MockReply Next(IMessage? request) => Next(request is null ? [] : [request]);
 
-    /// <inheritdoc/>
     public override MockReply Next(IReadOnlyList<IMessage> requests)
     {
         string[] keys = [.. _masks.Select(mask => KeyOf(requests, mask))];
@@ -405,7 +402,6 @@ internal sealed class ReplayedReplies : MockReplies
         }
     }
 
-    /// <inheritdoc/>
     public override void Reset()
     {
         lock (_gate)

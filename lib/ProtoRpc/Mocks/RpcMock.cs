@@ -288,7 +288,6 @@ internal sealed class MockLog : CallCapture
         }
     }
 
-    /// <inheritdoc/>
     protected override RpcRecordedCall Begin(RpcServerCallContext context)
     {
         RpcRecordedCall call = new(context, HeadersOf(context), Limits);
@@ -303,7 +302,6 @@ internal sealed class MockLog : CallCapture
         return call;
     }
 
-    /// <inheritdoc/>
     protected override void End(RpcRecordedCall call)
     {
         lock (_gate)
@@ -373,7 +371,6 @@ internal sealed class MockMethod(RpcMock mock, RpcMethodInfo info) : RpcMethodHa
         _replayed?.Reset();
     }
 
-    /// <inheritdoc/>
     internal override ServerMethod Bind(RpcMethodInfo method) =>
         new(method, AnswerAsync, AnswerStreamAsync) { GivesBytes = true };
 

@@ -70,21 +70,18 @@ internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
         _end += count;
     }
 
-    /// <inheritdoc/>
     public Memory<byte> GetMemory(int sizeHint = 0)
     {
         Reserve(sizeHint);
         return _bytes.AsMemory(_end, _bytes.Length - _end - _suffix);
     }
 
-    /// <inheritdoc/>
     public Span<byte> GetSpan(int sizeHint = 0)
     {
         Reserve(sizeHint);
         return _bytes.AsSpan(_end, _bytes.Length - _end - _suffix);
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         byte[] bytes = _bytes;

@@ -75,7 +75,6 @@ internal sealed class ProtoText(SourceComments? comments)
     /// none at the beginning and the end of a block.</summary>
     public void Blank() => _wantsBlank = !_isEmpty;
 
-    /// <inheritdoc/>
     public override string ToString() => _text.ToString();
 
     private void Leading(SourceCodeInfo.Types.Location? location)

@@ -223,32 +223,24 @@ internal sealed class InProcessCallProtocol(
     private long _bytesIn;
     private long _bytesOut;
 
-    /// <inheritdoc/>
     public override PeerIdentity Peer => listener.Peer;
 
-    /// <inheritdoc/>
     public override string? GetCalledName(RpcServerCallContext? context) =>
         $"{call.Service}/{call.Header.MethodName}";
 
-    /// <inheritdoc/>
     public override ActivityContext ReadParent(RpcServerCallContext? context) =>
         ServerHeaders.ReadParent(context, call.Header, Limits);
 
-    /// <inheritdoc/>
     public override long BytesIn => _bytesIn;
 
-    /// <inheritdoc/>
     public override long BytesOut => _bytesOut;
 
-    /// <inheritdoc/>
     public override bool IsAbandoned => call.Aborted.IsCancellationRequested;
 
-    /// <inheritdoc/>
     public override object SharedConnection => connection;
 
     public void Dispose() => _aborted.Dispose();
 
-    /// <inheritdoc/>
     public override CallHead ReadHead() => ServerHeaders.Read(
         this,
         call.Header,
@@ -256,7 +248,6 @@ internal sealed class InProcessCallProtocol(
         schema,
         _aborted.Token);
 
-    /// <inheritdoc/>
     public override ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context)
     {
@@ -264,14 +255,12 @@ internal sealed class InProcessCallProtocol(
         return new(method.Info.IsUnary ? null : _stream);
     }
 
-    /// <inheritdoc/>
     public override async ValueTask<IMessage> ReadAsync(
         ServerMethod method, RpcServerCallContext context) =>
         await _stream!.ReceiveAsync().ConfigureAwait(false)
         ?? throw new RpcException(
             RpcStatusCode.InvalidArgument, $"{method.Info.FullName} takes one request, and received none.");
 
-    /// <inheritdoc/>
     public override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
         // All that can fail comes before the end.
@@ -280,19 +269,15 @@ internal sealed class InProcessCallProtocol(
             .ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public override ValueTask CompleteAsync(RpcServerCallContext context) =>
         EndAsync(new InProcessReply(ServerHeaders.Success(context), Body: null, IsLast: true));
 
-    /// <inheritdoc/>
     public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
         base.Translate(ServerHeaders.MakeSendable(error, Limits), context);
 
-    /// <inheritdoc/>
     public override ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context) => EndAsync(
         new InProcessReply(ServerHeaders.Failure(failure, context, Limits), Body: null, IsLast: true));
 
-    /// <inheritdoc/>
     public override ValueTask CloseAsync()
     {
         _stream?.Close();

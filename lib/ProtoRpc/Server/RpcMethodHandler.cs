@@ -170,7 +170,6 @@ internal static class MethodTypes
 /// <param name="mapper">Converts objects to messages.</param>
 internal sealed class PreparedReplies(IReadOnlyList<object> replies, MessageMapper mapper) : RpcMethodHandler
 {
-    /// <inheritdoc/>
     internal override ServerMethod Bind(RpcMethodInfo method)
     {
         if (!method.IsServerStreaming && replies.Count != 1)

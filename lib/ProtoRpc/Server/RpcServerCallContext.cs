@@ -196,7 +196,6 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>The protocol that carries the call; null in tests of handlers.</summary>
     internal CallProtocol? Protocol { get; init; }
 
-    /// <inheritdoc/>
     internal override object Client =>
         Protocol?.SharedConnection ?? (IsLocal && ProcessId != 0 ? (object)ProcessId : ShareHolder);
 

@@ -279,7 +279,6 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         return true;
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         RpcSession[] left;

@@ -95,7 +95,6 @@ internal abstract class TransportConnection : IDisposable
     {
     }
 
-    /// <inheritdoc/>
     public abstract void Dispose();
 
     /// <summary>Whether an exception of the members above means no more than a broken connection.</summary>

@@ -51,11 +51,9 @@ internal readonly struct AsyncWait : IWaitMode
     public static ValueTask<int> ReceiveAsync(TransportConnection connection, Memory<byte> buffer) =>
         connection.ReceiveAsync(buffer, default);
 
-    /// <inheritdoc/>
     public static ValueTask SendAsync(TransportConnection connection, ReadOnlyMemory<byte> bytes) =>
         connection.SendAsync(bytes, default);
 
-    /// <inheritdoc/>
     public static ValueTask WaitAsync(ValueTask task) => task;
 
     /// <inheritdoc/>
@@ -67,11 +65,9 @@ internal readonly struct AsyncWait : IWaitMode
         SemaphoreSlim semaphore, TimeSpan timeout, CancellationToken cancellation) =>
         new(semaphore.WaitAsync(timeout, cancellation));
 
-    /// <inheritdoc/>
     public static ValueTask PauseAsync(TimeSpan time, CancellationToken cancellation) =>
         new(Task.Delay(time, cancellation));
 
-    /// <inheritdoc/>
     public static ValueTask<TResult> RunAsync<TResult>(Func<TResult> work) => new(Task.Run(work));
 }
 
@@ -85,14 +81,12 @@ internal readonly struct BlockingWait : IWaitMode
     public static ValueTask<int> ReceiveAsync(TransportConnection connection, Memory<byte> buffer) =>
         new(connection.Receive(buffer));
 
-    /// <inheritdoc/>
     public static ValueTask SendAsync(TransportConnection connection, ReadOnlyMemory<byte> bytes)
     {
         connection.Send(bytes);
         return ValueTask.CompletedTask;
     }
 
-    /// <inheritdoc/>
     public static ValueTask WaitAsync(ValueTask task)
     {
         if (task.IsCompletedSuccessfully)
@@ -121,7 +115,6 @@ internal readonly struct BlockingWait : IWaitMode
         SemaphoreSlim semaphore, TimeSpan timeout, CancellationToken cancellation) =>
         new(semaphore.Wait(timeout, cancellation));
 
-    /// <inheritdoc/>
     public static ValueTask PauseAsync(TimeSpan time, CancellationToken cancellation)
     {
         if (cancellation.WaitHandle.WaitOne(time))
@@ -132,7 +125,6 @@ internal readonly struct BlockingWait : IWaitMode
         return ValueTask.CompletedTask;
     }
 
-    /// <inheritdoc/>
     public static ValueTask<TResult> RunAsync<TResult>(Func<TResult> work) => new(work());
 
     /// <summary>The end of a body that was run in this mode.</summary>

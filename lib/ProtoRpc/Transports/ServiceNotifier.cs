@@ -51,7 +51,6 @@ internal sealed class ServiceNotifier : IDisposable
     /// <exception cref="RpcException">Unavailable: the manager does not receive it.</exception>
     public void Stopping() => Send("STOPPING=1");
 
-    /// <inheritdoc/>
     public void Dispose() => _socket.Dispose();
 
     private void Send(string state)

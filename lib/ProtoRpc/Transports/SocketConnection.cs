@@ -25,7 +25,6 @@ internal sealed class SocketConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint
     {
         get
@@ -41,7 +40,6 @@ internal sealed class SocketConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override int Receive(Memory<byte> buffer)
     {
         _spin.Wait(_socket);
@@ -62,7 +60,6 @@ internal sealed class SocketConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override void Send(ReadOnlyMemory<byte> bytes)
     {
         ReadOnlySpan<byte> rest = bytes.Span;
@@ -72,13 +69,11 @@ internal sealed class SocketConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override ValueTask<int> ReceiveAsync(Memory<byte> buffer, CancellationToken cancellation) =>
         OperatingSystem.IsWindows()
             ? ReceiveUntilStoppedAsync(buffer, cancellation)
             : _socket.ReceiveAsync(buffer, SocketFlags.None, cancellation);
 
-    /// <inheritdoc/>
     public override async ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation)
     {
         while (!bytes.IsEmpty)
@@ -88,7 +83,6 @@ internal sealed class SocketConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override int Peek(Span<byte> buffer)
     {
         try
@@ -102,7 +96,6 @@ internal sealed class SocketConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override void TrySendNow(ReadOnlySpan<byte> bytes)
     {
         try
@@ -118,25 +111,20 @@ internal sealed class SocketConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override void FinishSending() => ShutDown(SocketShutdown.Send);
 
-    /// <inheritdoc/>
     public override void StopReceiving()
     {
         _stopped = true;
         ShutDown(SocketShutdown.Receive);
     }
 
-    /// <inheritdoc/>
     public override void Abort() => ShutDown(SocketShutdown.Both);
 
-    /// <inheritdoc/>
     public override PeerIdentity ReadPeer() => _socket.AddressFamily == AddressFamily.Unix
         ? UnixPeer.Read(_socket)
         : PeerIdentity.Anonymous(_socket.RemoteEndPoint?.ToString() ?? "");
 
-    /// <inheritdoc/>
     public override void RequireServer(RpcEndpoint endpoint, string? user)
     {
         if (_isUnix)
@@ -145,7 +133,6 @@ internal sealed class SocketConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override void Dispose() => _socket.Dispose();
 
     // Windows reports a receive that was stopped as an error; other systems return 0.

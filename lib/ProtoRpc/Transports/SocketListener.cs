@@ -22,13 +22,10 @@ internal sealed class SocketListener : TransportListener
         SecondaryAddress = secondaryAddress;
     }
 
-    /// <inheritdoc/>
     public override RpcEndpoint Endpoint { get; }
 
-    /// <inheritdoc/>
     public override string SecondaryAddress { get; }
 
-    /// <inheritdoc/>
     public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
     {
         Socket socket = await AcceptSocketAsync(cancellation).ConfigureAwait(false);
@@ -64,7 +61,6 @@ internal sealed class SocketListener : TransportListener
         }
     }
 
-    /// <inheritdoc/>
     public override void Dispose() => _close(_socket);
 }
 

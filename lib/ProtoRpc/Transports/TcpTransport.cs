@@ -23,7 +23,6 @@ internal sealed class TcpTransport : INativeTransport
     /// <param name="lookUp">Finds the addresses of a host name.</param>
     internal TcpTransport(Func<string, IPAddress[]> lookUp) => _lookUp = lookUp;
 
-    /// <inheritdoc/>
     public TransportListener Listen(RpcEndpoint endpoint)
     {
         Socket? socket = null;
@@ -56,7 +55,6 @@ internal sealed class TcpTransport : INativeTransport
         }
     }
 
-    /// <inheritdoc/>
     public TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation)
     {
         try

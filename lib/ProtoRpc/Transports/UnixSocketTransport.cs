@@ -20,10 +20,8 @@ internal sealed class UnixSocketTransport : INativeTransport
     // sun_path with its closing NUL: 108 octets on Linux, 104 on macOS and the BSDs.
     private static readonly int MaxPathBytes = (OperatingSystem.IsLinux() ? 108 : 104) - 1;
 
-    /// <inheritdoc/>
     public bool IsOfThisSystem => !OperatingSystem.IsWindows();
 
-    /// <inheritdoc/>
     public TransportListener Listen(RpcEndpoint endpoint)
     {
         string directory = LocalSocketDirectory.Prepare(endpoint, endpoint.Kind.Scheme);
@@ -43,7 +41,6 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
     }
 
-    /// <inheritdoc/>
     public TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation)
     {
         if (endpoint.Host.Length > 0)

@@ -28,10 +28,8 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
     // 0 would mean the pipe's own default.
     private const uint ShortestWait = 1;
 
-    /// <inheritdoc/>
     public bool IsOfThisSystem => OperatingSystem.IsWindows();
 
-    /// <inheritdoc/>
     public TransportListener Listen(RpcEndpoint endpoint)
     {
         if (endpoint.Host.Length > 0)
@@ -45,7 +43,6 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
         return new WindowsPipeListener(endpoint, PipeName(endpoint));
     }
 
-    /// <inheritdoc/>
     public TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation)
     {
         // Identification: the server may ask who we are, and may not act as us.
@@ -126,13 +123,10 @@ internal sealed class WindowsPipeListener : TransportListener
         }
     }
 
-    /// <inheritdoc/>
     public override RpcEndpoint Endpoint { get; }
 
-    /// <inheritdoc/>
     public override string SecondaryAddress => $@"\PIPE\{Endpoint.Name}";
 
-    /// <inheritdoc/>
     public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
     {
         // An instance may have its client already, if there was no memory for the next instance before.
@@ -151,7 +145,6 @@ internal sealed class WindowsPipeListener : TransportListener
         return new WindowsPipeConnection(pipe);
     }
 
-    /// <inheritdoc/>
     public override void Dispose()
     {
         lock (_gate)
@@ -225,14 +218,12 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
 
     // A blocked read of a pipe ends by a token only, so the blocking members wait for the asynchronous ones.
 
-    /// <inheritdoc/>
     public override int Receive(Memory<byte> buffer)
     {
         ValueTask<int> read = ReceiveAsync(buffer, CancellationToken.None);
         return read.IsCompletedSuccessfully ? read.Result : read.AsTask().GetAwaiter().GetResult();
     }
 
-    /// <inheritdoc/>
     public override void Send(ReadOnlyMemory<byte> bytes)
     {
         ValueTask write = _pipe.WriteAsync(bytes, _aborted.Token);
@@ -242,7 +233,6 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override async ValueTask<int> ReceiveAsync(Memory<byte> buffer, CancellationToken cancellation)
     {
         using CancellationTokenSource end =
@@ -259,7 +249,6 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override async ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation)
     {
         using CancellationTokenSource end =
@@ -267,7 +256,6 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
         await _pipe.WriteAsync(bytes, end.Token).ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public override unsafe int Peek(Span<byte> buffer)
     {
         fixed (byte* pointer = buffer)
@@ -288,7 +276,6 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override void TrySendNow(ReadOnlySpan<byte> bytes)
     {
         try
@@ -306,7 +293,6 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
     {
     }
 
-    /// <inheritdoc/>
     public override void StopReceiving()
     {
         try
@@ -319,7 +305,6 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override void Abort()
     {
         try
@@ -333,16 +318,13 @@ internal sealed partial class WindowsPipeConnection : TransportConnection
         }
     }
 
-    /// <inheritdoc/>
     public override PeerIdentity ReadPeer() => _pipe is NamedPipeServerStream server
         ? WindowsPeer.Read(server)
         : PeerIdentity.Anonymous("");
 
-    /// <inheritdoc/>
     public override void RequireServer(RpcEndpoint endpoint, string? user) =>
         ServerAccount.Require(endpoint, WindowsPeer.ReadServer(_pipe), user);
 
-    /// <inheritdoc/>
     public override void Dispose()
     {
         _pipe.Dispose();

@@ -109,10 +109,8 @@ internal sealed class GrpcCall : IRpcStream
         _sending = channel.Http.SendAsync(_request, _end.Token);
     }
 
-    /// <inheritdoc/>
     public ReplyBody Current { get; private set; }
 
-    /// <inheritdoc/>
     public async ValueTask<bool> SendAsync(IMessage message, bool compress)
     {
         if (_content is not { } content)
@@ -148,7 +146,6 @@ internal sealed class GrpcCall : IRpcStream
         }
     }
 
-    /// <inheritdoc/>
     public ValueTask CompleteAsync()
     {
         _content?.Complete();
@@ -156,7 +153,6 @@ internal sealed class GrpcCall : IRpcStream
         return ValueTask.CompletedTask;
     }
 
-    /// <inheritdoc/>
     public async ValueTask<bool> ReadAsync()
     {
         if (_over)
@@ -207,7 +203,6 @@ internal sealed class GrpcCall : IRpcStream
         }
     }
 
-    /// <inheritdoc/>
     public async ValueTask DisposeAsync()
     {
         bool finished = _over;

@@ -38,24 +38,20 @@ internal sealed class HttpCall : IRpcStream
         _time = new CallTime(call.Clock.For(_end.Token), channel.Closed);
     }
 
-    /// <inheritdoc/>
     public ReplyBody Current { get; private set; }
 
-    /// <inheritdoc/>
     public ValueTask<bool> SendAsync(IMessage message, bool compress) => _request.TrySetResult(message)
         ? ValueTask.FromResult(true)
         : throw new RpcException(
             RpcStatusCode.InvalidArgument,
             $"{_call.Method.FullName} takes one request, and a second one was sent.");
 
-    /// <inheritdoc/>
     public ValueTask CompleteAsync()
     {
         _request.TrySetResult(null);
         return ValueTask.CompletedTask;
     }
 
-    /// <inheritdoc/>
     public async ValueTask<bool> ReadAsync()
     {
         if (_over)
@@ -80,7 +76,6 @@ internal sealed class HttpCall : IRpcStream
         }
     }
 
-    /// <inheritdoc/>
     public async ValueTask DisposeAsync()
     {
         if (!_over)
@@ -229,21 +224,17 @@ internal interface IHttpWait
 /// <summary>Waits without blocking a thread.</summary>
 internal readonly struct AsyncHttp : IHttpWait
 {
-    /// <inheritdoc/>
     public static ValueTask<HttpResponseMessage> SendAsync(
         HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation) =>
         new(http.SendAsync(request, cancellation));
 
-    /// <inheritdoc/>
     public static ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation) =>
         new(content.ReadAsStreamAsync(cancellation));
 
-    /// <inheritdoc/>
     public static ValueTask<int> ReadAsync(
         Stream body, Memory<byte> buffer, CancellationToken cancellation) =>
         body.ReadAsync(buffer, cancellation);
 
-    /// <inheritdoc/>
     public static CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation) =>
         default;
 }
@@ -251,20 +242,16 @@ internal readonly struct AsyncHttp : IHttpWait
 /// <summary>Waits by blocking the thread: every returned task is already complete.</summary>
 internal readonly struct BlockingHttp : IHttpWait
 {
-    /// <inheritdoc/>
     public static ValueTask<HttpResponseMessage> SendAsync(
         HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation) =>
         new(http.Send(request, cancellation));
 
-    /// <inheritdoc/>
     public static ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation) =>
         new(content.ReadAsStream(cancellation));
 
-    /// <inheritdoc/>
     public static ValueTask<int> ReadAsync(
         Stream body, Memory<byte> buffer, CancellationToken cancellation) => new(body.Read(buffer.Span));
 
-    /// <inheritdoc/>
     public static CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation) =>
         // Only closing the connection ends a blocking read.
         cancellation.UnsafeRegister(static state => ((Stream)state!).Dispose(), body);

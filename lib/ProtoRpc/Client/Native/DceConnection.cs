@@ -39,10 +39,8 @@ internal sealed class DceConnection : NativeConnection
             static state => ((DceConnection)state!).OnTimer(), this, Timeout.Infinite, Timeout.Infinite);
     }
 
-    /// <inheritdoc/>
     public override ReadOnlyMemory<byte> Reply => _association.Reply;
 
-    /// <inheritdoc/>
     public override uint AssociationGroup => _association.AssociationGroup;
 
     /// <summary>Connects and binds.</summary>
@@ -81,7 +79,6 @@ internal sealed class DceConnection : NativeConnection
         return connection;
     }
 
-    /// <inheritdoc/>
     public override bool IsUsable()
     {
         // Checked only after a pause: between the calls of a busy caller, the system call would cost too
@@ -92,10 +89,8 @@ internal sealed class DceConnection : NativeConnection
             && (Environment.TickCount64 - _lastUse <= RestMilliseconds || _transport.Peek(one) < 0);
     }
 
-    /// <inheritdoc/>
     public override void Release() => _association.EndCall();
 
-    /// <inheritdoc/>
     public override void Dispose()
     {
         _timer.Dispose();
@@ -284,7 +279,6 @@ internal sealed class DceConnection : NativeConnection
         CutOff();
     }
 
-    /// <inheritdoc/>
     public override void CancelCall()
     {
         lock (_gate)
@@ -435,7 +429,6 @@ internal sealed class BindProbe : IDisposable
         return _found;
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         _timer?.Dispose();

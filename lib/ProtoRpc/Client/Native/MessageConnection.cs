@@ -33,7 +33,6 @@ internal sealed class MessageConnection : NativeConnection
         _cancel = new MessageCancel(transport, client.Endpoint);
     }
 
-    /// <inheritdoc/>
     public override ReadOnlyMemory<byte> Reply => _reply;
 
     /// <summary>Connects, and waits until the server answers.</summary>
@@ -71,13 +70,10 @@ internal sealed class MessageConnection : NativeConnection
         }
     }
 
-    /// <inheritdoc/>
     public override bool IsUsable() => !_mustClose;
 
-    /// <inheritdoc/>
     public override void CancelCall() => Volatile.Read(ref _waiting)?.Interrupt();
 
-    /// <inheritdoc/>
     public override void Release()
     {
         _reply = default;
@@ -85,7 +81,6 @@ internal sealed class MessageConnection : NativeConnection
         _last = null;
     }
 
-    /// <inheritdoc/>
     public override void Dispose()
     {
         if (Interlocked.Exchange(ref _isClosed, 1) == 0)
@@ -273,7 +268,6 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply, Gui
     /// <summary>The stub of the reply, until <see cref="Release"/>.</summary>
     public ReadOnlyMemory<byte> Reply => _reply.AsMemory(0, _replyLength);
 
-    /// <inheritdoc/>
     public int Length => _end + (callId == Guid.Empty ? 0 : CancelStub.TrailerSize);
 
     /// <summary>Does the work, and blocks the thread.</summary>
@@ -315,7 +309,6 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply, Gui
         }
     }
 
-    /// <inheritdoc/>
     public bool TryWrite(Span<byte> stub)
     {
         lock (_gate)
@@ -336,7 +329,6 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply, Gui
         }
     }
 
-    /// <inheritdoc/>
     public void Take(ReadOnlySpan<byte> stub, bool isLittleEndian)
     {
         if (stub.Length > maxReply)

@@ -358,7 +358,6 @@ internal sealed class PooledConnection : IDisposable
         Request.Reset();
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         Close(ref _blocking);
@@ -414,6 +413,5 @@ internal abstract class NativeConnection : IDisposable
     /// <summary>Releases the reply's memory.</summary>
     public abstract void Release();
 
-    /// <inheritdoc/>
     public abstract void Dispose();
 }

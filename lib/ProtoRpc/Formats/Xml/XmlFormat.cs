@@ -251,14 +251,12 @@ internal sealed class XmlNodeNames : NameTable
     /// <summary>Begins to count the names of the next element.</summary>
     public void BeginNode() => _count = 0;
 
-    /// <inheritdoc/>
     public override string Add(char[] key, int start, int len)
     {
         Count();
         return base.Add(key, start, len);
     }
 
-    /// <inheritdoc/>
     public override string Add(string key)
     {
         Count();

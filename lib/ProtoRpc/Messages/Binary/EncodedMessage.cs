@@ -141,7 +141,6 @@ internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> by
     /// <summary>The message as protobuf writes it.</summary>
     public ReadOnlyMemory<byte> Bytes => bytes;
 
-    /// <inheritdoc/>
     public MessageDescriptor Descriptor => type.Descriptor;
 
     /// <summary>Reads the message.</summary>
@@ -167,13 +166,10 @@ internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> by
         }
     }
 
-    /// <inheritdoc/>
     public int CalculateSize() => bytes.Length;
 
-    /// <inheritdoc/>
     public void WriteTo(CodedOutputStream output) => ToDynamic().WriteTo(output);
 
-    /// <inheritdoc/>
     public void MergeFrom(CodedInputStream input) =>
         throw new NotSupportedException("A message that was not decoded cannot be changed.");
 }

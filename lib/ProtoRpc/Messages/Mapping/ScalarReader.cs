@@ -428,9 +428,7 @@ internal static class BytesReader
 /// <param name="Number">The boxed integer.</param>
 internal readonly record struct NamedNumber(string Name, object Number) : IFormattable
 {
-    /// <inheritdoc/>
     public string ToString(string? format, IFormatProvider? formatProvider) => Name;
 
-    /// <inheritdoc/>
     public override string ToString() => Name;
 }

@@ -289,7 +289,6 @@ internal readonly record struct SyntaxId(Guid Id, uint Version)
         return Version == 1 && BinaryPrimitives.ReadUInt64LittleEndian(octets) == FeaturePrefix;
     }
 
-    /// <inheritdoc/>
     public override string ToString() => $"{Id} v{Version & 0xFFFF}.{Version >> 16}";
 }
 

@@ -180,7 +180,6 @@ internal sealed class ClientAssociation : IDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         _input.Dispose();

@@ -120,7 +120,6 @@ internal sealed class ClientSecurity : IDisposable
             + "Use another mechanism, or connect without authentication.", _endpoint)
         : NotAccepted();
 
-    /// <inheritdoc/>
     public void Dispose() => _context.Dispose();
 
     private void Step(ReadOnlySpan<byte> token)
@@ -157,10 +156,8 @@ internal sealed class ContextProtection(SecurityContext context, AuthTrailer tra
 {
     private readonly bool _encrypts = trailer.Level == (byte)RpcProtectionLevel.Privacy;
 
-    /// <inheritdoc/>
     public override AuthTrailer Trailer { get; } = trailer with { PadLength = 0 };
 
-    /// <inheritdoc/>
     public override int SignatureLength { get; } =
         context.SignatureSize(trailer.Level == (byte)RpcProtectionLevel.Privacy);
 
@@ -168,14 +165,12 @@ internal sealed class ContextProtection(SecurityContext context, AuthTrailer tra
     public static ContextProtection? Create(SecurityContext context, AuthTrailer trailer) =>
         trailer.Level > (byte)RpcProtectionLevel.Connect ? new ContextProtection(context, trailer) : null;
 
-    /// <inheritdoc/>
     public override void Protect(Span<byte> pdu, int stubOffset)
     {
         int end = pdu.Length - SignatureLength;
         context.Protect(pdu[..end], stubOffset..(end - AuthTrailer.Size), _encrypts, pdu[end..]);
     }
 
-    /// <inheritdoc/>
     public override bool TryUnprotect(Span<byte> pdu, int stubOffset, int signatureLength)
     {
         int end = pdu.Length - signatureLength;

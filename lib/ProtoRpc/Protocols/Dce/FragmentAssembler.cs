@@ -122,7 +122,6 @@ internal sealed class FragmentAssembler : IDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         byte[] bytes = _bytes;
@@ -298,7 +297,6 @@ internal sealed class FragmentWriter : IDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose() => Release();
 
     // A chunk would hold no more than this fragment.

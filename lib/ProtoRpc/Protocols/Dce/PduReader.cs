@@ -208,7 +208,6 @@ internal sealed class PduBuffer : IDisposable
         return taken;
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         byte[] bytes = _bytes;

@@ -172,7 +172,6 @@ internal sealed class ServerAssociation : IDisposable
         _closing = true;
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         _input.Dispose();

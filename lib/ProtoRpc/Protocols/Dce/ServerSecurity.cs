@@ -162,7 +162,6 @@ internal sealed class ServerSecurity : IDisposable
         ReadOnlySpan<byte> afterArguments, int offset, FragmentAssembler request, Guid interfaceId) =>
         VerificationTrailer.Agrees(afterArguments, offset, request, interfaceId, _clientSignsHeaders);
 
-    /// <inheritdoc/>
     public void Dispose() => _context?.Dispose();
 
     // Level 3, call, means packet on a connection.

@@ -13,7 +13,6 @@ internal sealed class Decompression : SequentialStream
 
     private Decompression(Source source, Stream decoder) => (_source, _decoder) = (source, decoder);
 
-    /// <inheritdoc/>
     public override bool CanRead => true;
 
     /// <summary>A stream of what a body holds; null for an encoding that is not understood.</summary>
@@ -45,7 +44,6 @@ internal sealed class Decompression : SequentialStream
         }
     }
 
-    /// <inheritdoc/>
     public override int Read(byte[] buffer, int offset, int count) => Read(buffer.AsSpan(offset, count));
 
     /// <inheritdoc cref="Read(Span{byte})"/>
@@ -63,12 +61,10 @@ internal sealed class Decompression : SequentialStream
         }
     }
 
-    /// <inheritdoc/>
     public override Task<int> ReadAsync(
         byte[] buffer, int offset, int count, CancellationToken cancellationToken) =>
         ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
 
-    /// <inheritdoc/>
     protected override void Dispose(bool disposing)
     {
         if (disposing)

@@ -12,7 +12,6 @@ internal sealed unsafe class GssCredential : SafeHandle
     private GssCredential(nint credential)
         : base(0, ownsHandle: true) => SetHandle(credential);
 
-    /// <inheritdoc/>
     public override bool IsInvalid => handle == 0;
 
     /// <summary>The tickets of the account that this process runs as.</summary>
@@ -81,7 +80,6 @@ internal sealed unsafe class GssCredential : SafeHandle
         return realm.Length == 0 || name.Contains('@') ? name : $"{name}@{realm.ToUpperInvariant()}";
     }
 
-    /// <inheritdoc/>
     protected override bool ReleaseHandle()
     {
         uint minor;
@@ -125,7 +123,6 @@ internal sealed unsafe class GssName : SafeHandle
         SetHandle(name);
     }
 
-    /// <inheritdoc/>
     public override bool IsInvalid => handle == 0;
 
     /// <summary>What a name of the library says.</summary>
@@ -139,7 +136,6 @@ internal sealed unsafe class GssName : SafeHandle
             : throw GssErrors.Refused(major, minor);
     }
 
-    /// <inheritdoc/>
     protected override bool ReleaseHandle()
     {
         uint minor;

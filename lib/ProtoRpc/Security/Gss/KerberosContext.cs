@@ -28,13 +28,10 @@ internal sealed unsafe class KerberosContext : SecurityContext
     /// <summary>Frees the native context if the object was not disposed.</summary>
     ~KerberosContext() => Free();
 
-    /// <inheritdoc/>
     public override string AuthenticationType => GssErrors.Mechanism;
 
-    /// <inheritdoc/>
     public override bool IsComplete => _isComplete;
 
-    /// <inheritdoc/>
     public override IIdentity Identity => _caller ?? new GenericIdentity("");
 
     /// <summary>A client's side.</summary>
@@ -59,7 +56,6 @@ internal sealed unsafe class KerberosContext : SecurityContext
     public static KerberosContext ForServer(GssCredential credential, bool isDce = true) =>
         new(credential, ownsCredential: false, null) { _isDce = isDce };
 
-    /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
     {
         if (_isComplete)
@@ -123,12 +119,10 @@ internal sealed unsafe class KerberosContext : SecurityContext
             ? throw SecurityErrors.Refused(GssErrors.Mechanism, $"'{name}' is anonymous")
             : new GenericIdentity(name, GssErrors.Mechanism);
 
-    /// <inheritdoc/>
     public override bool Supports(RpcProtectionLevel level) =>
         (level <= RpcProtectionLevel.Connect || (_flags & GssApi.Integrity) != 0)
         && (level != RpcProtectionLevel.Privacy || (_flags & GssApi.Confidentiality) != 0);
 
-    /// <inheritdoc/>
     public override int SignatureSize(bool encrypted)
     {
         // Any data of the right alignment: the token's size does not depend on how much there is.
@@ -148,7 +142,6 @@ internal sealed unsafe class KerberosContext : SecurityContext
             : throw GssErrors.Refused(major, minor);
     }
 
-    /// <inheritdoc/>
     public override void Protect(Span<byte> pdu, Range data, bool encrypt, Span<byte> signature)
     {
         if (!encrypt)
@@ -172,7 +165,6 @@ internal sealed unsafe class KerberosContext : SecurityContext
         }
     }
 
-    /// <inheritdoc/>
     public override bool Unprotect(Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature)
     {
         if (!encrypted)
@@ -195,14 +187,11 @@ internal sealed unsafe class KerberosContext : SecurityContext
         }
     }
 
-    /// <inheritdoc/>
     public override byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms) => Sign(mechanisms);
 
-    /// <inheritdoc/>
     public override bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code) =>
         Verify(mechanisms, code);
 
-    /// <inheritdoc/>
     public override void Dispose()
     {
         Free();

@@ -14,11 +14,9 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
 
     private byte[]? _negotiate;
 
-    /// <inheritdoc/>
     public override IIdentity Identity =>
         throw new InvalidOperationException("NTLM does not identify the server to the client.");
 
-    /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
     {
         if (IsComplete)

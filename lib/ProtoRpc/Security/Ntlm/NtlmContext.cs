@@ -13,13 +13,10 @@ internal abstract class NtlmContext : SecurityContext
     private NtlmDirection? _receiving;
     private NtlmFlags _flags;
 
-    /// <inheritdoc/>
     public override string AuthenticationType => Name;
 
-    /// <inheritdoc/>
     public override bool IsComplete => _sending is not null;
 
-    /// <inheritdoc/>
     public override bool Supports(RpcProtectionLevel level) => level switch
     {
         <= RpcProtectionLevel.Connect => true,
@@ -27,22 +24,18 @@ internal abstract class NtlmContext : SecurityContext
         _ => _flags.HasFlag(NtlmFlags.Sign),
     };
 
-    /// <inheritdoc/>
     public override int SignatureSize(bool encrypted) => NtlmDirection.SignatureSize;
 
     // With extended session security the signature covers the whole PDU, whether that was agreed on or not:
     // it is how the peers of NTLMv2 do it ([MS-NLMP] section 3.4.6.1).
 
-    /// <inheritdoc/>
     public override void Protect(Span<byte> pdu, Range data, bool encrypt, Span<byte> signature) =>
         Sending.Protect(pdu, encrypt ? pdu[data] : default, signature);
 
-    /// <inheritdoc/>
     public override bool Unprotect(
         Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature) =>
         Receiving.Unprotect(pdu, encrypted ? pdu[data] : default, signature);
 
-    /// <inheritdoc/>
     public override byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms)
     {
         byte[] signature = new byte[NtlmDirection.SignatureSize];
@@ -51,7 +44,6 @@ internal abstract class NtlmContext : SecurityContext
         return signature;
     }
 
-    /// <inheritdoc/>
     public override bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code)
     {
         bool verified = Receiving.Unprotect(mechanisms, default, code);
@@ -59,7 +51,6 @@ internal abstract class NtlmContext : SecurityContext
         return verified;
     }
 
-    /// <inheritdoc/>
     public override void Dispose()
     {
         _sending?.Dispose();

@@ -13,11 +13,9 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
     private GenericIdentity? _identity;
     private bool _isSpent;
 
-    /// <inheritdoc/>
     public override IIdentity Identity =>
         _identity ?? throw new InvalidOperationException("The authentication is not complete.");
 
-    /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
     {
         if (_negotiate is null)

@@ -15,41 +15,32 @@ internal abstract class SpnegoContext : SecurityContext
     /// <summary>The chosen mechanism, once there is one.</summary>
     protected SecurityContext? Inner { get; set; }
 
-    /// <inheritdoc/>
     public override string AuthenticationType => Inner?.AuthenticationType ?? Name;
 
-    /// <inheritdoc/>
     public override IIdentity Identity => Chosen.Identity;
 
-    /// <inheritdoc/>
     public override bool Supports(RpcProtectionLevel level) => Inner?.Supports(level) ?? false;
 
-    /// <inheritdoc/>
     public override int SignatureSize(bool encrypted) => Chosen.SignatureSize(encrypted);
 
-    /// <inheritdoc/>
     public override void Protect(Span<byte> pdu, Range data, bool encrypt, Span<byte> signature)
     {
         Chosen.SignsHeaders = SignsHeaders;
         Chosen.Protect(pdu, data, encrypt, signature);
     }
 
-    /// <inheritdoc/>
     public override bool Unprotect(Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature)
     {
         Chosen.SignsHeaders = SignsHeaders;
         return Chosen.Unprotect(pdu, data, encrypted, signature);
     }
 
-    /// <inheritdoc/>
     public override byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms) =>
         Chosen.SignNegotiation(mechanisms);
 
-    /// <inheritdoc/>
     public override bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code) =>
         Chosen.VerifyNegotiation(mechanisms, code);
 
-    /// <inheritdoc/>
     public override void Dispose() => Inner?.Dispose();
 
     /// <summary>Checks the other side's code over the list.</summary>
@@ -73,10 +64,8 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
     private bool _isMicSent;
     private bool _isComplete;
 
-    /// <inheritdoc/>
     public override bool IsComplete => _isComplete;
 
-    /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
     {
         if (_isComplete)
@@ -202,10 +191,8 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
     private bool _isComplete;
     private bool _isBare;
 
-    /// <inheritdoc/>
     public override bool IsComplete => _isComplete;
 
-    /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
     {
         if (_isComplete)

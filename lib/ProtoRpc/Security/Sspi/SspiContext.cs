@@ -43,10 +43,8 @@ internal sealed unsafe class SspiContext : SecurityContext
     /// <summary>Frees the native context if the object was not disposed.</summary>
     ~SspiContext() => Free();
 
-    /// <inheritdoc/>
     public override string AuthenticationType => _mechanism;
 
-    /// <inheritdoc/>
     public override bool IsComplete => _isComplete;
 
     /// <inheritdoc/>
@@ -71,7 +69,6 @@ internal sealed unsafe class SspiContext : SecurityContext
         SspiCredential credential, string? target = null, bool isDce = true) =>
         new(credential, isServer: true, target) { _isDce = isDce };
 
-    /// <inheritdoc/>
     public override byte[] Step(ReadOnlySpan<byte> token)
     {
         if (_isComplete)
@@ -111,14 +108,11 @@ internal sealed unsafe class SspiContext : SecurityContext
         }
     }
 
-    /// <inheritdoc/>
     public override bool Supports(RpcProtectionLevel level) => SspiFlags.Support(_flags, _isServer, level);
 
-    /// <inheritdoc/>
     public override int SignatureSize(bool encrypted) =>
         (int)(encrypted ? _sizes.SecurityTrailer : _sizes.MaxSignature);
 
-    /// <inheritdoc/>
     public override void Protect(Span<byte> pdu, Range data, bool encrypt, Span<byte> signature)
     {
         SspiBuffer* parts = stackalloc SspiBuffer[SspiBuffers.OfPdu];
@@ -145,7 +139,6 @@ internal sealed unsafe class SspiContext : SecurityContext
         }
     }
 
-    /// <inheritdoc/>
     public override bool Unprotect(Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature)
     {
         const uint NotEncrypted = 0x80000001;
@@ -167,14 +160,11 @@ internal sealed unsafe class SspiContext : SecurityContext
         }
     }
 
-    /// <inheritdoc/>
     public override byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms) => throw OwnNegotiation();
 
-    /// <inheritdoc/>
     public override bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code) =>
         throw OwnNegotiation();
 
-    /// <inheritdoc/>
     public override void Dispose()
     {
         Free();

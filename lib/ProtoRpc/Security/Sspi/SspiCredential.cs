@@ -56,7 +56,6 @@ internal sealed unsafe class SspiCredential : IDisposable
     /// <exception cref="RpcException">FailedPrecondition: the package cannot be used.</exception>
     public static SspiCredential OfServer(string package) => Acquire(package, SspiApi.Inbound, null);
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         Free();

@@ -25,25 +25,18 @@ internal sealed class DceServerCall : ExecServerCall, IDisposable
         Endpoint = endpoint;
     }
 
-    /// <inheritdoc/>
     public override ReadOnlyMemory<byte> Request => _association.Request;
 
-    /// <inheritdoc/>
     public override IBufferWriter<byte> Reply => _association.Reply;
 
-    /// <inheritdoc/>
     public override int ReplyLength => _association.Reply.Length;
 
-    /// <inheritdoc/>
     public override RequestMemory.Share? Memory => _association.Memory;
 
-    /// <inheritdoc/>
     public override PeerIdentity Peer => _association.Security.PeerOf(_association.Interface);
 
-    /// <inheritdoc/>
     public override RpcEndpoint Endpoint { get; }
 
-    /// <inheritdoc/>
     public override CancellationToken Cancellation
     {
         get
@@ -60,7 +53,6 @@ internal sealed class DceServerCall : ExecServerCall, IDisposable
     /// <summary>How the call was cancelled, if it was; read after the last possible cancellation.</summary>
     public CancelNotice Notice => _notice;
 
-    /// <inheritdoc/>
     public override void ResetReply() => _association.Reply.Reset();
 
     /// <summary>Makes it the next call, before anybody can cancel it.</summary>
@@ -89,7 +81,6 @@ internal sealed class DceServerCall : ExecServerCall, IDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         lock (_gate)
@@ -121,16 +112,12 @@ internal sealed class NativeCallProtocol(
     private int _bodyLength;
     private PeerIdentity _peer = call.Peer;
 
-    /// <inheritdoc/>
     public override PeerIdentity Peer => _peer;
 
-    /// <inheritdoc/>
     public override RequestMemory.Share Memory => call.Memory ?? base.Memory;
 
-    /// <inheritdoc/>
     public override long BytesIn => call.Request.Length;
 
-    /// <inheritdoc/>
     public override long BytesOut => call.ReplyLength;
 
     /// <summary>Prepares the next call of a service.</summary>
@@ -144,15 +131,12 @@ internal sealed class NativeCallProtocol(
         return protocol;
     }
 
-    /// <inheritdoc/>
     public override string? GetCalledName(RpcServerCallContext? context) =>
         $"{service.Info.FullName}/{_header?.MethodName ?? context?.Method.Name ?? CallTarget.UnknownMethod}";
 
-    /// <inheritdoc/>
     public override ActivityContext ReadParent(RpcServerCallContext? context) =>
         ServerHeaders.ReadParent(context, _header, Host.Options.Limits);
 
-    /// <inheritdoc/>
     public override void Release()
     {
         _header = null;
@@ -160,7 +144,6 @@ internal sealed class NativeCallProtocol(
         base.Release();
     }
 
-    /// <inheritdoc/>
     public override CallHead ReadHead()
     {
         ReadOnlySpan<byte> payload = call.Request.Span;
@@ -197,11 +180,9 @@ internal sealed class NativeCallProtocol(
         return ServerHeaders.Read(this, header, method, service.Info.Schema, call.Cancellation);
     }
 
-    /// <inheritdoc/>
     public override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context) =>
         new(method.ReadRequest(call.Request[^_bodyLength..], context));
 
-    /// <inheritdoc/>
     public override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
         // All that can fail comes before the first byte of the reply.
@@ -219,11 +200,9 @@ internal sealed class NativeCallProtocol(
         return default;
     }
 
-    /// <inheritdoc/>
     public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
         base.Translate(ServerHeaders.MakeSendable(error, Host.Options.Limits), context);
 
-    /// <inheritdoc/>
     public override ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
         call.ResetReply();

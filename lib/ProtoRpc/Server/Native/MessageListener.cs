@@ -37,13 +37,10 @@ internal sealed class MessageListener : INativeListener
         _memory = memory ?? new RequestMemory(limits.MaxMemoryBytes);
     }
 
-    /// <inheritdoc/>
     public RpcEndpoint Endpoint { get; }
 
-    /// <inheritdoc/>
     public int ConnectionCount => 0;
 
-    /// <inheritdoc/>
     public long AcceptedCount => 0;
 
     /// <summary>Serves an interface on an endpoint.</summary>
@@ -73,13 +70,11 @@ internal sealed class MessageListener : INativeListener
         }
     }
 
-    /// <inheritdoc/>
     public void Show(SslStreamCertificateContext certificate)
     {
         // There is no TLS within a machine.
     }
 
-    /// <inheritdoc/>
     public async ValueTask StopServingAsync(Guid interfaceId, TimeSpan drain)
     {
         (ServedInterface Served, IDisposable Registration) found;
@@ -205,28 +200,20 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
     /// <summary>The interface that is called.</summary>
     public ServedInterface Served { get; }
 
-    /// <inheritdoc/>
     public override ReadOnlyMemory<byte> Request => _request;
 
-    /// <inheritdoc/>
     public override IBufferWriter<byte> Reply => _reply;
 
-    /// <inheritdoc/>
     public override int ReplyLength => _reply.Length;
 
-    /// <inheritdoc/>
     public override RequestMemory.Share? Memory => _memory;
 
-    /// <inheritdoc/>
     public override PeerIdentity Peer => _peer;
 
-    /// <inheritdoc/>
     public override RpcEndpoint Endpoint { get; }
 
-    /// <inheritdoc/>
     public override CancellationToken Cancellation { get; }
 
-    /// <inheritdoc/>
     public override void ResetReply() => _reply.Reset();
 
     /// <summary>Cancels it; what handlers registered runs on another thread.</summary>
@@ -263,7 +250,6 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         _stopped.Dispose();

@@ -56,13 +56,10 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
         _accepting = Task.Run(AcceptAsync);
     }
 
-    /// <inheritdoc/>
     public RpcEndpoint Endpoint => _transport.Endpoint;
 
-    /// <inheritdoc/>
     public int ConnectionCount => Volatile.Read(ref _serving);
 
-    /// <inheritdoc/>
     public long AcceptedCount => Interlocked.Read(ref _accepted);
 
     internal RpcLimits Limits { get; }

@@ -82,7 +82,6 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
         dropped?.Dispose();
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         lock (_gate)
@@ -373,7 +372,6 @@ internal sealed class Transfer : IDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         lock (_gate)

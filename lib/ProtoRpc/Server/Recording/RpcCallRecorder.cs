@@ -118,7 +118,6 @@ public sealed record RpcCallRecorderOptions
 /// not seen. Nothing that happens here fails a call.</remarks>
 internal abstract class CallCapture : IRpcInterceptor
 {
-    /// <inheritdoc/>
     public async ValueTask<IMessage> InvokeAsync(
         RpcServerCallContext context, IMessage request, RpcHandler next)
     {
@@ -160,7 +159,6 @@ internal abstract class CallCapture : IRpcInterceptor
         }
     }
 
-    /// <inheritdoc/>
     public async ValueTask InvokeStreamAsync(
         RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
     {

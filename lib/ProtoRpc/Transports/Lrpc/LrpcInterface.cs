@@ -136,17 +136,14 @@ internal sealed unsafe class LrpcRequest(RpcMessage* message) : IIncomingMessage
 {
     private WindowsIdentity? _caller;
 
-    /// <inheritdoc/>
     public ReadOnlySpan<byte> Stub =>
         new(message->Buffer, (int)Math.Min(message->BufferLength, int.MaxValue));
 
-    /// <inheritdoc/>
     public bool IsLittleEndian => IsLittle(message->DataRepresentation);
 
     /// <summary>The byte order of a data representation.</summary>
     public static bool IsLittle(uint representation) => (representation & 0xF0) != 0;
 
-    /// <inheritdoc/>
     public PeerIdentity ReadPeer() => LrpcPeer.Describe(message->Binding, _caller!);
 
     /// <summary>Reads who calls, and says whether the caller may: the account of this process, by LRPC. Other
@@ -164,7 +161,6 @@ internal sealed unsafe class LrpcRequest(RpcMessage* message) : IIncomingMessage
         return false;
     }
 
-    /// <inheritdoc/>
     public void Reply(ReadOnlySpan<byte> stub)
     {
         message->BufferLength = (uint)stub.Length;

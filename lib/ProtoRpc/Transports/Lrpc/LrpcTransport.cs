@@ -23,10 +23,8 @@ internal sealed unsafe class LrpcTransport : IMessageTransport
     // The runtime keeps an endpoint until the process ends, and there is no function to close one.
     private static readonly HashSet<RpcEndpoint> Opened = [];
 
-    /// <inheritdoc/>
     public bool IsOfThisSystem => OperatingSystem.IsWindows();
 
-    /// <inheritdoc/>
     public IDisposable Listen(
         RpcEndpoint endpoint, Guid interfaceId, int maxRequest, IncomingMessageHandler handler)
     {
@@ -34,7 +32,6 @@ internal sealed unsafe class LrpcTransport : IMessageTransport
         return LrpcInterface.Serve(endpoint, interfaceId, maxRequest, handler);
     }
 
-    /// <inheritdoc/>
     public IMessageConnection Open(RpcEndpoint endpoint, Guid interfaceId) =>
         new LrpcConnection(endpoint, interfaceId);
 
@@ -94,7 +91,6 @@ internal sealed unsafe class LrpcConnection : IMessageConnection
         _binding = status == 0 ? binding : throw LrpcErrors.CannotBind(endpoint, status);
     }
 
-    /// <inheritdoc/>
     public uint Reach()
     {
         // On Windows, a buffer needs a binding to the server's interface. Wine connects with the first call,
@@ -111,7 +107,6 @@ internal sealed unsafe class LrpcConnection : IMessageConnection
         return status is WindowsStatus.ServerUnavailable or WindowsStatus.EndpointNotRegistered ? status : 0;
     }
 
-    /// <inheritdoc/>
     public uint Call(IOutgoingMessage message)
     {
         RpcMessage native = NewMessage(message.Length);
@@ -147,7 +142,6 @@ internal sealed unsafe class LrpcConnection : IMessageConnection
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         nint binding = Interlocked.Exchange(ref _binding, 0);

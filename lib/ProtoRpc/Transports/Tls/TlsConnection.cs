@@ -49,10 +49,8 @@ internal sealed class TlsConnection : TransportConnection
             stream => trust.JudgeAsync(() => stream.AuthenticateAsClientAsync(trust.Options)));
     }
 
-    /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint => _inner.RemoteEndPoint;
 
-    /// <inheritdoc/>
     public override int Receive(Memory<byte> buffer)
     {
         Begin();
@@ -61,14 +59,12 @@ internal sealed class TlsConnection : TransportConnection
             : TakeAhead(buffer, _peeking.GetAwaiter().GetResult());
     }
 
-    /// <inheritdoc/>
     public override void Send(ReadOnlyMemory<byte> bytes)
     {
         Begin();
         _stream.Write(bytes.Span);
     }
 
-    /// <inheritdoc/>
     public override async ValueTask<int> ReceiveAsync(Memory<byte> buffer, CancellationToken cancellation)
     {
         await BeginAsync().ConfigureAwait(false);
@@ -77,14 +73,12 @@ internal sealed class TlsConnection : TransportConnection
             : TakeAhead(buffer, await _peeking.ConfigureAwait(false));
     }
 
-    /// <inheritdoc/>
     public override async ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation)
     {
         await BeginAsync().ConfigureAwait(false);
         await _stream.WriteAsync(bytes, cancellation).ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public override int Peek(Span<byte> buffer)
     {
         if (_peeking is null)
@@ -119,26 +113,20 @@ internal sealed class TlsConnection : TransportConnection
         return ahead.Length;
     }
 
-    /// <inheritdoc/>
     public override void TrySendNow(ReadOnlySpan<byte> bytes)
     {
         // A record cannot be sent in part; the end of the connection, which follows, says the same.
     }
 
-    /// <inheritdoc/>
     public override void FinishSending() => _inner.FinishSending();
 
-    /// <inheritdoc/>
     public override void StopReceiving() => _inner.StopReceiving();
 
-    /// <inheritdoc/>
     public override void Abort() => _inner.Abort();
 
-    /// <inheritdoc/>
     public override PeerIdentity ReadPeer() =>
         _inner.ReadPeer() with { ProtectionLevel = RpcProtectionLevel.Privacy };
 
-    /// <inheritdoc/>
     public override void Dispose()
     {
         _inner.Dispose();
@@ -173,30 +161,23 @@ internal sealed class TlsConnection : TransportConnection
 /// <summary>A connection as a stream, for what is laid over it.</summary>
 internal sealed class TransportStream(TransportConnection connection) : SequentialStream
 {
-    /// <inheritdoc/>
     public override bool CanRead => true;
 
-    /// <inheritdoc/>
     public override bool CanWrite => true;
 
-    /// <inheritdoc/>
     public override int Read(byte[] buffer, int offset, int count) =>
         connection.Receive(buffer.AsMemory(offset, count));
 
-    /// <inheritdoc/>
     public override ValueTask<int> ReadAsync(
         Memory<byte> buffer, CancellationToken cancellationToken = default) =>
         connection.ReceiveAsync(buffer, cancellationToken);
 
-    /// <inheritdoc/>
     public override void Write(byte[] buffer, int offset, int count) =>
         connection.Send(buffer.AsMemory(offset, count));
 
-    /// <inheritdoc/>
     public override ValueTask WriteAsync(
         ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) =>
         connection.SendAsync(buffer, cancellationToken);
 
-    /// <inheritdoc/>
     public override Task FlushAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 }
