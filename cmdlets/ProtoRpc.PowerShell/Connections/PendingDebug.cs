@@ -44,13 +44,10 @@ internal sealed class PendingDebug
 /// logged here.</summary>
 internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
 {
-    /// <inheritdoc/>
     public ILogger CreateLogger(string categoryName) => this;
 
-    /// <inheritdoc/>
     public bool IsEnabled(LogLevel logLevel) => logLevel >= LogLevel.Warning;
 
-    /// <inheritdoc/>
     public void Log<TState>(
         LogLevel logLevel, EventId eventId, TState state, Exception? exception,
         Func<TState, Exception?, string> formatter)
@@ -65,14 +62,11 @@ internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
         }
     }
 
-    /// <inheritdoc/>
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull => null;
 
-    /// <inheritdoc/>
     public void AddProvider(ILoggerProvider provider) => throw new NotSupportedException();
 
-    /// <inheritdoc/>
     public void Dispose()
     {
     }
@@ -83,10 +77,8 @@ internal sealed class PendingTrace(PendingDebug lines) : RpcTrace
 {
     private int _readers;
 
-    /// <inheritdoc/>
     public override bool IsEnabled => Volatile.Read(ref _readers) > 0;
 
-    /// <inheritdoc/>
     public override void Write(RpcTraceEntry entry) => lines.Add(entry.ToString());
 
     /// <summary>Turns the trace on, until <see cref="Leave"/>.</summary>

@@ -118,12 +118,10 @@ internal sealed class CallRecord : IRpcInterceptor, IPassesBytes, IDisposable
     public RpcCallRecorder Open(string path, RpcCallRecorderOptions options) =>
         _recorder = new RpcCallRecorder(path, options);
 
-    /// <inheritdoc/>
     public ValueTask<IMessage> InvokeAsync(
         RpcServerCallContext context, IMessage request, RpcHandler next) =>
         _recorder!.InvokeAsync(context, request, next);
 
-    /// <inheritdoc/>
     public ValueTask InvokeStreamAsync(
         RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next) =>
         _recorder!.InvokeStreamAsync(context, stream, next);

@@ -75,10 +75,8 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
     /// <summary>Runs the script and converts its output to the reply.</summary>
     public abstract TReply Execute(HandlerWorker worker);
 
-    /// <inheritdoc/>
     public override void Run(HandlerWorker worker) => Complete(Execute(worker));
 
-    /// <inheritdoc/>
     public override void Fail(Exception error)
     {
         if (Interlocked.Exchange(ref _done, 1) == 0)
@@ -170,10 +168,8 @@ internal sealed class StreamCall(
 {
     private readonly RpcServerCallContext _context = context;
 
-    /// <inheritdoc/>
     public override bool CanRunHere => false;
 
-    /// <inheritdoc/>
     public override bool Execute(HandlerWorker worker)
     {
         RpcMethodContext shown = MethodFilterCall.ContextOf(worker, _context);

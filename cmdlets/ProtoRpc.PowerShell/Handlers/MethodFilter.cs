@@ -18,7 +18,6 @@ internal sealed class MethodFilterCall(
     private readonly RpcServerCallContext _context = context;
     private bool _passedStreamOn;
 
-    /// <inheritdoc/>
     public override IMessage Execute(HandlerWorker worker)
     {
         RpcMethodContext shown = ContextOf(worker, _context);
@@ -89,7 +88,6 @@ internal sealed class RawFilterCall(
     // A copy, because a script that was stopped may still read it after the connection has reused the memory.
     private readonly byte[] _request = request.ToArray();
 
-    /// <inheritdoc/>
     public override ReadOnlyMemory<byte>? Execute(HandlerWorker worker)
     {
         HandlerVariables variables = new(new RpcRawHandlerContext(_context))

@@ -210,7 +210,6 @@ internal sealed class NestedProperty(string name, object? nested) : PSNoteProper
     /// <summary>The value without converting it: it may still be deferred.</summary>
     public object? Unmade => _value;
 
-    /// <inheritdoc/>
     public override object? Value
     {
         get => ObjectTypeNames.OfCollection(Made);
@@ -218,7 +217,6 @@ internal sealed class NestedProperty(string name, object? nested) : PSNoteProper
         set => _value = value;
     }
 
-    /// <inheritdoc/>
     public override string TypeNameOfValue => Plain().TypeNameOfValue;
 
     /// <summary>A copy with the same value. The shell copies each property that it adds to an
@@ -250,7 +248,6 @@ internal sealed class EndpointTag(string endpoint) : PSNoteProperty(PropertyName
     {
     }
 
-    /// <inheritdoc/>
     public override PSMemberInfo Copy() => new EndpointTag((string)Value);
 }
 

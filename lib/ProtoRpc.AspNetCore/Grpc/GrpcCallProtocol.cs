@@ -38,32 +38,23 @@ internal sealed class GrpcCallProtocol(
 {
     private GrpcServerStream? _stream;
 
-    /// <inheritdoc/>
     public override PeerIdentity Peer => peer;
 
-    /// <inheritdoc/>
     public override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
 
-    /// <inheritdoc/>
     public override string System => "grpc";
 
-    /// <inheritdoc/>
     public override ServerMethod? Routed => method;
 
-    /// <inheritdoc/>
     public override object? SharedConnection =>
         HttpProtocol.IsHttp2(http.Request.Protocol) ? http.Connection.Id : null;
 
-    /// <inheritdoc/>
     public override long BytesIn => _stream?.BytesReceived ?? 0;
 
-    /// <inheritdoc/>
     public override long BytesOut => _stream?.BytesSent ?? 0;
 
-    /// <inheritdoc/>
     public override ActivityContext ReadParent(RpcServerCallContext? context) => HttpActivity.ParentOf(http);
 
-    /// <inheritdoc/>
     public override CallHead ReadHead()
     {
         HttpRequest request = http.Request;
@@ -75,7 +66,6 @@ internal sealed class GrpcCallProtocol(
         };
     }
 
-    /// <inheritdoc/>
     public override ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context)
     {
@@ -91,36 +81,30 @@ internal sealed class GrpcCallProtocol(
         return new(method.Info.IsUnary ? null : _stream);
     }
 
-    /// <inheritdoc/>
     public override async ValueTask<IMessage> ReadAsync(
         ServerMethod method, RpcServerCallContext context) =>
         (await _stream!.ReadAsync().ConfigureAwait(false))!;
 
-    /// <inheritdoc/>
     public override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
         await _stream!.SendAsync(reply, compress: true).ConfigureAwait(false);
         await CompleteAsync(context).ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public override async ValueTask CompleteAsync(RpcServerCallContext context)
     {
         await response.SucceedAsync(context).ConfigureAwait(false);
         await response.EndAsync(output).ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public override async ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
         await response.FailAsync(failure, context).ConfigureAwait(false);
         await response.EndAsync(output).ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public override ValueTask CloseAsync() => _stream?.CloseAsync() ?? default;
 
-    /// <inheritdoc/>
     public override void Release()
     {
         _stream?.Dispose();

@@ -85,10 +85,8 @@ internal sealed class GrpcWebResponse(HttpContext http) : GrpcResponse(http)
 
     private readonly StringBuilder _trailers = new();
 
-    /// <inheritdoc/>
     protected override bool HasTrailersOnly => false;
 
-    /// <inheritdoc/>
     public override async Task EndAsync(PipeWriter output)
     {
         byte[] body = Encoding.ASCII.GetBytes(_trailers.ToString());
@@ -100,7 +98,6 @@ internal sealed class GrpcWebResponse(HttpContext http) : GrpcResponse(http)
         await output.FlushAsync().ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     protected override void AppendTrailer(string name, string value) =>
         _trailers.Append(name).Append(':').Append(value).Append("\r\n");
 }

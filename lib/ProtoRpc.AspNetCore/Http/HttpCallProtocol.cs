@@ -33,29 +33,21 @@ internal sealed class HttpCallProtocol(
     private long _bytesIn;
     private long _bytesOut;
 
-    /// <inheritdoc/>
     public override PeerIdentity Peer => peer;
 
-    /// <inheritdoc/>
     public override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
 
-    /// <inheritdoc/>
     public override ServerMethod? Routed => method;
 
-    /// <inheritdoc/>
     public override object? SharedConnection =>
         HttpProtocol.IsHttp2(http.Request.Protocol) ? http.Connection.Id : null;
 
-    /// <inheritdoc/>
     public override long BytesIn => _bytesIn > 0 ? _bytesIn : http.Request.ContentLength ?? 0;
 
-    /// <inheritdoc/>
     public override long BytesOut => _bytesOut + (_stream?.BytesSent ?? 0);
 
-    /// <inheritdoc/>
     public override ActivityContext ReadParent(RpcServerCallContext? context) => HttpActivity.ParentOf(http);
 
-    /// <inheritdoc/>
     public override CallHead ReadHead()
     {
         HttpRequest request = http.Request;
@@ -77,7 +69,6 @@ internal sealed class HttpCallProtocol(
         };
     }
 
-    /// <inheritdoc/>
     public override async ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context)
     {
@@ -92,7 +83,6 @@ internal sealed class HttpCallProtocol(
             response => WriteHeaders(response, context));
     }
 
-    /// <inheritdoc/>
     public override async ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
     {
         using RequestBody body = await ReadBodyAsync().ConfigureAwait(false);
@@ -102,7 +92,6 @@ internal sealed class HttpCallProtocol(
         return method.ReadRequest(_reader ?? EmptyReader(http.Request, bytes), bytes, _formats, context);
     }
 
-    /// <inheritdoc/>
     public override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
         WriteHeaders(http.Response, context);
@@ -111,7 +100,6 @@ internal sealed class HttpCallProtocol(
             .ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public override async ValueTask CompleteAsync(RpcServerCallContext context)
     {
         if (HttpFailure.TrailersInBody(http, context) is { } end)
@@ -125,13 +113,11 @@ internal sealed class HttpCallProtocol(
         }
     }
 
-    /// <inheritdoc/>
     public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
         HttpFailure.RefusalOf(error) ?? base.Translate(error, context);
 
     // A failure before the first reply is answered as that of any call;
     // one behind it is the last thing in the body.
-    /// <inheritdoc/>
     public override async ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
         HttpFailure answer = HttpFailure.From(failure);
@@ -145,10 +131,8 @@ internal sealed class HttpCallProtocol(
         }
     }
 
-    /// <inheritdoc/>
     public override ValueTask CloseAsync() => _stream?.CloseAsync() ?? default;
 
-    /// <inheritdoc/>
     public override void Release()
     {
         _stream?.Dispose();
