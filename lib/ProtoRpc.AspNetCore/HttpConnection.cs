@@ -46,7 +46,6 @@ internal sealed class HttpConnection
     /// <summary>Whether a client proved on it who it is.</summary>
     public bool IsKnown { get; set; }
 
-    /// <summary>The connection of a request.</summary>
     public static HttpConnection From(HttpContext http) =>
         (HttpConnection)http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items[Key]!;
 

@@ -38,7 +38,6 @@ internal sealed class PingGuard(TimeSpan minInterval)
     /// <summary>Counts bytes that are sent.</summary>
     public void AddWritten(int count) => Interlocked.Add(ref _written, count);
 
-    /// <summary>Counts a ping that came.</summary>
     public void AddPing()
     {
         // Answers to pings are no data, however many of them are still to be sent.

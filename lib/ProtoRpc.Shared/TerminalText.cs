@@ -60,7 +60,6 @@ public static class TerminalText
             : line;
     }
 
-    /// <summary>Neutralizes names and values.</summary>
     internal static IReadOnlyDictionary<string, string> Neutralize(IReadOnlyDictionary<string, string> texts)
     {
         ArgumentNullException.ThrowIfNull(texts);

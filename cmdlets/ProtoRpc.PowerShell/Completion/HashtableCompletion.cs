@@ -342,7 +342,6 @@ internal sealed class BracketFrame(TokenKind opening, int start, BracketFrame? p
         _value = null;
     }
 
-    /// <summary>Closes the bracket.</summary>
     public void Close(int end)
     {
         EndStatement();

@@ -80,7 +80,6 @@ internal sealed class HeaderShape(IReadOnlyList<HashtableKey> named) : Hashtable
         new("x-user-agent", Type, "The program that calls; user-agent is set by the transport"),
     ];
 
-    /// <summary>The headers of services.</summary>
     public static HeaderShape From(IEnumerable<RpcSchema> schemas) => new(
     [
         .. schemas.SelectMany(schema => schema.Services)

@@ -174,7 +174,6 @@ internal sealed class ViewState
     /// <summary>The table that is being shown; null for none.</summary>
     public MessageTable? Table { get; set; }
 
-    /// <summary>The message type of the table.</summary>
     public RpcMessageInfo? TypeOfTable { get; set; }
 
     /// <summary>Whether no row has been shown yet.</summary>

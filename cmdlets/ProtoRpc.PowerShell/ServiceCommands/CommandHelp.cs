@@ -330,7 +330,6 @@ internal sealed class TemporaryHelp : IDisposable
         }
     }
 
-    /// <summary>The file.</summary>
     public string Path { get; }
 
     public void Dispose()

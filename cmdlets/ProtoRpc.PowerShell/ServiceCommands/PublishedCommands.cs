@@ -70,7 +70,6 @@ internal static class PublishedCommands
         }
     }
 
-    /// <summary>Gives a module its cmdlets.</summary>
     public static void Add(PSModuleInfo module, IEnumerable<CmdletInfo> cmdlets)
     {
         foreach (CmdletInfo cmdlet in cmdlets)

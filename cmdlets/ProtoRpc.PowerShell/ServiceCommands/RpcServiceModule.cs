@@ -100,7 +100,6 @@ public sealed class RpcServiceModule : IDisposable
     internal static bool IsKnown(PSModuleInfo module) =>
         Modules.TryGetValue(module, out RpcServiceModule? found) && !found._isRemoved;
 
-    /// <summary>Begins a call.</summary>
     internal ServiceCall Begin(RpcServiceCommand command) =>
         new(this, Plan.Find(command.GetType().Name)!, command);
 

@@ -51,7 +51,6 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
         .DefineDynamicAssembly(new($"ProtoRpc.Commands.{Guid.NewGuid():N}"), AssemblyBuilderAccess.Run)
         .DefineDynamicModule("Commands");
 
-    /// <summary>The class of a command.</summary>
     public Type CreateAttribute(ServiceCommand command)
     {
         (string request, string[][] suggestions) = RequestOf(command);

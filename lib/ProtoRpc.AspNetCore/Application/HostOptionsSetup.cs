@@ -134,7 +134,6 @@ internal static class SectionReader
         : [.. section.GetChildren().Select(child => child.Value
             ?? throw Invalid(child.Path, "it is a section; write a single value"))];
 
-    /// <summary>The text of a key.</summary>
     public static string? TextOf(IConfigurationSection section) => section.GetChildren().Any()
         ? throw Invalid(section.Path, "it is a section; write a single value")
         : section.Value;

@@ -50,7 +50,6 @@ internal sealed class MappedProtocols : IDisposable
         _grpc = GrpcServerProtocol.Routes(_host, options, _health);
     }
 
-    /// <summary>The server.</summary>
     public RpcServer Server { get; }
 
     /// <summary>Whether routes of the application lead here.</summary>
@@ -166,7 +165,6 @@ internal readonly record struct MappedPlace(IPAddress? Address, int Port, string
         ? $"localhost:{(IsTls ? 443 : 80)}"
         : new IPEndPoint(Address, Port).ToString();
 
-    /// <summary>The place of a request.</summary>
     public static MappedPlace From(HttpContext http)
     {
         if (http.Connection.LocalIpAddress is not { } local)

@@ -133,7 +133,6 @@ internal sealed class GrpcRoutes
         _further = further.ToFrozenDictionary(m => m.Path, m => m.Method, StringComparer.Ordinal);
     }
 
-    /// <summary>The names of the services.</summary>
     public IEnumerable<string> Services =>
         _methods.Keys.Concat(_further.Keys).Select(path => path[1..path.LastIndexOf('/')])
             .Concat(_services.Keys).Distinct();

@@ -289,7 +289,6 @@ internal static class HandlerHeaders
         "transfer-encoding", "upgrade", HttpNames.Busy,
     }.ToFrozenSet(StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>The headers of a request.</summary>
     public static RpcMetadata Read(HttpRequest request)
     {
         RpcMetadata metadata = new();

@@ -261,7 +261,6 @@ internal sealed class HttpRoutes
     /// <summary>The names of the files.</summary>
     public IEnumerable<string> Files => _files.Keys;
 
-    /// <summary>What is at a path.</summary>
     public HttpRoute Find(string path)
     {
         if (_methods.TryGetValue(path, out (ServerService Service, string Name) known)
@@ -342,13 +341,10 @@ internal sealed class HttpRoutes
 /// the page of the services, or nothing.</summary>
 internal sealed class HttpRoute
 {
-    /// <summary>The method.</summary>
     public ServerMethod? Method { get; init; }
 
-    /// <summary>The file.</summary>
     public SchemaText? File { get; init; }
 
-    /// <summary>Whether it is the page.</summary>
     public bool IsPage { get; init; }
 
     /// <summary>What is not there.</summary>

@@ -117,7 +117,6 @@ internal static class CompletionScripts
 
         """;
 
-    /// <summary>The script of a shell.</summary>
     public static string Get(string shell) => shell switch
     {
         "bash" => Bash.ReplaceLineEndings("\n"),

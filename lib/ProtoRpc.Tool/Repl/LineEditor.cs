@@ -24,7 +24,6 @@ internal sealed class LineEditor(
     private int _at;
     private string _prompt = "";
 
-    /// <summary>Reads a line.</summary>
     public TypedLine ReadLine(string prompt)
     {
         _prompt = prompt;

@@ -28,7 +28,6 @@ internal sealed class ClientPool(TimeSpan idleTimeout, int maxIdle, TimeProvider
     /// <summary>How long an idle client is kept by default.</summary>
     public static TimeSpan DefaultIdleTimeout { get; } = TimeSpan.FromMinutes(5);
 
-    /// <summary>The number of clients.</summary>
     public int Count
     {
         get
@@ -60,7 +59,6 @@ internal sealed class ClientPool(TimeSpan idleTimeout, int maxIdle, TimeProvider
         }
     }
 
-    /// <summary>The schemas of the clients of an endpoint.</summary>
     public IReadOnlyList<RpcSchema> SchemasOf(RpcEndpoint endpoint)
     {
         lock (_gate)

@@ -183,7 +183,6 @@ internal sealed class ClientLog
         Try(() => CallFailed(
             _logger, method, endpoint, status, Get(time), TerminalText.OneLine(text, MaxText), null));
 
-    /// <summary>Logs a new connection.</summary>
     public void Connect(RpcEndpoint endpoint, TimeSpan time) =>
         Try(() => Connected(_logger, endpoint, Get(time), null));
 

@@ -35,7 +35,6 @@ internal readonly struct MessageTarget
         _class = properties;
     }
 
-    /// <summary>The message itself.</summary>
     public IMessage Message { get; }
 
     /// <summary>Its fields.</summary>

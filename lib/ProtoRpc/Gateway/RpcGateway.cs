@@ -210,7 +210,6 @@ internal sealed class HeaderRule(RpcGatewayOptions options)
         }
     }
 
-    /// <summary>Whether a header passes.</summary>
     public bool Passes(string name) =>
         !IsOfConnection(name)
         && !options.BlockHeaders.Any(pattern => Matches(pattern, name))

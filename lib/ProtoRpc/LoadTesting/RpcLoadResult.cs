@@ -311,13 +311,11 @@ internal sealed class LoadTally
     /// <summary>A failure; null where there was none.</summary>
     public RpcException? FirstError => _first.Values.FirstOrDefault();
 
-    /// <summary>The time that was measured.</summary>
     public TimeSpan Elapsed { get; set; }
 
     /// <summary>The shard of a caller.</summary>
     public Shard ShardOf(int caller) => _shards[caller % _shards.Length];
 
-    /// <summary>Counts a failure.</summary>
     public void Fail(Shard shard, RpcException error, long ticks)
     {
         _first.TryAdd(error.Code, error);

@@ -406,7 +406,6 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
         get => Unsafe.As<MessageStore>(_more is UnknownFields unknown ? unknown.Store : _more)!;
     }
 
-    /// <summary>Adds an unknown field.</summary>
     internal void AppendUnknown(ReadOnlySpan<byte> field)
     {
         if (field.IsEmpty)

@@ -19,7 +19,6 @@ internal static class MessageErrors
         return $"the message {type.FullName} has no field '{ValueText.OfName(name)}'.{hint}";
     }
 
-    /// <summary>The error for a name that is not a field.</summary>
     public static RpcException UnknownField(RpcMessageInfo type, string name)
     {
         string what = NoField(type, name);

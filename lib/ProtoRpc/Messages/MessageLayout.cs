@@ -377,7 +377,6 @@ internal sealed class FieldLayout
     /// <summary>The tag that ends a group.</summary>
     public uint EndTag { get; }
 
-    /// <summary>The type of an enum.</summary>
     public RpcEnumInfo? Enum { get; }
 
     /// <summary>The numbers that a closed enum takes; null for an open one.</summary>

@@ -68,7 +68,6 @@ internal sealed class MessageTable
         return $"{header}{style.Reset}\n{line}{style.Reset}";
     }
 
-    /// <summary>The line of a message.</summary>
     public string Row(object message)
     {
         Dictionary<string, ViewMember> values = MembersOf(message);

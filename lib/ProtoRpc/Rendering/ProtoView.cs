@@ -24,11 +24,9 @@ internal static class ProtoView
         "sint32", "sint64", "string", "uint32", "uint64",
     };
 
-    /// <summary>A method.</summary>
     public static string Format(RpcMethodInfo method, ViewStyle style) =>
         Colored(method.ToProtoText(), style);
 
-    /// <summary>A message.</summary>
     public static string Format(RpcMessageInfo message, ViewStyle style) =>
         Colored(message.ToProtoText(), style);
 

@@ -50,7 +50,6 @@ internal sealed class ViewLine
         return shown;
     }
 
-    /// <summary>A key of a map.</summary>
     public static string KeyOf(object key, int most)
     {
         StringBuilder text = new();

@@ -58,7 +58,6 @@ internal sealed class ProtoText(SourceComments? comments)
         Line("}");
     }
 
-    /// <summary>Writes a line.</summary>
     public void Line(string text)
     {
         if (_wantsBlank)

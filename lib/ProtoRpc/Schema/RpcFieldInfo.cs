@@ -153,7 +153,6 @@ public sealed class RpcFieldInfo
 
     internal FieldDescriptor Descriptor { get; }
 
-    /// <summary>Whether it extends a MessageSet.</summary>
     internal bool IsMessageSetItem { get; }
 
     /// <summary>The name of its message in brackets, which the text format has for what a MessageSet holds,
@@ -169,7 +168,6 @@ public sealed class RpcFieldInfo
     /// <summary>The name, type and number as a .proto shows them.</summary>
     public override string ToString() => $"{(IsMap ? "" : Label)} {TypeName} {Name} = {Number}".TrimStart();
 
-    /// <summary>The kind of a field.</summary>
     internal static RpcFieldKind KindOf(FieldDescriptor field) =>
         field.FieldType switch
         {
@@ -370,7 +368,6 @@ internal sealed record FieldFeatures(EnumType EnumType, Utf8Validation Utf8)
     // Proto3, and the editions so far.
     private static readonly FieldFeatures Newer = new(EnumType.Open, Utf8Validation.Verify);
 
-    /// <summary>The features of a file.</summary>
     public static FieldFeatures OfFile(FileDescriptorProto file) =>
         (file.Syntax is "" or "proto2" ? Proto2 : Newer).With(file.Options?.Features);
 

@@ -303,7 +303,6 @@ internal sealed class SchemaIndex
 
     public RpcEnumInfo? FindEnum(string fullName) => _enums.GetValueOrDefault(fullName);
 
-    /// <summary>The extensions of a message, by number.</summary>
     public IReadOnlyList<RpcFieldInfo> ExtensionsOf(string messageFullName) =>
         _extensions.TryGetValue(messageFullName, out SortedDictionary<int, RpcFieldInfo>? found)
             ? [.. found.Values]

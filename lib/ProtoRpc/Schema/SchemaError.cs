@@ -5,7 +5,6 @@ namespace ProtoRpc.Schema;
 /// <summary>The errors of schemas.</summary>
 internal static class SchemaError
 {
-    /// <summary>A schema that is wrong.</summary>
     public static RpcException Invalid(string message, Exception? cause = null) =>
         new(RpcStatusCode.InvalidArgument, RpcErrorIds.SchemaError, message, cause);
 

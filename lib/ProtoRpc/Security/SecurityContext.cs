@@ -224,7 +224,6 @@ internal static class SecurityPackage
     public const byte Ntlm = 10;
     public const byte Kerberos = 16;
 
-    /// <summary>The name for errors.</summary>
     public static string NameOf(byte package) =>
         SecurityMechanisms.OfPackage(package)?.Name ?? $"authentication type {package}";
 }

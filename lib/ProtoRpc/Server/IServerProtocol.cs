@@ -27,13 +27,10 @@ internal interface IServerProtocol
 /// <summary>A served endpoint.</summary>
 internal interface IServedEndpoint
 {
-    /// <summary>The bound endpoint.</summary>
     RpcEndpoint Endpoint { get; }
 
-    /// <summary>The number of open connections.</summary>
     int Connections { get; }
 
-    /// <summary>The number of accepted connections.</summary>
     long Accepted { get; }
 
     /// <summary>Rejects new calls, lets running calls end within the time, then cancels the rest and
@@ -357,7 +354,6 @@ internal interface IRpcServer : IAsyncDisposable, IDisposable
     /// <summary>The endpoints. While the server listens, the bound endpoints.</summary>
     IReadOnlyList<RpcEndpoint> Endpoints { get; }
 
-    /// <summary>Whether the server listens.</summary>
     bool IsListening { get; }
 
     /// <summary>The counters, until the server stopped.</summary>

@@ -17,7 +17,6 @@ public abstract class RpcServerStream
 
     internal RpcServerStream(ServerMethod method) => Method = method;
 
-    /// <summary>The method that is called.</summary>
     internal ServerMethod Method { get; }
 
     /// <summary>Waits for the next request.</summary>

@@ -46,7 +46,6 @@ internal sealed class ServerHost
 
     public TimeSpan Uptime => Stopwatch.GetElapsedTime(_started);
 
-    /// <summary>Counts the calls.</summary>
     public CallMonitor Monitor { get; }
 
     /// <summary>Puts the interceptors around a method of ProtoRpc's own, or a service of such, now and

@@ -143,7 +143,6 @@ internal sealed class ServiceCommand
     /// <summary>The name, verb and noun.</summary>
     public string Name { get; }
 
-    /// <summary>The method that it calls.</summary>
     public RpcMethodInfo Method { get; }
 
     /// <summary>Whether the fields have parameters. Requests with very many fields are given

@@ -11,7 +11,6 @@ internal static class EndpointErrors
     private const string UseTls = "RpcServerOptions.UseTls";
     private const string Certificate = "RpcServerOptions.Certificate";
 
-    /// <summary>The endpoint cannot be bound.</summary>
     public static RpcException CannotListen(RpcEndpoint endpoint, SocketException exception)
     {
         (RpcStatusCode code, string what) = exception.SocketErrorCode switch
@@ -99,7 +98,6 @@ internal static class EndpointErrors
         RpcStatusCode.InvalidArgument, RpcErrorIds.MissingCertificate,
         $"Cannot listen on '{endpoint}': the certificate '{subject}' has no private key.", endpoint);
 
-    /// <summary>The endpoint cannot be reached.</summary>
     public static RpcException CannotConnect(RpcEndpoint endpoint, Exception exception)
     {
         SocketError error = (exception as SocketException)?.SocketErrorCode ?? SocketError.SocketError;

@@ -30,7 +30,6 @@ internal delegate void IncomingMessageHandler(IIncomingMessage message);
 /// <summary>A request that a server received; valid until the handler returns.</summary>
 internal interface IIncomingMessage
 {
-    /// <summary>The stub of the request.</summary>
     ReadOnlySpan<byte> Stub { get; }
 
     /// <summary>Its byte order.</summary>

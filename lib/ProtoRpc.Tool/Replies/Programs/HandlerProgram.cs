@@ -143,7 +143,6 @@ internal sealed class ProgramEnvironment(
 
     private static readonly string[] Authorization = ["authorization", "proxy-authorization"];
 
-    /// <summary>Whether programs get a header.</summary>
     public bool HasHeader(string name) =>
         passesAuthorization || !Authorization.Contains(name, StringComparer.OrdinalIgnoreCase);
 

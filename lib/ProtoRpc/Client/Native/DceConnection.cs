@@ -43,7 +43,6 @@ internal sealed class DceConnection : NativeConnection
 
     public override uint AssociationGroup => _association.AssociationGroup;
 
-    /// <summary>Connects and binds.</summary>
     public static async ValueTask<NativeConnection> BindAsync<TWait>(
         NativeConnectionPool client, CallClock clock)
         where TWait : struct, IWaitMode

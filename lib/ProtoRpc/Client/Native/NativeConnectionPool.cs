@@ -31,7 +31,6 @@ internal sealed class NativeConnectionPool : IDisposable
         _free = new SemaphoreSlim(limits.MaxClientConnections);
     }
 
-    /// <summary>The endpoint.</summary>
     public RpcEndpoint Endpoint { get; }
 
     /// <summary>The number of open connections.</summary>
@@ -316,7 +315,6 @@ internal sealed class PooledConnection : IDisposable
                 ClientAssociation.RequestSuffix);
     }
 
-    /// <summary>The request of the call.</summary>
     public PooledMessageBytes Request { get; }
 
     /// <summary>Returns the connection for calls that wait in this way, and connects if necessary.</summary>

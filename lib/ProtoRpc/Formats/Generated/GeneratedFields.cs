@@ -280,7 +280,6 @@ internal sealed class GeneratedWrapper(FieldLayout layout, FieldDescriptor field
 {
     private readonly IFieldAccessor _accessor = field.Accessor;
 
-    /// <summary>The message of a value.</summary>
     public static DynamicMessage Wrap(MessageLayout layout, object? value)
     {
         DynamicMessage message = new(layout);
@@ -302,7 +301,6 @@ internal sealed class GeneratedWrapper(FieldLayout layout, FieldDescriptor field
         return message;
     }
 
-    /// <summary>The value of a message.</summary>
     public static object Unwrap(DynamicMessage message)
     {
         object value = message.Get(message.Layout.Fields[0].Info)!;

@@ -28,7 +28,6 @@ internal sealed class TextTokenizer
         Move(0);
     }
 
-    /// <summary>What the token is.</summary>
     public TextToken Kind { get; private set; }
 
     /// <summary>Its bytes, with the quotes of a string.</summary>

@@ -79,7 +79,6 @@ internal sealed class EncodedMessage : IDisposable
     /// <summary>The same bytes, for one who disposes of them; valid until this is disposed.</summary>
     public EncodedMessage Lend() => new(_generated, _bytes, Length);
 
-    /// <summary>Writes the bytes.</summary>
     public void WriteTo(IBufferWriter<byte> output)
     {
         Span<byte> target = output.GetSpan(Length)[..Length];

@@ -196,7 +196,6 @@ internal static class WindowsStatus
 /// <summary>Makes exceptions of what peers answer in place of a reply.</summary>
 internal static class NativeFault
 {
-    /// <summary>A fault by its status.</summary>
     public static RpcException ToException(RpcEndpoint endpoint, uint status, bool mayHaveExecuted)
     {
         (RpcStatusCode code, string meaning) = RpcStatusTable.OfNativeStatus(status);

@@ -91,7 +91,6 @@ internal static class CancelStub
         return isThere ? stub[..end] : stub;
     }
 
-    /// <summary>Writes a request to cancel.</summary>
     public static void WriteRequest(Span<byte> stub, Guid call)
     {
         ExecStub.WriteRequestPrefix(stub, IdSize);

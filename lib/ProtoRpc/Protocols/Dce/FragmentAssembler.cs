@@ -42,10 +42,8 @@ internal sealed class FragmentAssembler : IDisposable
     /// <summary>The call of the message.</summary>
     public uint CallId { get; private set; }
 
-    /// <summary>Its presentation context.</summary>
     public ushort ContextId { get; private set; }
 
-    /// <summary>Its operation.</summary>
     public ushort Operation { get; private set; }
 
     /// <summary>The byte order of the stub, as the first fragment says.</summary>
@@ -58,7 +56,6 @@ internal sealed class FragmentAssembler : IDisposable
     /// valid until more bytes are received or <see cref="Reset"/>.</summary>
     public ReadOnlyMemory<byte> Stub { get; private set; }
 
-    /// <summary>Adds a fragment.</summary>
     public AssemblyState Add(in PduHeader header, in CallPdu call, ReadOnlyMemory<byte> pdu)
     {
         bool first = header.Flags.HasFlag(PduFlags.First);

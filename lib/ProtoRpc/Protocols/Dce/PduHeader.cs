@@ -41,10 +41,8 @@ internal readonly struct PduHeader
     /// <summary>Minor version, 0 or 1.</summary>
     public byte Minor { get; }
 
-    /// <summary>The kind.</summary>
     public PduType Type { get; }
 
-    /// <summary>The flags.</summary>
     public PduFlags Flags { get; }
 
     /// <summary>The first octet of the data representation: integer and character format.</summary>
@@ -56,7 +54,6 @@ internal readonly struct PduHeader
     /// <summary>The authentication value only; 0 means that there is no trailer.</summary>
     public ushort AuthLength { get; }
 
-    /// <summary>The call.</summary>
     public uint CallId { get; }
 
     /// <summary>The byte order of everything in this PDU.</summary>

@@ -41,7 +41,6 @@ internal static class NativeHeaders
     public static MessageParser<RpcResponseHeader> ResponseParser { get; } =
         RpcResponseHeader.Parser.WithExtensionRegistry(Extensions);
 
-    /// <summary>Writes header and body.</summary>
     public static void Write(IBufferWriter<byte> output, IMessage header, EncodedMessage? body)
     {
         int size = header.CalculateSize();

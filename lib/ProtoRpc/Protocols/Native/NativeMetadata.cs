@@ -132,7 +132,6 @@ internal static class SideChannel
             TypeIn(schema), context is null ? default(ReadOnlySpan<byte>) : context.ToByteArray(),
             maxElements);
 
-    /// <summary>Makes a context for the wire.</summary>
     public static RpcCallContext ToWire(DynamicMessage context) =>
         RpcCallContext.Parser.ParseFrom(context.ToByteArray());
 

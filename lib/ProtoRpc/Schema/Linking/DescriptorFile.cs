@@ -12,7 +12,6 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
 {
     public string Name => Proto.Name;
 
-    /// <summary>Parses a FileDescriptorProto.</summary>
     public static DescriptorFile Parse(ByteString bytes, string origin)
     {
         try

@@ -15,7 +15,6 @@ internal static class SchemaLoader
     /// <summary>Whether the ending of a file is one that is read.</summary>
     public static bool IsKnown(string path) => Files.Any(source => source.Reads(path));
 
-    /// <summary>Whether a path is that of a folder.</summary>
     public static bool IsFolder(string path, string baseFolder) =>
         Directory.Exists(Path.GetFullPath(path, baseFolder));
 

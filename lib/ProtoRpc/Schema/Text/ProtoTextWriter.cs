@@ -22,7 +22,6 @@ internal sealed class ProtoTextWriter
         _messages = new ProtoTextMessages(_text, _names, _options, file);
     }
 
-    /// <summary>The text of a file.</summary>
     public static string Write(RpcSchema schema, SchemaFile file)
     {
         ProtoTextWriter writer = new(schema, file);

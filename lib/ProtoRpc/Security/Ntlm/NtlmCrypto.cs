@@ -176,7 +176,6 @@ internal static class Md4
     private static ReadOnlySpan<byte> ThirdRoundOrder =>
         [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
 
-    /// <summary>Hashes bytes.</summary>
     public static void Hash(ReadOnlySpan<byte> data, Span<byte> hash)
     {
         Span<uint> state = [0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476];

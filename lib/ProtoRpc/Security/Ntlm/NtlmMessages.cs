@@ -196,7 +196,6 @@ internal static class NtlmField
         && message.StartsWith(Signature)
         && BinaryPrimitives.ReadUInt32LittleEndian(message[Signature.Length..]) == type;
 
-    /// <summary>Writes signature and type.</summary>
     public static void WriteHeader(Span<byte> message, uint type)
     {
         Signature.CopyTo(message);
@@ -343,7 +342,6 @@ internal sealed class AvPairs
     /// <summary>Adds text.</summary>
     public void Set(AvId id, string text) => Set(id, Encoding.Unicode.GetBytes(text));
 
-    /// <summary>Adds a time.</summary>
     public void Set(AvId id, DateTimeOffset time)
     {
         byte[] value = new byte[8];
@@ -351,7 +349,6 @@ internal sealed class AvPairs
         Set(id, value);
     }
 
-    /// <summary>Sets bits of the flags.</summary>
     public void AddFlags(uint bits)
     {
         byte[] value = new byte[4];

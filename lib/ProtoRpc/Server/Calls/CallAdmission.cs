@@ -200,7 +200,6 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
     private readonly LinkedList<Line> _turns = [];
     private readonly CallPace _pace = new();
 
-    /// <summary>The number of waiting calls.</summary>
     public int Count { get; private set; }
 
     /// <summary>Whether a call of a client would be accepted now.</summary>

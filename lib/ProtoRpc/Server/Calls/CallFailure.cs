@@ -40,7 +40,6 @@ internal sealed class CallFailure
         Text = IsForCaller || detail >= RpcErrorDetail.Message ? error.Message : Withheld();
     }
 
-    /// <summary>The exception.</summary>
     public Exception Error { get; }
 
     public RpcStatusCode Code { get; }

@@ -197,7 +197,6 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
             limits.MaxMessageBytes, "reply", ExecStub.ResponsePrefix, ExecStub.ResponseSuffix);
     }
 
-    /// <summary>The interface that is called.</summary>
     public ServedInterface Served { get; }
 
     public override ReadOnlyMemory<byte> Request => _request;

@@ -295,7 +295,6 @@ internal sealed class Transfer : IDisposable
     /// the user, or the address of those who are anonymous.</summary>
     public string Holder { get; }
 
-    /// <summary>The method that it is for.</summary>
     public string Method { get; }
 
     /// <summary>The bytes that the sender announced; nothing is set aside for them.</summary>

@@ -28,7 +28,6 @@ internal sealed class MessageMask
         }
     }
 
-    /// <summary>The names and paths.</summary>
     public IReadOnlyList<string> Names { get; }
 
     /// <summary>Masks a message in place; the message must not be shared.</summary>

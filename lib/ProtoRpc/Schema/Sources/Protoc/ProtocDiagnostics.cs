@@ -35,7 +35,6 @@ internal sealed partial class ProtocDiagnostics
                 error => error.StartsWith($"{file.Given}:", StringComparison.Ordinal)).Take(MaxOfFile)))),
     ];
 
-    /// <summary>Reads what protoc wrote.</summary>
     public static ProtocDiagnostics Read(string text, ProtocPlan plan)
     {
         List<string> errors = [];
