@@ -6,28 +6,17 @@ namespace ProtoRpc.PowerShell.ServiceCommands;
 
 /// <summary>The files of a module that a team can publish: manifest, script, help, and the schema as a
 /// descriptor set. It needs ProtoRpc and nothing else.</summary>
-internal sealed class ModuleFolder
+/// <param name="name">The module's name.</param>
+/// <param name="plan">The commands.</param>
+/// <param name="endpoint">Where they connect to by themselves, an endpoint or a registered name; null for
+/// nowhere.</param>
+/// <param name="protoRpc">The version of ProtoRpc that the module needs.</param>
+internal sealed class ModuleFolder(string name, ServicePlan plan, string? endpoint, Version protoRpc)
 {
     private const string SchemaFile = "schema.pb";
     private const string Service = "$__rpcService";
 
-    private readonly string _name;
-    private readonly ServicePlan _plan;
-    private readonly string? _endpoint;
-    private readonly Version _protoRpc;
-
-    /// <param name="name">The module's name.</param>
-    /// <param name="plan">The commands.</param>
-    /// <param name="endpoint">Where they connect to by themselves, an endpoint or a registered name; null for
-    /// nowhere.</param>
-    /// <param name="protoRpc">The version of ProtoRpc that the module needs.</param>
-    public ModuleFolder(string name, ServicePlan plan, string? endpoint, Version protoRpc)
-    {
-        _name = name;
-        _plan = plan;
-        _endpoint = endpoint;
-        _protoRpc = protoRpc;
-    }
+    private readonly string _name = name;
 
     /// <summary>The command that connects the module: Connect and the prefix, or else the module's name; with
     /// Service at the end if a command of the shell has this name.</summary>
@@ -46,8 +35,8 @@ internal sealed class ModuleFolder
     /// <summary>Name and content of each file.</summary>
     public IReadOnlyList<KeyValuePair<string, byte[]>> Files() =>
     [
-        new(SchemaFile, _plan.Schema.ToDescriptorSet()),
-        new(HelpFile(_name), CommandHelp.Write(_plan.Commands)),
+        new(SchemaFile, plan.Schema.ToDescriptorSet()),
+        new(HelpFile(_name), CommandHelp.Write(plan.Commands)),
         new($"{_name}.psm1", Text(Script())),
         // The last one: a folder without a manifest is no module that is half there.
         new($"{_name}.psd1", Text(Manifest())),
@@ -61,7 +50,7 @@ internal sealed class ModuleFolder
     {
         string services = string.Join(
             ", ",
-            _plan.Commands.Select(command => command.Method.Service.FullName).Distinct()
+            plan.Commands.Select(command => command.Method.Service.FullName).Distinct()
                 .Select(ScriptLiteral.Format));
         return
             $$"""
@@ -73,9 +62,9 @@ internal sealed class ModuleFolder
                 $ExecutionContext.SessionState.Module,
                 [System.IO.Path]::Combine($PSScriptRoot, '{{SchemaFile}}'),
                 @({{services}}),
-                {{ScriptLiteral.Format(_plan.Prefix)}},
-                {{ScriptLiteral.Format(ConnectName(_plan.Prefix, _name))}},
-                {{(_endpoint is null ? "$null" : ScriptLiteral.Format(_endpoint))}})
+                {{ScriptLiteral.Format(plan.Prefix)}},
+                {{ScriptLiteral.Format(ConnectName(plan.Prefix, _name))}},
+                {{(endpoint is null ? "$null" : ScriptLiteral.Format(endpoint))}})
             $ExecutionContext.SessionState.Module.OnRemove = { {{Service}}.Dispose() }
 
             {{ConnectFunction()}}
@@ -85,10 +74,10 @@ internal sealed class ModuleFolder
     // Connects the module. Its parameters are those of Connect-RpcEndpoint.
     private string ConnectFunction()
     {
-        string isMandatory = _endpoint is null ? "Mandatory, " : "";
+        string isMandatory = endpoint is null ? "Mandatory, " : "";
         return
             $$"""
-            function {{ConnectName(_plan.Prefix, _name)}} {
+            function {{ConnectName(plan.Prefix, _name)}} {
                 # .SYNOPSIS
                 # Connects the commands of this module to a service.
                 # .DESCRIPTION
@@ -99,7 +88,7 @@ internal sealed class ModuleFolder
                 # .PARAMETER PassThru
                 # Returns the connection.
                 # .EXAMPLE
-                # PS> {{ConnectName(_plan.Prefix, _name)}} grpc://localhost:50051
+                # PS> {{ConnectName(plan.Prefix, _name)}} grpc://localhost:50051
                 [CmdletBinding()]
                 [OutputType([ProtoRpc.RpcConnection])]
                 param(
@@ -123,11 +112,11 @@ internal sealed class ModuleFolder
 
     private string Manifest()
     {
-        IEnumerable<string> cmdlets = _plan.Commands.Select(command => command.Name)
+        IEnumerable<string> cmdlets = plan.Commands.Select(command => command.Name)
             .Order(StringComparer.OrdinalIgnoreCase)
             .Select(name => $"        {ScriptLiteral.Format(name)}\n");
         string services = string.Join(
-            ", ", _plan.Commands.Select(command => command.Method.Service.FullName).Distinct().Take(20));
+            ", ", plan.Commands.Select(command => command.Method.Service.FullName).Distinct().Take(20));
 
         // The same module gets the same id, so that making it again is an update of it.
         Guid id = InterfaceIds.OfName(InterfaceIds.Namespace, $"module:{_name}:{services}");
@@ -141,8 +130,8 @@ internal sealed class ModuleFolder
                 Description = {{ScriptLiteral.Format($"Commands for the methods of {services}.")}}
                 PowerShellVersion = '7.6'
                 CompatiblePSEditions = @('Core')
-                RequiredModules = @(@{ ModuleName = 'ProtoRpc'; ModuleVersion = '{{_protoRpc.ToString(3)}}' })
-                FunctionsToExport = @({{ScriptLiteral.Format(ConnectName(_plan.Prefix, _name))}})
+                RequiredModules = @(@{ ModuleName = 'ProtoRpc'; ModuleVersion = '{{protoRpc.ToString(3)}}' })
+                FunctionsToExport = @({{ScriptLiteral.Format(ConnectName(plan.Prefix, _name))}})
                 CmdletsToExport = @(
             {{string.Concat(cmdlets)}}    )
                 VariablesToExport = @()

@@ -175,26 +175,17 @@ internal sealed class ServiceCall : IDisposable
 }
 
 /// <summary>Makes the requests of a command of its parameters and the objects of the pipeline.</summary>
-internal sealed class CommandRequest
+/// <param name="command">The command.</param>
+/// <param name="takesInput">Whether there is a pipeline.</param>
+internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
 {
-    private readonly ServiceCommand _command;
-    private readonly bool _takesInput;
-
     // Of the command line: the same for all objects, and before what these have.
     private readonly List<KeyValuePair<string, object?>> _given = [];
-
-    /// <param name="command">The command.</param>
-    /// <param name="takesInput">Whether there is a pipeline.</param>
-    public CommandRequest(ServiceCommand command, bool takesInput)
-    {
-        _command = command;
-        _takesInput = takesInput;
-    }
 
     /// <summary>Adds a parameter of the command line, where it is one of a field.</summary>
     public void Give(string name, object? value)
     {
-        if (!IsNothing(value) && _command.FindByName(name) is { } parameter)
+        if (!IsNothing(value) && command.FindByName(name) is { } parameter)
         {
             _given.Add(new(parameter.Field.Name, value is SwitchParameter flag ? flag.ToBool() : value));
         }
@@ -211,7 +202,7 @@ internal sealed class CommandRequest
         if (value is null)
         {
             bool isRequest = _given.Count > 0
-                || (!_command.Method.IsClientStreaming && !CommandParameters.IsAnyObject(_command.WellKnown));
+                || (!command.Method.IsClientStreaming && !CommandParameters.IsAnyObject(command.WellKnown));
             return isRequest ? Given() : null;
         }
 
@@ -219,7 +210,7 @@ internal sealed class CommandRequest
         {
             return _given.Count == 0
                 ? input
-                : throw NothingOf(PSObject.AsPSObject(input), _command.Method.RequestType);
+                : throw NothingOf(PSObject.AsPSObject(input), command.Method.RequestType);
         }
 
         return value switch
@@ -228,7 +219,7 @@ internal sealed class CommandRequest
                 With((IDictionary)ShellMapper.Create(asHashtable: true).ToObject(message)),
             DynamicMessage => input,
             IDictionary dictionary => _given.Count > 0 ? With(dictionary) : dictionary,
-            IList when !_takesInput && _given.Count == 0 => input,
+            IList when !takesInput && _given.Count == 0 => input,
             PSObject raw when _given.Count == 0 && DeserializedValue.EncodedOf(raw) is not null => input,
             _ => OfProperties(PSObject.AsPSObject(input)),
         };
@@ -236,7 +227,7 @@ internal sealed class CommandRequest
 
     // Whether the object is the request: a time where the request is a Timestamp. The properties of such an
     // object, as the seconds of a TimeSpan, are not the fields.
-    private bool IsValue(object value) => _command.WellKnown switch
+    private bool IsValue(object value) => command.WellKnown switch
     {
         WellKnownType.None => false,
         WellKnownType.Timestamp or WellKnownType.Duration or WellKnownType.Wrapper =>
@@ -272,7 +263,7 @@ internal sealed class CommandRequest
         foreach (DictionaryEntry entry in dictionary)
         {
             string key = LanguagePrimitives.ConvertTo<string>(entry.Key);
-            string name = _command.Method.RequestType.FindField(key)?.Name ?? key;
+            string name = command.Method.RequestType.FindField(key)?.Name ?? key;
             if (!request.Contains(name))
             {
                 request.Add(name, entry.Value);
@@ -301,7 +292,7 @@ internal sealed class CommandRequest
             }
         }
 
-        RpcMessageInfo type = _command.Method.RequestType;
+        RpcMessageInfo type = command.Method.RequestType;
         return found.Count > _given.Count || type.Fields.Count == 0 || input.Properties.Any(IsField)
             ? new PropertyRow(found)
             : throw NothingOf(input, type);
@@ -310,19 +301,19 @@ internal sealed class CommandRequest
     // Whether all properties have names of fields, so that nothing is to be left out.
     private bool IsWhole(PSObject input) => input.Properties.All(property =>
         NameOf(property.Name) is { } name
-        && _command.Method.RequestType.FindField(property.Name)?.Name == name);
+        && command.Method.RequestType.FindField(property.Name)?.Name == name);
 
     private bool IsField(PSPropertyInfo property) => NameOf(property.Name) is not null;
 
     private string? NameOf(string property) =>
-        _command.FindParameter(property)?.Field.Name ?? NestedName(property);
+        command.FindParameter(property)?.Field.Name ?? NestedName(property);
 
     // Columns of nested messages, address.city, and extensions, [shop.note].
     private string? NestedName(string name)
     {
         int dot = name.IndexOf('.', StringComparison.Ordinal);
-        return dot > 0 && name[0] != '[' && _command.Method.RequestType.FindField(name[..dot]) is not null
-            || name.StartsWith('[') && _command.Method.RequestType.FindField(name) is not null
+        return dot > 0 && name[0] != '[' && command.Method.RequestType.FindField(name[..dot]) is not null
+            || name.StartsWith('[') && command.Method.RequestType.FindField(name) is not null
             ? name
             : null;
     }

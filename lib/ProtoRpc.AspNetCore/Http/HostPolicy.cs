@@ -151,7 +151,7 @@ internal sealed class HostPolicy
 
 /// <summary>Which web pages may call. A browser sends requests for any page that asks, so a page of somewhere
 /// else could otherwise call a listener that only this machine reaches.</summary>
-internal sealed class BrowserPolicy
+internal sealed class BrowserPolicy(IReadOnlyList<string> origins)
 {
     private const string MaxAgeSeconds = "600";
     private static readonly string Headers =
@@ -164,16 +164,10 @@ internal sealed class BrowserPolicy
 
     private static readonly object Key = new();
 
-    private readonly FrozenSet<string> _origins;
-    private readonly bool _all;
-
-    public BrowserPolicy(IReadOnlyList<string> origins)
-    {
-        _all = origins.Contains("*");
-        _origins = origins
-            .Select(origin => origin.TrimEnd('/'))
-            .ToFrozenSet(StringComparer.OrdinalIgnoreCase);
-    }
+    private readonly FrozenSet<string> _origins = origins
+        .Select(origin => origin.TrimEnd('/'))
+        .ToFrozenSet(StringComparer.OrdinalIgnoreCase);
+    private readonly bool _all = origins.Contains("*");
 
     /// <summary>Allows the page of a request to call: the application allows its origin and sends the CORS
     /// headers.</summary>

@@ -7,7 +7,7 @@ namespace ProtoRpc.AspNetCore.Http;
 
 /// <summary>The page that a browser sees: services, methods, message shapes,
 /// and a form to try a method.</summary>
-internal sealed class ServicePage
+internal sealed class ServicePage(IReadOnlyList<ServerService> services)
 {
     private const string Style = """
         body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem;
@@ -48,11 +48,8 @@ internal sealed class ServicePage
         }
         """;
 
-    private readonly RpcServiceInfo[] _services;
+    private readonly RpcServiceInfo[] _services = [.. services.Select(service => service.Info)];
     private Text? _last;
-
-    public ServicePage(IReadOnlyList<ServerService> services) =>
-        _services = [.. services.Select(service => service.Info)];
 
     /// <summary>Lets the browser run what is on the page and nothing else,
     /// and no other page show it.</summary>

@@ -384,33 +384,25 @@ internal sealed class LoadSlice(
 /// <summary>Which calls of a slice are made, and when they are due. Times are ticks of
 /// <see cref="Stopwatch"/>, which the caller reads, so that tests need no clock. Safe for use by many
 /// threads.</summary>
-internal sealed class CallSchedule
+/// <param name="start">When the slice begins.</param>
+/// <param name="duration">How long calls are begun; null where <paramref name="count"/> ends it.</param>
+/// <param name="count">How many calls are begun at most; null where <paramref name="duration"/> ends
+/// it.</param>
+/// <param name="rate">Calls a second; null for calls as fast as callers are free.</param>
+/// <param name="untilFirst">The time from the begin to the first call with a rate: what
+/// <see cref="UntilNext"/> said of the slice before.</param>
+internal sealed class CallSchedule(
+    long start, TimeSpan? duration, long? count, double? rate, long untilFirst = 0)
 {
-    private readonly long _start;
-    private readonly long _end;
-    private readonly long _count;
-    private readonly double _interval;
-    private readonly long _first;
+    private readonly long _start = start;
+    private readonly long _end = duration is { } time
+        ? start + (long)(time.TotalSeconds * Stopwatch.Frequency)
+        : long.MaxValue;
+    private readonly long _count = count ?? long.MaxValue;
+    private readonly double _interval = rate is { } perSecond ? Stopwatch.Frequency / perSecond : 0;
+    private readonly long _first = start + untilFirst;
     private long _next = -1;
     private long _sent;
-
-    /// <param name="start">When the slice begins.</param>
-    /// <param name="duration">How long calls are begun; null where <paramref name="count"/> ends it.</param>
-    /// <param name="count">How many calls are begun at most; null where <paramref name="duration"/> ends
-    /// it.</param>
-    /// <param name="rate">Calls a second; null for calls as fast as callers are free.</param>
-    /// <param name="untilFirst">The time from the begin to the first call with a rate: what
-    /// <see cref="UntilNext"/> said of the slice before.</param>
-    public CallSchedule(long start, TimeSpan? duration, long? count, double? rate, long untilFirst = 0)
-    {
-        _start = start;
-        _end = duration is { } time
-            ? start + (long)(time.TotalSeconds * Stopwatch.Frequency)
-            : long.MaxValue;
-        _count = count ?? long.MaxValue;
-        _interval = rate is { } perSecond ? Stopwatch.Frequency / perSecond : 0;
-        _first = start + untilFirst;
-    }
 
     /// <summary>When the slice begins, where its length or the times of its calls are given; null where it is
     /// as long as its calls take.</summary>

@@ -210,16 +210,10 @@ internal abstract class MessageStore
 }
 
 /// <summary>The scalars of a message: the first lie in the message, the others in its store.</summary>
-internal readonly ref struct ScalarSlots
+internal readonly ref struct ScalarSlots(ref ulong own, Span<ulong> stored)
 {
-    private readonly ref ulong _own;
-    private readonly Span<ulong> _stored;
-
-    public ScalarSlots(ref ulong own, Span<ulong> stored)
-    {
-        _own = ref own;
-        _stored = stored;
-    }
+    private readonly ref ulong _own = ref own;
+    private readonly Span<ulong> _stored = stored;
 
     public ref ulong this[int slot]
     {

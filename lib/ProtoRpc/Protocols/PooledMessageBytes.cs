@@ -5,32 +5,21 @@ namespace ProtoRpc.Protocols;
 /// <summary>The bytes of a message in pooled memory, of which it may have no more than a limit.
 /// There can be room around them, so that headers and message are sent as one piece of memory.</summary>
 /// <remarks>Not thread-safe.</remarks>
-internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
+/// <param name="maxBytes">The largest message.</param>
+/// <param name="what">What the message is, for the error: request or reply.</param>
+/// <param name="prefix">Octets of room before the message.</param>
+/// <param name="suffix">Octets of room after it, at the least.</param>
+internal sealed class PooledMessageBytes(int maxBytes, string what, int prefix = 0, int suffix = 0)
+    : IBufferWriter<byte>, IDisposable
 {
     private const int InitialSize = 1024;
     private const int RetainedBytes = 64 * 1024;
     private const int Slack = 4 * 1024;
     private const int MinimumRoom = 256;
 
-    private readonly int _prefix;
-    private readonly int _suffix;
-    private readonly int _maxBytes;
-    private readonly string _what;
+    private readonly int _prefix = prefix;
     private byte[] _bytes = ArrayPool<byte>.Shared.Rent(InitialSize);
-    private int _end;
-
-    /// <param name="maxBytes">The largest message.</param>
-    /// <param name="what">What the message is, for the error: request or reply.</param>
-    /// <param name="prefix">Octets of room before the message.</param>
-    /// <param name="suffix">Octets of room after it, at the least.</param>
-    public PooledMessageBytes(int maxBytes, string what, int prefix = 0, int suffix = 0)
-    {
-        _maxBytes = maxBytes;
-        _what = what;
-        _prefix = prefix;
-        _suffix = suffix;
-        _end = prefix;
-    }
+    private int _end = prefix;
 
     /// <summary>Octets of the message without prefix.</summary>
     public int Length => _end - _prefix;
@@ -62,7 +51,7 @@ internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
     public void Advance(int count)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)count, (uint)(_bytes.Length - _end));
-        if (count > _maxBytes - Length)
+        if (count > maxBytes - Length)
         {
             throw TooLarge((long)Length + count);
         }
@@ -73,13 +62,13 @@ internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
     public Memory<byte> GetMemory(int sizeHint = 0)
     {
         Reserve(sizeHint);
-        return _bytes.AsMemory(_end, _bytes.Length - _end - _suffix);
+        return _bytes.AsMemory(_end, _bytes.Length - _end - suffix);
     }
 
     public Span<byte> GetSpan(int sizeHint = 0)
     {
         Reserve(sizeHint);
-        return _bytes.AsSpan(_end, _bytes.Length - _end - _suffix);
+        return _bytes.AsSpan(_end, _bytes.Length - _end - suffix);
     }
 
     public void Dispose()
@@ -98,12 +87,12 @@ internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
 
         // Writers ask for a little more than they use, so the limit itself is kept by Advance.
-        if (sizeHint > (long)_maxBytes - Length + Slack)
+        if (sizeHint > (long)maxBytes - Length + Slack)
         {
             throw TooLarge((long)Length + sizeHint);
         }
 
-        int needed = Math.Max(sizeHint, MinimumRoom) + _suffix;
+        int needed = Math.Max(sizeHint, MinimumRoom) + suffix;
         if (_bytes.Length - _end < needed)
         {
             byte[] larger = ArrayPool<byte>.Shared.Rent(
@@ -119,7 +108,7 @@ internal sealed class PooledMessageBytes : IBufferWriter<byte>, IDisposable
         Overflowed = true;
         return new RpcException(
             RpcStatusCode.ResourceExhausted, RpcErrorIds.MessageTooLarge,
-            $"The {_what} has at least {size:N0} bytes; the limit is {_maxBytes:N0}. Send less per call, "
+            $"The {what} has at least {size:N0} bytes; the limit is {maxBytes:N0}. Send less per call, "
             + $"or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)} on both sides.");
     }
 }

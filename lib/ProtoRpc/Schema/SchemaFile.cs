@@ -5,26 +5,19 @@ namespace ProtoRpc.Schema;
 
 /// <summary>A linked file: its descriptor, the message that it was made of,
 /// and what is derived of both.</summary>
-internal sealed class SchemaFile
+internal sealed class SchemaFile(FileDescriptor descriptor, FileDescriptorProto proto)
 {
-    private readonly Lazy<SourceComments> _comments;
+    private readonly Lazy<SourceComments> _comments =
+        new Lazy<SourceComments>(() => new SourceComments(proto.SourceCodeInfo));
 
-    public SchemaFile(FileDescriptor descriptor, FileDescriptorProto proto)
-    {
-        Descriptor = descriptor;
-        Proto = proto;
-        Features = FieldFeatures.OfFile(proto);
-        _comments = new Lazy<SourceComments>(() => new SourceComments(proto.SourceCodeInfo));
-    }
-
-    public FileDescriptor Descriptor { get; }
+    public FileDescriptor Descriptor { get; } = descriptor;
 
     /// <summary>The parsed file, shared: never changed.</summary>
-    public FileDescriptorProto Proto { get; }
+    public FileDescriptorProto Proto { get; } = proto;
 
     public string Name => Proto.Name;
 
-    public FieldFeatures Features { get; }
+    public FieldFeatures Features { get; } = FieldFeatures.OfFile(proto);
 
     public SourceComments Comments => _comments.Value;
 

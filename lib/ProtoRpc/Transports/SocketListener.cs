@@ -5,26 +5,19 @@ using System.Net.Sockets;
 namespace ProtoRpc.Transports;
 
 /// <summary>A bound stream socket.</summary>
-internal sealed class SocketListener : TransportListener
+/// <param name="socket">Bound and listening.</param>
+/// <param name="endpoint">The endpoint as bound.</param>
+/// <param name="secondaryAddress">As bind_ack names it.</param>
+/// <param name="close">Closes the socket and what belongs to it.</param>
+internal sealed class SocketListener(
+    Socket socket, RpcEndpoint endpoint, string secondaryAddress, Action<Socket> close)
+    : TransportListener
 {
-    private readonly Socket _socket;
-    private readonly Action<Socket> _close;
+    private readonly Socket _socket = socket;
 
-    /// <param name="socket">Bound and listening.</param>
-    /// <param name="endpoint">The endpoint as bound.</param>
-    /// <param name="secondaryAddress">As bind_ack names it.</param>
-    /// <param name="close">Closes the socket and what belongs to it.</param>
-    public SocketListener(Socket socket, RpcEndpoint endpoint, string secondaryAddress, Action<Socket> close)
-    {
-        _socket = socket;
-        _close = close;
-        Endpoint = endpoint;
-        SecondaryAddress = secondaryAddress;
-    }
+    public override RpcEndpoint Endpoint { get; } = endpoint;
 
-    public override RpcEndpoint Endpoint { get; }
-
-    public override string SecondaryAddress { get; }
+    public override string SecondaryAddress { get; } = secondaryAddress;
 
     public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
     {
@@ -61,7 +54,7 @@ internal sealed class SocketListener : TransportListener
         }
     }
 
-    public override void Dispose() => _close(_socket);
+    public override void Dispose() => close(_socket);
 }
 
 /// <summary>Connects a socket with a blocking call that a timer and a token can end.</summary>

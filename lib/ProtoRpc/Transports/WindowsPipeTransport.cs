@@ -204,17 +204,12 @@ internal sealed class WindowsPipeListener : TransportListener
 
 /// <summary>A connected named pipe of Windows.</summary>
 [SupportedOSPlatform("windows")]
-internal sealed partial class WindowsPipeConnection : TransportConnection
+internal sealed partial class WindowsPipeConnection(PipeStream pipe) : TransportConnection
 {
     private static readonly TimeSpan NoticePatience = TimeSpan.FromMilliseconds(50);
-    private readonly PipeStream _pipe;
+    private readonly PipeStream _pipe = pipe;
     private readonly CancellationTokenSource _aborted = new();
     private readonly CancellationTokenSource _receiving = new();
-
-    public WindowsPipeConnection(PipeStream pipe)
-    {
-        _pipe = pipe;
-    }
 
     // A blocked read of a pipe ends by a token only, so the blocking members wait for the asynchronous ones.
 

@@ -6,18 +6,11 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Client.Native;
 
 /// <summary>One raw call on the client: write the request, execute, read the reply, dispose.</summary>
-internal sealed class NativeClientCall : IDisposable
+internal sealed class NativeClientCall(NativeConnectionPool client, PooledConnection slot) : IDisposable
 {
-    private readonly NativeConnectionPool _client;
-    private PooledConnection? _slot;
+    private PooledConnection? _slot = slot;
     private NativeConnection? _used;
     private bool _isExecuted;
-
-    internal NativeClientCall(NativeConnectionPool client, PooledConnection slot)
-    {
-        _client = client;
-        _slot = slot;
-    }
 
     /// <summary>The buffer for the request, before <see cref="Execute"/>.</summary>
     public IBufferWriter<byte> Request => Slot.Request;
@@ -62,11 +55,11 @@ internal sealed class NativeClientCall : IDisposable
 
         _isExecuted = true;
         clock.Caller.ThrowIfCancellationRequested();
-        clock.RequireTime(_client.Endpoint);
+        clock.RequireTime(client.Endpoint);
         while (true)
         {
             (NativeConnection connection, bool isFresh) = await slot
-                .GetAsync<TWait>(clock, _client.Limits.ConnectTimeout).ConfigureAwait(false);
+                .GetAsync<TWait>(clock, client.Limits.ConnectTimeout).ConfigureAwait(false);
             try
             {
                 // A type test, because a generic virtual method would be slow.
@@ -92,7 +85,7 @@ internal sealed class NativeClientCall : IDisposable
             // the request sent again.
             if (isFresh)
             {
-                throw CallErrors.NotSent(_client.Endpoint);
+                throw CallErrors.NotSent(client.Endpoint);
             }
         }
     }
@@ -104,7 +97,7 @@ internal sealed class NativeClientCall : IDisposable
         if (Interlocked.Exchange(ref _slot, null) is { } slot)
         {
             _used = null;
-            _client.Return(slot);
+            client.Return(slot);
         }
     }
 }

@@ -300,22 +300,15 @@ internal sealed class NativeConnectionPool : IDisposable
 
 /// <summary>The resources of one call at a time, kept for the next call: a request buffer, a connection for
 /// blocking calls, and one for asynchronous calls.</summary>
-internal sealed class PooledConnection : IDisposable
+internal sealed class PooledConnection(NativeConnectionPool client) : IDisposable
 {
-    private readonly NativeConnectionPool _client;
+    private readonly NativeConnectionPool _client = client;
     private NativeConnection? _blocking;
     private NativeConnection? _async;
 
-    public PooledConnection(NativeConnectionPool client)
-    {
-        _client = client;
-        Request =
-            new PooledMessageBytes(
-                client.Limits.MaxMessageBytes, "request", ClientAssociation.RequestPrefix,
-                ClientAssociation.RequestSuffix);
-    }
-
-    public PooledMessageBytes Request { get; }
+    public PooledMessageBytes Request { get; } = new(
+        client.Limits.MaxMessageBytes, "request", ClientAssociation.RequestPrefix,
+        ClientAssociation.RequestSuffix);
 
     /// <summary>Returns the connection for calls that wait in this way, and connects if necessary.</summary>
     /// <param name="clock">The time for connecting.</param>

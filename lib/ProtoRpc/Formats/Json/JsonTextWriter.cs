@@ -11,7 +11,9 @@ namespace ProtoRpc.Formats.Json;
 /// checks that again.</summary>
 /// <remarks>The bytes are those of Utf8JsonWriter with the same encoder. That one takes longer: it looks at
 /// its options and at its state for each token.</remarks>
-internal sealed class JsonTextWriter : IDisposable
+/// <param name="output">Gets the bytes.</param>
+/// <param name="isIndented">Whether there are line breaks and indentation.</param>
+internal sealed class JsonTextWriter(IBufferWriter<byte> output, bool isIndented) : IDisposable
 {
     // The longest number; also more than all that stands around a value, but for the indentation.
     private const int MaxNumberLength = 128;
@@ -27,26 +29,16 @@ internal sealed class JsonTextWriter : IDisposable
     // What it leaves as it is needs no escapes outside of HTML.
     private static readonly JavaScriptEncoder Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping;
 
-    private readonly IBufferWriter<byte> _output;
-    private readonly bool _isIndented;
     private byte[] _bytes = ArrayPool<byte>.Shared.Rent(BlockSize);
     private int _count;
     private int _depth;
     private bool _hasValue;
     private bool _isAfterName;
 
-    /// <param name="output">Gets the bytes.</param>
-    /// <param name="isIndented">Whether there are line breaks and indentation.</param>
-    public JsonTextWriter(IBufferWriter<byte> output, bool isIndented)
-    {
-        _output = output;
-        _isIndented = isIndented;
-    }
-
     /// <summary>Gives the output all that was written.</summary>
     public void Flush()
     {
-        _output.Write(_bytes.AsSpan(0, _count));
+        output.Write(_bytes.AsSpan(0, _count));
         _count = 0;
     }
 
@@ -72,7 +64,7 @@ internal sealed class JsonTextWriter : IDisposable
     {
         _depth--;
         Reserve(1);
-        if (_isIndented && _hasValue)
+        if (isIndented && _hasValue)
         {
             WriteLine();
         }
@@ -162,7 +154,7 @@ internal sealed class JsonTextWriter : IDisposable
             _bytes[_count++] = (byte)',';
         }
 
-        if (_isIndented && _depth > 0)
+        if (isIndented && _depth > 0)
         {
             WriteLine();
             Reserve(length + 1);
@@ -171,7 +163,7 @@ internal sealed class JsonTextWriter : IDisposable
 
     private void EndName()
     {
-        if (_isIndented)
+        if (isIndented)
         {
             Reserve(1);
             _bytes[_count++] = (byte)' ';

@@ -4,7 +4,11 @@ namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>Puts the fragments of one message together; a single fragment is used where it lies.</summary>
 /// <remarks>Memory grows with what was received. Not thread-safe.</remarks>
-internal sealed class FragmentAssembler : IDisposable
+/// <param name="maxBytes">The largest stub.</param>
+/// <param name="maxFragments">The largest number of fragments.</param>
+/// <param name="memory">Where the stub counts, besides; null for nowhere.</param>
+internal sealed class FragmentAssembler(int maxBytes, int maxFragments, RequestMemory? memory = null)
+    : IDisposable
 {
     private const int InitialSize = 32 * 1024;
     private const int RetainedBytes = 64 * 1024;
@@ -12,23 +16,11 @@ internal sealed class FragmentAssembler : IDisposable
     // A message is often as large as the one before.
     private const int MaxExpected = 1024 * 1024;
 
-    private readonly int _maxBytes;
-    private readonly int _maxFragments;
-    private readonly RequestMemory.Share? _memory;
+    private readonly RequestMemory.Share? _memory = memory is null ? null : new RequestMemory.Share(memory);
     private byte[] _bytes = [];
     private int _length;
     private int _lastLength;
     private int _fragments;
-
-    /// <param name="maxBytes">The largest stub.</param>
-    /// <param name="maxFragments">The largest number of fragments.</param>
-    /// <param name="memory">Where the stub counts, besides; null for nowhere.</param>
-    public FragmentAssembler(int maxBytes, int maxFragments, RequestMemory? memory = null)
-    {
-        _memory = memory is null ? null : new RequestMemory.Share(memory);
-        _maxBytes = maxBytes;
-        _maxFragments = maxFragments;
-    }
 
     /// <summary>Octets that a stub may have over the limit: what follows its arguments.</summary>
     public int Slack { get; set; }
@@ -71,7 +63,7 @@ internal sealed class FragmentAssembler : IDisposable
         }
 
         Flags |= header.Flags;
-        if (++_fragments > _maxFragments || part.Length > MaxBytes - _length)
+        if (++_fragments > maxFragments || part.Length > MaxBytes - _length)
         {
             return AssemblyState.TooLarge;
         }
@@ -131,7 +123,7 @@ internal sealed class FragmentAssembler : IDisposable
         }
     }
 
-    private int MaxBytes => (int)Math.Min(Array.MaxLength, (long)_maxBytes + Slack);
+    private int MaxBytes => (int)Math.Min(Array.MaxLength, (long)maxBytes + Slack);
 
     private bool Continues(in PduHeader header, in CallPdu call) =>
         header.CallId == CallId

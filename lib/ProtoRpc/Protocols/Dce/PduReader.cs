@@ -6,20 +6,13 @@ namespace ProtoRpc.Protocols.Dce;
 /// <summary>Reads integers and UUIDs of either byte order.</summary>
 /// <remarks>Reading past the end gives zeros and sets <see cref="Failed"/>,
 /// so a parser checks once, at its end.</remarks>
-internal ref struct PduReader
+internal ref struct PduReader(ReadOnlySpan<byte> bytes, bool littleEndian, int position = 0)
 {
-    private readonly ReadOnlySpan<byte> _bytes;
-    private readonly bool _littleEndian;
-
-    public PduReader(ReadOnlySpan<byte> bytes, bool littleEndian, int position = 0)
-    {
-        _bytes = bytes;
-        _littleEndian = littleEndian;
-        Position = position;
-    }
+    private readonly ReadOnlySpan<byte> _bytes = bytes;
+    private readonly bool _littleEndian = littleEndian;
 
     /// <summary>Where the next octet is read.</summary>
-    public int Position { get; private set; }
+    public int Position { get; private set; } = position;
 
     /// <summary>Whether something was read past the end.</summary>
     public bool Failed { get; private set; }
@@ -90,18 +83,12 @@ internal ref struct PduReader
 }
 
 /// <summary>Writes little-endian integers and UUIDs into a span that is large enough.</summary>
-internal ref struct PduWriter
+internal ref struct PduWriter(Span<byte> target, int position)
 {
-    private readonly Span<byte> _target;
-
-    public PduWriter(Span<byte> target, int position)
-    {
-        _target = target;
-        Position = position;
-    }
+    private readonly Span<byte> _target = target;
 
     /// <summary>Where the next octet is written.</summary>
-    public int Position { get; private set; }
+    public int Position { get; private set; } = position;
 
     public void WriteByte(byte value) => _target[Position++] = value;
 

@@ -6,39 +6,30 @@ namespace ProtoRpc.Protocols.Dce;
 /// output, calls and the wish to close out.</summary>
 /// <remarks>Knows no socket and no clock. Never throws because of what a peer sent.
 /// Not thread-safe.</remarks>
-internal sealed class ServerAssociation : IDisposable
+/// <param name="limits">The bounds.</param>
+/// <param name="secondaryAddress">The endpoint as bind_ack names it: a port, or a pipe.</param>
+/// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
+/// <param name="memory">Where requests count; null for nowhere.</param>
+internal sealed class ServerAssociation(
+    RpcLimits limits, string secondaryAddress, Func<Guid, bool> isServed, RequestMemory? memory = null)
+    : IDisposable
 {
     private const int Prefix = PduHeader.CallSize + ExecStub.ResponsePrefix;
 
-    private readonly RpcLimits _limits;
-    private readonly string _secondaryAddress;
+    private readonly RpcLimits _limits = limits;
+    private readonly string _secondaryAddress = secondaryAddress;
     private readonly PduBuffer _input = new();
-    private readonly FragmentAssembler _assembler;
+    private readonly FragmentAssembler _assembler = new(
+        (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix),
+        limits.MaxFragments,
+        memory);
     private readonly FragmentWriter _writer = new();
-    private readonly ContextTable _contexts;
+    private readonly ContextTable _contexts = new(limits.MaxContexts, isServed);
     private int _maxTransmit = PduHeader.MustReceiveFragment;
     private int _maxReceive = PduHeader.MustReceiveFragment;
     private uint _group;
     private Guid[] _proposed = [];
     private bool _closing;
-
-    /// <param name="limits">The bounds.</param>
-    /// <param name="secondaryAddress">The endpoint as bind_ack names it: a port, or a pipe.</param>
-    /// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
-    /// <param name="memory">Where requests count; null for nowhere.</param>
-    public ServerAssociation(
-        RpcLimits limits, string secondaryAddress, Func<Guid, bool> isServed, RequestMemory? memory = null)
-    {
-        _limits = limits;
-        _secondaryAddress = secondaryAddress;
-        _contexts = new ContextTable(limits.MaxContexts, isServed);
-        _assembler = new FragmentAssembler(
-            (int)Math.Min(Array.MaxLength, limits.MaxMessageBytes + (long)ExecStub.RequestPrefix),
-            limits.MaxFragments,
-            memory);
-        Reply = new PooledMessageBytes(
-            limits.MaxMessageBytes, "reply", Prefix, ExecStub.ResponseSuffix);
-    }
 
     /// <summary>Rejects every bind with this reason.</summary>
     public BindNakReason? RefuseBind { get; init; }
@@ -82,7 +73,8 @@ internal sealed class ServerAssociation : IDisposable
     public ReadOnlyMemory<byte> Request { get; private set; }
 
     /// <summary>Where the reply's payload is written.</summary>
-    public PooledMessageBytes Reply { get; }
+    public PooledMessageBytes Reply { get; } = new(
+        limits.MaxMessageBytes, "reply", Prefix, ExecStub.ResponseSuffix);
 
     /// <summary>Where the next bytes are received.</summary>
     public Memory<byte> GetFreeMemory() => _input.GetFreeMemory(_assembler.InProgress);
@@ -442,26 +434,18 @@ internal enum ServerStep
 }
 
 /// <summary>The presentation contexts that a server accepted on one association.</summary>
-internal sealed class ContextTable
+/// <param name="maxContexts">How many are accepted.</param>
+/// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
+internal sealed class ContextTable(int maxContexts, Func<Guid, bool> isServed)
 {
     // Calls may be orphaned here without closing the connection; one security context is enough for it.
     private const ushort KeepConnectionOnOrphan = 0x02;
 
-    private readonly int _maxContexts;
-    private readonly Func<Guid, bool> _isServed;
     private readonly List<(ushort Id, Guid Interface)> _contexts = [];
-
-    /// <param name="maxContexts">How many are accepted.</param>
-    /// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
-    public ContextTable(int maxContexts, Func<Guid, bool> isServed)
-    {
-        _maxContexts = maxContexts;
-        _isServed = isServed;
-    }
 
     /// <summary>The interfaces that a bind proposes and that are served here.</summary>
     public Guid[] FindServed(BindPdu bind) =>
-        [.. bind.Contexts.Select(context => context.Interface.Id).Where(_isServed)];
+        [.. bind.Contexts.Select(context => context.Interface.Id).Where(isServed)];
 
     /// <summary>Decides on each proposed context, in order.</summary>
     public IReadOnlyList<ContextResult> Decide(BindPdu bind)
@@ -499,7 +483,7 @@ internal sealed class ContextTable
         }
 
         Guid interfaceId = context.Interface.Id;
-        if (context.Interface != SyntaxId.Interface(interfaceId) || !_isServed(interfaceId))
+        if (context.Interface != SyntaxId.Interface(interfaceId) || !isServed(interfaceId))
         {
             return ContextResult.Refused(ContextResult.InterfaceNotSupported);
         }
@@ -518,7 +502,7 @@ internal sealed class ContextTable
                 : ContextResult.Refused(ContextResult.NotSpecified);
         }
 
-        if (_contexts.Count >= _maxContexts)
+        if (_contexts.Count >= maxContexts)
         {
             return ContextResult.Refused(ContextResult.LocalLimit);
         }

@@ -5,13 +5,14 @@ namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>Who is at the other end of one connection of a server: takes the tokens of the bind, and then
 /// judges which interfaces may be called.</summary>
-internal sealed class ServerSecurity : IDisposable
+/// <param name="policyOf">Whom an interface lets in.</param>
+/// <param name="readPeer">What the transport knows of the peer.</param>
+internal sealed class ServerSecurity(Func<Guid, SecurityPolicy> policyOf, Func<PeerIdentity> readPeer)
+    : IDisposable
 {
     // Two or three are usual.
     private const int MaxLegs = 10;
 
-    private readonly Func<Guid, SecurityPolicy> _policyOf;
-    private readonly Func<PeerIdentity> _readPeer;
     private SecurityContext? _context;
     private SecurityPolicy? _policy;
     private AuthTrailer _trailer;
@@ -21,14 +22,6 @@ internal sealed class ServerSecurity : IDisposable
     private int _legs;
     private bool _hasFailed;
     private bool _clientSignsHeaders;
-
-    /// <param name="policyOf">Whom an interface lets in.</param>
-    /// <param name="readPeer">What the transport knows of the peer.</param>
-    public ServerSecurity(Func<Guid, SecurityPolicy> policyOf, Func<PeerIdentity> readPeer)
-    {
-        _policyOf = policyOf;
-        _readPeer = readPeer;
-    }
 
     /// <summary>No authentication: all callers are anonymous and may call everything.</summary>
     public static ServerSecurity Open =>
@@ -52,7 +45,7 @@ internal sealed class ServerSecurity : IDisposable
     /// <summary>Who calls, as an interface may know it: an interface with other accounts has not accepted
     /// the authentication.</summary>
     public PeerIdentity PeerOf(Guid interfaceId) =>
-        !IsAuthenticated || IsAuthenticatedFor(_policyOf(interfaceId)) ? Peer : _unproved ??= _readPeer();
+        !IsAuthenticated || IsAuthenticatedFor(policyOf(interfaceId)) ? Peer : _unproved ??= readPeer();
 
     /// <summary>Takes the first token, with the bind.</summary>
     /// <param name="header">The bind's header.</param>
@@ -72,7 +65,7 @@ internal sealed class ServerSecurity : IDisposable
         _clientSignsHeaders = header.Flags.HasFlag(PduFlags.HeaderSigning);
         try
         {
-            foreach (SecurityPolicy policy in interfaces.Select(_policyOf))
+            foreach (SecurityPolicy policy in interfaces.Select(policyOf))
             {
                 if (policy.TryBegin(trailer.Type) is { } context)
                 {
@@ -137,7 +130,7 @@ internal sealed class ServerSecurity : IDisposable
     /// <returns>0, or the status of the fault.</returns>
     public uint Judge(Guid interfaceId)
     {
-        SecurityPolicy policy = _policyOf(interfaceId);
+        SecurityPolicy policy = policyOf(interfaceId);
         if (IsAuthenticatedFor(policy))
         {
             return AsLevel(_trailer.Level) < (int)policy.Security.MinimumLevel
@@ -219,7 +212,7 @@ internal sealed class ServerSecurity : IDisposable
 
     private PeerIdentity ReadPeer()
     {
-        PeerIdentity peer = _readPeer();
+        PeerIdentity peer = readPeer();
         return IsAuthenticated
             ? peer with
             {

@@ -232,18 +232,12 @@ internal sealed class ProtoTextOrder(SourcePositions positions)
 
     // Looking for the next message again and again would take square time in a schema with thousands of
     // messages and enums.
-    private sealed class WaitingKind
+    private sealed class WaitingKind(List<ProtoTextElement> elements)
     {
-        private readonly List<ProtoTextElement> _elements;
-        private readonly Queue<int> _types;
+        private readonly List<ProtoTextElement> _elements = elements;
+        private readonly Queue<int> _types = new(Enumerable.Range(0, elements.Count)
+            .Where(i => elements[i].TypeIndex is not null));
         private int _taken;
-
-        public WaitingKind(List<ProtoTextElement> elements)
-        {
-            _elements = elements;
-            _types = new(Enumerable.Range(0, elements.Count)
-                .Where(i => elements[i].TypeIndex is not null));
-        }
 
         /// <summary>The place of the next message; int.MaxValue for none.</summary>
         public int NextType => _types.TryPeek(out int next) ? _elements[next].TypeIndex!.Value : int.MaxValue;

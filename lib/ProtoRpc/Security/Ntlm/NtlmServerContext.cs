@@ -218,14 +218,10 @@ internal sealed record NtlmServerOptions
 }
 
 /// <summary>The accounts of a server by name; never changed, so any number of threads may look.</summary>
-internal sealed class NtlmAccountTable
+internal sealed class NtlmAccountTable(IEnumerable<NtlmAccount> accounts)
 {
-    private readonly ILookup<string, NtlmAccount> _byUser;
-
-    public NtlmAccountTable(IEnumerable<NtlmAccount> accounts)
-    {
-        _byUser = accounts.ToLookup(account => account.User, StringComparer.OrdinalIgnoreCase);
-    }
+    private readonly ILookup<string, NtlmAccount> _byUser =
+        accounts.ToLookup(account => account.User, StringComparer.OrdinalIgnoreCase);
 
     /// <summary>A hash of no account.</summary>
     public byte[] HashOfNobody { get; } = RandomNumberGenerator.GetBytes(NtlmCrypto.KeySize);

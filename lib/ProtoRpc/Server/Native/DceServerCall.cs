@@ -12,30 +12,24 @@ using ProtoRpc.Server.Calls;
 namespace ProtoRpc.Server.Native;
 
 /// <summary>The one call at a time of a server's connection.</summary>
-internal sealed class DceServerCall : ExecServerCall, IDisposable
+internal sealed class DceServerCall(ServerAssociation association, RpcEndpoint endpoint)
+    : ExecServerCall, IDisposable
 {
     private readonly Lock _gate = new();
-    private readonly ServerAssociation _association;
     private CancellationTokenSource? _source;
     private CancelNotice _notice;
 
-    public DceServerCall(ServerAssociation association, RpcEndpoint endpoint)
-    {
-        _association = association;
-        Endpoint = endpoint;
-    }
+    public override ReadOnlyMemory<byte> Request => association.Request;
 
-    public override ReadOnlyMemory<byte> Request => _association.Request;
+    public override IBufferWriter<byte> Reply => association.Reply;
 
-    public override IBufferWriter<byte> Reply => _association.Reply;
+    public override int ReplyLength => association.Reply.Length;
 
-    public override int ReplyLength => _association.Reply.Length;
+    public override RequestMemory.Share? Memory => association.Memory;
 
-    public override RequestMemory.Share? Memory => _association.Memory;
+    public override PeerIdentity Peer => association.Security.PeerOf(association.Interface);
 
-    public override PeerIdentity Peer => _association.Security.PeerOf(_association.Interface);
-
-    public override RpcEndpoint Endpoint { get; }
+    public override RpcEndpoint Endpoint { get; } = endpoint;
 
     public override CancellationToken Cancellation
     {
@@ -53,7 +47,7 @@ internal sealed class DceServerCall : ExecServerCall, IDisposable
     /// <summary>How the call was cancelled, if it was; read after the last possible cancellation.</summary>
     public CancelNotice Notice => _notice;
 
-    public override void ResetReply() => _association.Reply.Reset();
+    public override void ResetReply() => association.Reply.Reset();
 
     /// <summary>Makes it the next call, before anybody can cancel it.</summary>
     public void Begin(CancelNotice notice)

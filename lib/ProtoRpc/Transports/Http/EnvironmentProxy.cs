@@ -43,13 +43,11 @@ internal sealed class EnvironmentProxy(bool isGrpc, IWebProxy system, Func<strin
 
 /// <summary>The hosts of the variable NO_PROXY, read as curl and gRPC read them: names with the names below
 /// them, addresses, networks, each also with a port.</summary>
-internal sealed class NoProxyList
+/// <param name="text">The variable, with commas or white space between its entries; null for an empty
+/// list.</param>
+internal sealed class NoProxyList(string? text)
 {
-    private readonly string[] _entries;
-
-    /// <param name="text">The variable, with commas or white space between its entries; null for an empty
-    /// list.</param>
-    public NoProxyList(string? text) => _entries = (text ?? "").Split(
+    private readonly string[] _entries = (text ?? "").Split(
         [',', ' ', '\t'], StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
 
     /// <summary>Whether a host is reached without a proxy.</summary>
