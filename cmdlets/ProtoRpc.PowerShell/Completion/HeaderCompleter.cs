@@ -107,8 +107,7 @@ internal sealed class HeaderShape(IReadOnlyList<HashtableKey> named) : Hashtable
     /// <summary>The first suggested value of a header; empty if there is none.</summary>
     public object First(string name) => Values(name).FirstOrDefault()?.Value ?? "";
 
-    private static string Language =>
-        CultureInfo.CurrentUICulture.Name is { Length: > 0 } name ? name : "en";
+    private static string Language => CultureInfo.CurrentUICulture.Name is { Length: > 0 } name ? name : "en";
 
     private static string NewTrace() =>
         $"00-{ActivityTraceId.CreateRandom()}-{ActivitySpanId.CreateRandom()}-01";

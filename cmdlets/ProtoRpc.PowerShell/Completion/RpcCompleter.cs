@@ -185,8 +185,7 @@ internal abstract class RpcCompleter : IArgumentCompleter
 public static class RpcCompletion
 {
     /// <summary>The body of the previous TabExpansion2; empty if there was none.</summary>
-    public static ScriptBlock Previous =>
-        RunspaceStore.Current.Completion.Previous ?? ScriptBlock.Create("");
+    public static ScriptBlock Previous => RunspaceStore.Current.Completion.Previous ?? ScriptBlock.Create("");
 
     /// <summary>Completes the arguments of TabExpansion2.</summary>
     /// <param name="bound">The parameters of the function.</param>

@@ -91,9 +91,7 @@ internal sealed class ScriptSource
     public ScriptBlock Parse()
     {
         ScriptBlockAst ast = Parser.ParseInput(_text, _file, out _, out ParseError[] errors);
-        return errors.Length == 0
-            ? ast.GetScriptBlock()
-            : throw new ParseException(errors);
+        return errors.Length == 0 ? ast.GetScriptBlock() : throw new ParseException(errors);
     }
 
     /// <summary>Makes a block with its variables for the current thread's runspace.</summary>

@@ -73,8 +73,7 @@ internal static class MessageTypeData
         return collection;
     }
 
-    private static MethodInfo MethodOf(string name) =>
-        typeof(RpcView).GetMethod(name, [typeof(PSObject)])!;
+    private static MethodInfo MethodOf(string name) => typeof(RpcView).GetMethod(name, [typeof(PSObject)])!;
 
     private static void AddHidden(TypeData data, string name, MethodInfo get) =>
         data.Members.Add(name, new CodePropertyData(name, get) { IsHidden = true });
@@ -90,8 +89,7 @@ internal static class MessageTypeData
             else
             {
                 // Another version of the shell may store the table elsewhere.
-                shell.InvokeCommand.InvokeScript(
-                    "param($data) Update-TypeData -TypeData $data -Force", data);
+                shell.InvokeCommand.InvokeScript("param($data) Update-TypeData -TypeData $data -Force", data);
             }
         }
         catch (RuntimeException)

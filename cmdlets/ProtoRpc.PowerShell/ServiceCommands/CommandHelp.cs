@@ -410,9 +410,7 @@ internal sealed class TextBudget(int characters = 4_000_000)
             length--;
         }
 
-        return !Take(length, maxLength) ? ""
-            : length == text.Length ? text
-            : $"{text.AsSpan(0, length)}...";
+        return !Take(length, maxLength) ? "" : length == text.Length ? text : $"{text.AsSpan(0, length)}...";
     }
 
     /// <summary>Whether a number of characters is not too many, and there are as many left.</summary>

@@ -242,8 +242,7 @@ public sealed class RpcServiceModule : IDisposable
                     .. parameter.Attributes.Where(attribute => attribute is not ParameterAttribute),
                     new ParameterAttribute(),
                 ];
-                parameters.Add(
-                    parameter.Name, new(parameter.Name, parameter.ParameterType, attributes));
+                parameters.Add(parameter.Name, new(parameter.Name, parameter.ParameterType, attributes));
             }
         }
 

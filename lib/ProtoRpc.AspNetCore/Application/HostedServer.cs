@@ -84,9 +84,7 @@ internal static class ApplicationHosts
     public static IEnumerable<string> Get(IServiceProvider services)
     {
         IList<string> names = services.GetService<IOptions<HostFilteringOptions>>()?.Value.AllowedHosts ?? [];
-        return names.Any(name => All.Contains(name.Trim()))
-            ? []
-            : names.Where(IsName);
+        return names.Any(name => All.Contains(name.Trim())) ? [] : names.Where(IsName);
     }
 
     // A name with a port matches no request there, and is no error.

@@ -323,8 +323,7 @@ internal sealed class RequestBody : IDisposable
                 memory.Hold(inflated.Length);
             }
 
-            return new RequestBody(
-                new ReadOnlySequence<byte>(inflated.Message), reader: null, inflated);
+            return new RequestBody(new ReadOnlySequence<byte>(inflated.Message), reader: null, inflated);
         }
         catch (Exception e)
         {

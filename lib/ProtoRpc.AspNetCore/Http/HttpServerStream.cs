@@ -81,8 +81,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
         _reply.Reset();
         _format.WriteError(_reply, error, _options);
         BytesSent += _reply.Length;
-        await _http.Response.Body.WriteAsync(_reply.Message, _http.RequestAborted)
-            .ConfigureAwait(false);
+        await _http.Response.Body.WriteAsync(_reply.Message, _http.RequestAborted).ConfigureAwait(false);
     }
 
     public void Dispose()
@@ -125,8 +124,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
                 Prepare();
             }
 
-            await _http.Response.Body.WriteAsync(_reply.Message, _cancellation)
-                .ConfigureAwait(false);
+            await _http.Response.Body.WriteAsync(_reply.Message, _cancellation).ConfigureAwait(false);
             await _http.Response.Body.FlushAsync(_cancellation).ConfigureAwait(false);
         }
         finally

@@ -91,8 +91,7 @@ internal sealed class HttpService
             }
 
             peer = await _authentication.CheckAsync(http, peer).ConfigureAwait(false);
-            called = await AnswerAsync(http, route, path, basePath, peer, aborted)
-                .ConfigureAwait(false);
+            called = await AnswerAsync(http, route, path, basePath, peer, aborted).ConfigureAwait(false);
         }
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
         {

@@ -58,9 +58,7 @@ internal static class MediaTypes
     public static (MessageFormat Format, string MediaType)? WriterOf(
         StringValues accept, MessageFormat? request, string? contentType = null)
     {
-        MessageFormat preferred = request is null or { Row.IsByNameOnly: true }
-            ? Offered[0]
-            : request;
+        MessageFormat preferred = request is null or { Row.IsByNameOnly: true } ? Offered[0] : request;
         if (StringValues.IsNullOrEmpty(accept))
         {
             return (preferred, MediaTypeOf(preferred, NameOf(preferred, contentType)));

@@ -30,8 +30,7 @@ internal static class ReplVerb
 
         command.SetAction(async (parsed, cancellation) =>
         {
-            ToolTarget target =
-                connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
+            ToolTarget target = connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
             RpcSchema? given = schemaOptions.LoadIfGiven(parsed, console) ?? target.LoadSchema(console);
             string? name = parsed.GetValue(service);
             RpcClientOptions options = connectOptions.Apply(

@@ -186,12 +186,10 @@ internal sealed class TemplateHandler(RpcMethodInfo method, IReadOnlyList<ReplyT
     /// several for one reply.</exception>
     public static RpcMethodHandler Create(RpcMethodInfo method, string json, string where)
     {
-        IReadOnlyList<JsonPart> texts = JsonMessages.Split(
-            method.ReplyType, json, method.IsServerStreaming);
+        IReadOnlyList<JsonPart> texts = JsonMessages.Split(method.ReplyType, json, method.IsServerStreaming);
         if (texts.Count != 1 && !method.IsServerStreaming)
         {
-            throw new UsageException(
-                $"{where} has {texts.Count} replies, and {method.FullName} sends one.");
+            throw new UsageException($"{where} has {texts.Count} replies, and {method.FullName} sends one.");
         }
 
         TemplateHandler handler = new(

@@ -304,8 +304,7 @@ internal sealed class BenchRequests
             : [.. JsonArgument.Read(
                 method.RequestType, _json ??= JsonArgument.Text(text, input), method.IsClientStreaming,
                 "--message")];
-        return RpcLoadRequests.Same(
-            method, length is { } times ? [.. Cycle(requests, times)] : requests);
+        return RpcLoadRequests.Same(method, length is { } times ? [.. Cycle(requests, times)] : requests);
     }
 
     private static IEnumerable<object> Cycle(object[] messages, int times) =>

@@ -43,8 +43,7 @@ internal static class DemoVerb
         }
         else
         {
-            (int? code, string whyNot) =
-                await new ModuleDemo(folder, console, run).RunAsync(cancellation);
+            (int? code, string whyNot) = await new ModuleDemo(folder, console, run).RunAsync(cancellation);
             if (code is { } ended)
             {
                 return ended;

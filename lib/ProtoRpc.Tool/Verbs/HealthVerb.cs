@@ -33,8 +33,7 @@ internal static class HealthVerb
 
         command.SetAction(async (parsed, cancellation) =>
         {
-            ToolTarget target =
-                connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
+            ToolTarget target = connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
             if (!target.Endpoint.IsGrpc)
             {
                 throw new UsageException(

@@ -193,11 +193,8 @@ internal static class ExportVerb
 
         command.SetAction(async (parsed, cancellation) =>
         {
-            (RpcSchema schema, string[] symbols) =
-                await arguments.ReadAsync(parsed, console, cancellation);
-            RpcSchema part = symbols.Length == 0
-                ? schema
-                : SchemaSymbols.PartOf(schema, symbols);
+            (RpcSchema schema, string[] symbols) = await arguments.ReadAsync(parsed, console, cancellation);
+            RpcSchema part = symbols.Length == 0 ? schema : SchemaSymbols.PartOf(schema, symbols);
             foreach (string path in Write(part, parsed.GetRequiredValue(output), parsed.GetValue(force)))
             {
                 console.WriteLine(TerminalText.Neutralize(path));

@@ -35,8 +35,7 @@ internal static class ListenVerb
             }
 
             using RpcCallRecorder? recorder = listenOptions.OpenRecorder(parsed, console);
-            RpcServerOptions options =
-                listenOptions.ServerOptions(parsed, listening, recorder, console);
+            RpcServerOptions options = listenOptions.ServerOptions(parsed, listening, recorder, console);
             options = servingOptions.Apply(parsed, options, () => served, console);
             List<IAsyncDisposable> held = [];
             try

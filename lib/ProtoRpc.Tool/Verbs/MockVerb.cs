@@ -54,8 +54,7 @@ internal static class MockVerb
 
             RpcSchema schema = schemaOptions.Load(parsed, console);
             using RpcCallRecorder? recorder = listenOptions.OpenRecorder(parsed, console);
-            RpcServerOptions options =
-                listenOptions.ServerOptions(parsed, listening, recorder, console);
+            RpcServerOptions options = listenOptions.ServerOptions(parsed, listening, recorder, console);
             IReadOnlyList<RpcServiceInfo> served = [];
             options = servingOptions.Apply(parsed, options, () => served, console);
             string[] names = arguments.Services(parsed);

@@ -25,8 +25,7 @@ internal static class PingVerb
 
         command.SetAction((parsed, cancellation) =>
         {
-            ToolTarget target =
-                connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
+            ToolTarget target = connectOptions.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
             RpcSchema? schema = schemaOptions.LoadIfGiven(parsed, console) ?? target.LoadSchema(console);
             RpcClientOptions options = connectOptions.Apply(
                 parsed, target, callOptions.ClientOptions(parsed, parsed.GetValue(service)), console);

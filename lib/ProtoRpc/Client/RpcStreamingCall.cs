@@ -34,8 +34,7 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
 
     /// <summary>The last reply.</summary>
     /// <exception cref="InvalidOperationException">No reply has been read yet.</exception>
-    public TReply Current =>
-        _current ?? throw new InvalidOperationException("No reply has been read yet.");
+    public TReply Current => _current ?? throw new InvalidOperationException("No reply has been read yet.");
 
     /// <summary>Sends a request. Waits while the server does not accept more.</summary>
     /// <param name="request">The request.</param>

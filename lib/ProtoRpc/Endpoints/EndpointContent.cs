@@ -109,8 +109,7 @@ internal sealed class EndpointContent
             JsonNode? root = JsonNode.Parse(
                 bytes.StartsWith(mark) ? bytes[mark.Length..] : bytes,
                 documentOptions: new() { MaxDepth = MaxDepth, AllowDuplicateProperties = false });
-            return root as JsonObject
-                ?? throw Damaged(path, "it is not a JSON object");
+            return root as JsonObject ?? throw Damaged(path, "it is not a JSON object");
         }
         catch (JsonException e)
         {

@@ -66,8 +66,7 @@ public sealed class RpcLatencyHistogram
             seen += Volatile.Read(ref _counts[i]);
             if (seen >= rank)
             {
-                return ToTime(Math.Clamp(
-                    MiddleOf(i), Volatile.Read(ref _min), Volatile.Read(ref _max)));
+                return ToTime(Math.Clamp(MiddleOf(i), Volatile.Read(ref _min), Volatile.Read(ref _max)));
             }
         }
 

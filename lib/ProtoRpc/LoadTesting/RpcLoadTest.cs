@@ -191,8 +191,7 @@ public sealed record RpcLoadOptions
     {
         if (Duration is null && Count is null)
         {
-            throw Invalid(
-                $"A load test needs an end. Set {nameof(Duration)} or {nameof(Count)}, or both.");
+            throw Invalid($"A load test needs an end. Set {nameof(Duration)} or {nameof(Count)}, or both.");
         }
 
         Require(Duration is null || (Duration > TimeSpan.Zero && Duration <= MaxDuration),

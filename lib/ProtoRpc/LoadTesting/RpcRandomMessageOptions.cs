@@ -56,8 +56,7 @@ internal sealed class RandomMessageSource(int seed, int maxBytes)
     private const long MaxSeconds = 253_402_300_799;
     private const long MaxDurationSeconds = 315_576_000_000;
     private const int NanosPerSecond = 1_000_000_000;
-    private const string Letters =
-        "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 äöüßéñ漢字";
+    private const string Letters = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 äöüßéñ漢字";
 
     private readonly Random _random = new(seed);
     private int _left;

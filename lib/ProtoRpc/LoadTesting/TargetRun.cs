@@ -59,8 +59,7 @@ internal sealed class TargetRun
     /// <summary>Calls the target for the time of the warm-up; what that brings does not count.</summary>
     public Task WarmUpAsync(CancellationToken cancellation)
     {
-        CallSchedule schedule = new(
-            Stopwatch.GetTimestamp(), _options.WarmUp, count: null, _options.Rate);
+        CallSchedule schedule = new(Stopwatch.GetTimestamp(), _options.WarmUp, count: null, _options.Rate);
         return new LoadSlice(_target, schedule, new LoadTally(_options.Concurrency), _call, NoStop())
             .RunAsync(_options.Concurrency, cancellation);
     }
@@ -464,8 +463,7 @@ internal sealed class CallSchedule(
     /// <summary>How long after the end of this slice the next call is due, in a slice that goes on with the
     /// same rate; 0 where calls are not paced, or where it is due already.</summary>
     /// <param name="end">When the slice ended.</param>
-    public long UntilNext(long end) =>
-        IsPaced ? Math.Max(0, DueOf(DueBy(end)) - Math.Min(end, _end)) : 0;
+    public long UntilNext(long end) => IsPaced ? Math.Max(0, DueOf(DueBy(end)) - Math.Min(end, _end)) : 0;
 
     // How many calls were due before a time.
     private long DueBy(long now)

@@ -46,8 +46,7 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
 
     /// <summary>Unknown fields, and unknown numbers of closed enums, as they were received. They are written
     /// again.</summary>
-    public ReadOnlySpan<byte> UnknownFieldBytes =>
-        _more is UnknownFields unknown ? unknown.Bytes : [];
+    public ReadOnlySpan<byte> UnknownFieldBytes => _more is UnknownFields unknown ? unknown.Bytes : [];
 
     /// <summary>Reads a message and checks its required fields.</summary>
     /// <exception cref="RpcException">InvalidArgument: the bytes are not a message of this type, and

@@ -329,8 +329,7 @@ internal sealed class FieldLayout
         uint wireType = (uint)FieldWireTypes.Get(Kind);
         Tag = WireType.MakeTag(info.Number, wireType);
         TagSize = WireWriter.VarintSize(Tag);
-        bool packable = IsRepeated && wireType
-            is WireType.Varint or WireType.Fixed32 or WireType.Fixed64;
+        bool packable = IsRepeated && wireType is WireType.Varint or WireType.Fixed32 or WireType.Fixed64;
         PackedTag = packable ? WireType.MakeTag(info.Number, WireType.LengthDelimited) : 0;
         IsPacked = packable && info.IsPacked;
         EndTag = WireType.MakeTag(info.Number, WireType.EndGroup);

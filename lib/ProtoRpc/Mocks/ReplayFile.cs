@@ -167,8 +167,7 @@ internal sealed class ReplayLine(
 
     private RpcMethodInfo? FindMethod()
     {
-        string name = ReadText(RecordNames.Method)
-            ?? throw Bad(0, $"'{RecordNames.Method}' is missing.");
+        string name = ReadText(RecordNames.Method) ?? throw Bad(0, $"'{RecordNames.Method}' is missing.");
         return methods.FirstOrDefault(method => method.FullName == name)
             ?? (OfServers.Any(prefix => name.StartsWith(prefix, StringComparison.Ordinal)) ? null : throw Bad(
                 _members[RecordNames.Method].Start,

@@ -111,8 +111,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     public byte[]? GetBytes(string name) => GetAll(name).OfType<byte[]>().LastOrDefault();
 
     /// <inheritdoc/>
-    public IEnumerator<KeyValuePair<string, object>> GetEnumerator() =>
-        Entries().GetEnumerator();
+    public IEnumerator<KeyValuePair<string, object>> GetEnumerator() => Entries().GetEnumerator();
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 

@@ -26,9 +26,7 @@ internal sealed class ViewJson
     {
         ViewJson json = new(objects);
         json.Write(value, 0);
-        return json.IsFull
-            ? json._text.Append(ViewText.Ellipsis).ToString()
-            : json._text.ToString();
+        return json.IsFull ? json._text.Append(ViewText.Ellipsis).ToString() : json._text.ToString();
     }
 
     private void Write(object? value, int depth)

@@ -127,9 +127,7 @@ internal static class ViewText
         }
 
         StringBuilder text = new();
-        return Append(text, value, most, quoted: false)
-            ? text.ToString()
-            : text.Append(Ellipsis).ToString();
+        return Append(text, value, most, quoted: false) ? text.ToString() : text.Append(Ellipsis).ToString();
     }
 
     private static bool IsPlain(ReadOnlySpan<char> text) => text.IndexOfAnyExceptInRange(' ', '~') < 0;

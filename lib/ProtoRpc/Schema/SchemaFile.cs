@@ -65,8 +65,7 @@ internal sealed class SourceComments
     /// and without blank lines around it.</summary>
     private static string Clean(string text)
     {
-        IEnumerable<string> lines = text.Split('\n')
-            .Select(l => (l.StartsWith(' ') ? l[1..] : l).TrimEnd());
+        IEnumerable<string> lines = text.Split('\n').Select(l => (l.StartsWith(' ') ? l[1..] : l).TrimEnd());
         return string.Join('\n', lines).Trim('\n');
     }
 }

@@ -70,8 +70,7 @@ internal static unsafe partial class UnixGroups
             fixed (byte* namePointer = name)
             fixed (byte* textPointer = buffer)
             {
-                int error = getpwnam_r(
-                    namePointer, (void*)place, textPointer, (nuint)buffer.Length, &found);
+                int error = getpwnam_r(namePointer, (void*)place, textPointer, (nuint)buffer.Length, &found);
                 isFound = found != null;
                 return error;
             }

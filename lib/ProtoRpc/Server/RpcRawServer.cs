@@ -333,9 +333,7 @@ internal static class RawServerCall
         {
             Code: RpcStatusCode.PermissionDenied or RpcStatusCode.Unauthenticated,
         };
-        CallFailure failure = isRefusal
-            ? CallFailure.OfRequest(error)
-            : CallFailure.OfUnexpected(error);
+        CallFailure failure = isRefusal ? CallFailure.OfRequest(error) : CallFailure.OfUnexpected(error);
         monitor.Log(target.Method, call.Endpoint, failure);
         call.ReturnCode = isRefusal ? Refused : HandlerFailed;
         return failure.Code;

@@ -488,8 +488,7 @@ public sealed class RpcServer : IRpcServer
             (ServerService service, RpcMethodInfo method) = FindMethod(name);
             if (!byService[service].TryAdd(method.Name, handler))
             {
-                throw new RpcException(
-                    RpcStatusCode.AlreadyExists, $"{method.FullName} has two handlers.");
+                throw new RpcException(RpcStatusCode.AlreadyExists, $"{method.FullName} has two handlers.");
             }
         }
 

@@ -224,9 +224,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
         }
 
         RpcCallContext incoming = _incoming ?? new RpcCallContext();
-        RpcCallContext outgoing = _callContext is null
-            ? incoming.Clone()
-            : SideChannel.ToWire(_callContext);
+        RpcCallContext outgoing = _callContext is null ? incoming.Clone() : SideChannel.ToWire(_callContext);
 
         // Only the session table creates session ids; the handler's value is ignored.
         if (_session is not null)

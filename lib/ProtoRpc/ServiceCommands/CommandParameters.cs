@@ -160,8 +160,7 @@ internal static class ReservedNames
         """;
 
     // The same for all commands of services.
-    private const string Own =
-        "InputObject Connection Deadline Header AsHashtable ThrottleLimit AsJob";
+    private const string Own = "InputObject Connection Deadline Header AsHashtable ThrottleLimit AsJob";
 
     // Properties of all cmdlets.
     private const string Members =

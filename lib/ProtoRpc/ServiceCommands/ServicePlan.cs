@@ -44,8 +44,7 @@ internal sealed class ServicePlan
 
     /// <summary>The commands whose requests have so many fields, or that are so many, that they take the
     /// request whole.</summary>
-    public IEnumerable<ServiceCommand> WithoutParameters =>
-        Commands.Where(command => !command.HasParameters);
+    public IEnumerable<ServiceCommand> WithoutParameters => Commands.Where(command => !command.HasParameters);
 
     /// <summary>The commands that got a longer name, because a command of the shell has the
     /// shorter one.</summary>

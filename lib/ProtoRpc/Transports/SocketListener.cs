@@ -147,8 +147,7 @@ internal static class SpareHandles
     /// <param name="limits">The lines of /proc/self/limits.</param>
     internal static long MostOf(IEnumerable<string> limits)
     {
-        string? line = limits.FirstOrDefault(
-            line => line.StartsWith(OpenFiles, StringComparison.Ordinal));
+        string? line = limits.FirstOrDefault(line => line.StartsWith(OpenFiles, StringComparison.Ordinal));
         return line is not null
             && line[OpenFiles.Length..].Split(' ', StringSplitOptions.RemoveEmptyEntries) is [string soft, ..]
             && long.TryParse(soft, NumberStyles.None, CultureInfo.InvariantCulture, out long limit)

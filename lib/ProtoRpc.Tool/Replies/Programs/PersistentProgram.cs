@@ -114,8 +114,7 @@ internal sealed class PersistentProgram : IDisposable
     /// no use then.</exception>
     public async ValueTask<RpcException?> AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
-        using CancellationTokenRegistration registration =
-            context.CancellationToken.Register(_running.End);
+        using CancellationTokenRegistration registration = context.CancellationToken.Register(_running.End);
         long id = ++_calls;
         Task feeding = Task.Run(() => FeedAsync(context, stream, id), CancellationToken.None);
         try
@@ -301,8 +300,7 @@ internal static class ProgramLine
 
         if (root.TryGetProperty("reply", out JsonElement reply))
         {
-            return (
-                ProgramReply.Read(method, JsonSpan(reply), program), null);
+            return (ProgramReply.Read(method, JsonSpan(reply), program), null);
         }
 
         if (root.TryGetProperty("status", out JsonElement status))

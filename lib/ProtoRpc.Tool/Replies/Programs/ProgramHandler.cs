@@ -21,8 +21,7 @@ internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots,
         using IDisposable slot = await slots.TakeAsync(context.CancellationToken);
         using RunningProgram running = RunningProgram.Start(
             program, CallVariables.Create(context, program.Environment));
-        using CancellationTokenRegistration registration =
-            context.CancellationToken.Register(running.End);
+        using CancellationTokenRegistration registration = context.CancellationToken.Register(running.End);
         using CancellationTokenSource reading = new();
 
         // On a separate thread, because the program may write output before it has read all input.
@@ -256,8 +255,7 @@ internal static class CallVariables
     }
 
     // With other characters two headers could have one variable: x_user would pass for x-user.
-    private static bool IsSafe(string name) =>
-        name.All(c => char.IsAsciiLetterOrDigit(c) || c == '-');
+    private static bool IsSafe(string name) => name.All(c => char.IsAsciiLetterOrDigit(c) || c == '-');
 
     // A variable ends at its first NUL.
     private static KeyValuePair<string, string> Variable(string name, string? value) =>

@@ -257,8 +257,7 @@ internal sealed class GrpcCall : IRpcStream
         if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null
             && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
         {
-            throw GrpcStatus.OfHttp(
-                response, type, await QuoteAsync(response).ConfigureAwait(false));
+            throw GrpcStatus.OfHttp(response, type, await QuoteAsync(response).ConfigureAwait(false));
         }
 
         _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
@@ -278,8 +277,7 @@ internal sealed class GrpcCall : IRpcStream
     // Quotes the beginning of the answer of a proxy or web server, in one line.
     private async Task<string> QuoteAsync(HttpResponseMessage response)
     {
-        using CancellationTokenSource patience =
-            CancellationTokenSource.CreateLinkedTokenSource(_end.Token);
+        using CancellationTokenSource patience = CancellationTokenSource.CreateLinkedTokenSource(_end.Token);
         patience.CancelAfter(QuotePatience);
         byte[] bytes = new byte[QuotedBytes];
         int count = 0;
@@ -426,8 +424,7 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
                 if (Left >= wanted)
                 {
                     int start = _start + GrpcFraming.PrefixLength;
-                    Current = new GrpcFrame(
-                        isCompressed, new ReadOnlySequence<byte>(_bytes, start, length));
+                    Current = new GrpcFrame(isCompressed, new ReadOnlySequence<byte>(_bytes, start, length));
                     _start = start + length;
                     return true;
                 }

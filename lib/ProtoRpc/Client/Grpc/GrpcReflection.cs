@@ -214,8 +214,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         }
     }
 
-    private bool AddWellKnown(string name) =>
-        WellKnownFiles.Find(name) is { } file && Add(file);
+    private bool AddWellKnown(string name) => WellKnownFiles.Find(name) is { } file && Add(file);
 
     private bool Add(DescriptorFile file)
     {

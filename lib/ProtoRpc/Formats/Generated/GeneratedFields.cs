@@ -362,8 +362,6 @@ internal static class ScalarBits
         {
             return Unsafe.BitCast<T, double>(value) == 0;
         }
-        return typeof(T) == typeof(float)
-            ? Unsafe.BitCast<T, float>(value) == 0
-            : Get(value) == 0;
+        return typeof(T) == typeof(float) ? Unsafe.BitCast<T, float>(value) == 0 : Get(value) == 0;
     }
 }

@@ -191,8 +191,7 @@ internal sealed class TextMessageReader(
             if (i + 2 >= typeUrl.Length || !char.IsAsciiHexDigit(typeUrl[i + 1]) ||
                 !char.IsAsciiHexDigit(typeUrl[i + 2]))
             {
-                throw Malformed(
-                    "a percent sign in the URL of a type needs two hexadecimal digits after it.");
+                throw Malformed("a percent sign in the URL of a type needs two hexadecimal digits after it.");
             }
         }
         MessageTarget inner = NewMessage(LayoutOfAny(any, typeUrl), null);

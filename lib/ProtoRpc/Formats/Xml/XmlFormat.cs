@@ -47,8 +47,7 @@ internal sealed class XmlFormat(FormatRow row) : MessageFormat(row)
         XmlNodeNames names = new();
         XmlReaderSettings reading = Reading.Clone();
         reading.NameTable = names;
-        using XmlReader reader = XmlMessageReader.Open(
-            stream, reading, target.Layout.Type, options);
+        using XmlReader reader = XmlMessageReader.Open(stream, reading, target.Layout.Type, options);
         new XmlMessageReader(reader, names, target.Layout.Type, options, input.Length).Read(target);
     }
 }

@@ -195,8 +195,7 @@ internal sealed class XmlMessageReader(
                     + "<key> and <value>, each once.");
             }
         }
-        AddEntry(
-            message, field, key ?? DefaultOf(field.Key, null), value ?? DefaultOf(field.Value, type));
+        AddEntry(message, field, key ?? DefaultOf(field.Key, null), value ?? DefaultOf(field.Value, type));
     }
 
     private object ReadPart(FieldLayout part, GeneratedType? type, int depth)

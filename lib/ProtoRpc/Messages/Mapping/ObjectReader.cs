@@ -460,8 +460,7 @@ internal sealed class ObjectReader
             if (!dotted.TryAdd(start, rest, value))
             {
                 Path.PushField(name);
-                throw Error(
-                    RpcErrorIds.InvalidFieldValue, "two keys name this field. Remove one of them.");
+                throw Error(RpcErrorIds.InvalidFieldValue, "two keys name this field. Remove one of them.");
             }
         }
         else if (!_mapper.AllowUnknownFields || layout.WellKnown != WellKnownType.None)

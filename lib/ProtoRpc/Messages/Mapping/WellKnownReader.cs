@@ -95,9 +95,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         DynamicMessage message = reader.ReadMembers(layout, value, members, depth);
         long seconds = (long)message.Scalars[layout.Fields[0].Slot];
         int nanos = (int)message.Scalars[layout.Fields[1].Slot];
-        return isValid(seconds, nanos)
-            ? message
-            : throw reader.Invalid($"{seconds} s, {nanos} ns", problem);
+        return isValid(seconds, nanos) ? message : throw reader.Invalid($"{seconds} s, {nanos} ns", problem);
     }
 
     private static DynamicMessage OfParts(MessageLayout layout, long seconds, int nanos)

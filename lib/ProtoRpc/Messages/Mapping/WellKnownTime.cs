@@ -188,8 +188,7 @@ internal static class ExactTime
     private static readonly ConditionalWeakTable<object, object> Rests = [];
 
     /// <summary>The time in UTC; null if it is out of range.</summary>
-    public static object? ToDate(long seconds, int nanos) =>
-        Box(WellKnownTime.ToDate(seconds, nanos), nanos);
+    public static object? ToDate(long seconds, int nanos) => Box(WellKnownTime.ToDate(seconds, nanos), nanos);
 
     /// <summary>The duration; null if it is out of range.</summary>
     public static object? ToTimeSpan(long seconds, int nanos) =>

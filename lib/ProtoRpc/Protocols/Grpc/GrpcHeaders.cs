@@ -41,8 +41,7 @@ internal static class GrpcHeaders
     public static MediaTypeHeaderValue MediaType { get; } = new(ContentType);
 
     /// <summary>Whether a name belongs to the protocol, or to HTTP.</summary>
-    public static bool IsReserved(string name) =>
-        IsOfGrpc(name) || Reserved.Contains(name);
+    public static bool IsReserved(string name) => IsOfGrpc(name) || Reserved.Contains(name);
 
     /// <summary>Writes what every call has.</summary>
     public static void AddStandard(HttpRequestHeaders headers, TimeSpan timeout, bool compresses)

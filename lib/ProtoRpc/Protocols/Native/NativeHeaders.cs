@@ -189,9 +189,7 @@ internal static class PingProtocol
     {
         try
         {
-            return RpcPingResponse.Parser
-                .WithExtensionRegistry(NativeHeaders.Extensions)
-                .ParseFrom(reply);
+            return RpcPingResponse.Parser.WithExtensionRegistry(NativeHeaders.Extensions).ParseFrom(reply);
         }
         catch (InvalidProtocolBufferException e)
         {

@@ -190,8 +190,6 @@ internal static class DescriptorSetReader
                 + "Make one with 'protoc --include_imports --descriptor_set_out=FILE'.", e);
         }
 
-        return files.Count > 0
-            ? files
-            : throw SchemaError.Invalid($"Cannot use {origin}: it holds no file.");
+        return files.Count > 0 ? files : throw SchemaError.Invalid($"Cannot use {origin}: it holds no file.");
     }
 }

@@ -381,8 +381,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return (maxWait == Timeout.InfiniteTimeSpan || wait <= maxWait) && (left is null || wait <= left);
     }
 
-    private int CountOf(object client) =>
-        _lines.TryGetValue(client, out Line? line) ? line.Calls.Count : 0;
+    private int CountOf(object client) => _lines.TryGetValue(client, out Line? line) ? line.Calls.Count : 0;
 
     /// <summary>The place of a waiting call.</summary>
     internal sealed class Place

@@ -113,8 +113,7 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
     }
 
     /// <summary>Shows another certificate to new connections, if it speaks TLS.</summary>
-    public void Show(SslStreamCertificateContext certificate) =>
-        _shown = _shown is null ? null : certificate;
+    public void Show(SslStreamCertificateContext certificate) => _shown = _shown is null ? null : certificate;
 
     /// <summary>Stops serving an interface: new calls are rejected immediately, running calls may end within
     /// the drain time and are then cancelled. The endpoint is closed with its last interface, when the calls

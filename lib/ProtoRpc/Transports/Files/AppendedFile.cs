@@ -160,8 +160,7 @@ internal static class OwnFile
             try
             {
                 // Also of a new file: some file systems give all files to one account, or to everybody.
-                return RequireOwn(
-                    new(path, OptionsOf(isThere ? FileMode.Open : FileMode.CreateNew)), path);
+                return RequireOwn(new(path, OptionsOf(isThere ? FileMode.Open : FileMode.CreateNew)), path);
             }
             catch (IOException e) when (attempt < Attempts
                 && (isThere ? e is FileNotFoundException : UnixFileStatus.Read(path) is not null))

@@ -114,8 +114,7 @@ internal static class ProxyTunnel
         string authorization = proxy.Credential is { } user
             ? $"Proxy-Authorization: Basic {Basic(user)}\r\n"
             : "";
-        return Encoding.ASCII.GetBytes(
-            $"CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n{authorization}\r\n");
+        return Encoding.ASCII.GetBytes($"CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n{authorization}\r\n");
     }
 
     private static string Basic(NetworkCredential user) =>

@@ -57,9 +57,7 @@ internal sealed unsafe class LrpcInterface
             {
                 uint status = Rpcrt4.RegisterInterface(
                     served._description, null, null, Flags, MaxCalls, (uint)maxRequest, null);
-                served._isRegistered = status == 0
-                    ? true
-                    : throw LrpcErrors.CannotListen(endpoint, status);
+                served._isRegistered = status == 0 ? true : throw LrpcErrors.CannotListen(endpoint, status);
             }
 
             served._handlers = [.. served._handlers, handler];
