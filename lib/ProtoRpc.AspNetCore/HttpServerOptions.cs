@@ -55,9 +55,8 @@ public sealed record HttpServerOptions
 /// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints.
 /// When nothing is set in either, everybody.</summary>
 /// <remarks>The checks do not run on native endpoints. A server with a check that opens a native endpoint on
-/// TCP also needs <see cref="RpcServerSecurity.Authentication"/>, or rules of
-/// <see cref="RpcAuthorization"/> that allow anonymous callers no method; otherwise it does not
-/// start.</remarks>
+/// TCP also needs <see cref="RpcServerSecurity.Authentication"/>, or rules of <see cref="RpcAuthorization"/>
+/// that allow anonymous callers no method; otherwise it does not start.</remarks>
 public sealed record HttpServerSecurity
 {
     /// <summary>Checks a user name and password (RFC 7617).

@@ -118,8 +118,7 @@ public sealed class RpcException : Exception
 
 /// <summary>An exception of a server's handler, as the server sent it. Control characters in its texts are
 /// replaced by their numbers, because shells show the texts (<see cref="TerminalText"/>).</summary>
-/// <param name="TypeName">The exception's full type name on the server,
-/// or empty if it was not sent.</param>
+/// <param name="TypeName">The exception's full type name on the server, or empty if it was not sent.</param>
 /// <param name="AssemblyName">The assembly that declares it there, or empty.</param>
 /// <param name="Message">The exception's message, or empty if it was not sent.</param>
 public sealed record RpcRemoteException(string TypeName, string AssemblyName, string Message)

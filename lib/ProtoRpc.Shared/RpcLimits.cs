@@ -134,10 +134,9 @@ public sealed record RpcLimits
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
     public TimeSpan CallTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>Time that a handler may run, independent of the deadline of its caller;
-    /// for streams, until they end.
-    /// Then it is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for none, which is
-    /// the default.</summary>
+    /// <summary>Time that a handler may run, independent of the deadline of its caller; for streams, until
+    /// they end. Then it is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for none,
+    /// which is the default.</summary>
     public TimeSpan HandlerTimeout { get; init; } = Timeout.InfiniteTimeSpan;
 
     /// <summary>Time in which a new connection must have bound, or sent its first HTTP or gRPC request:

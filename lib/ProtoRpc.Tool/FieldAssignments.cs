@@ -5,8 +5,7 @@ using ProtoRpc.Formats;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Reads <c>--set outer.inner=value</c>
-/// into what <see cref="MessageMapper"/> takes.</summary>
+/// <summary>Reads <c>--set outer.inner=value</c> into what <see cref="MessageMapper"/> takes.</summary>
 internal static partial class FieldAssignments
 {
     public static object Read(RpcMessageInfo type, IEnumerable<string> assignments)
@@ -149,8 +148,7 @@ internal static class RequestTemplate
 
     private static readonly MessageMapper Mapper = new();
 
-    /// <summary>The template of a type. Controls in names and defaults are escapes, which JSON
-    /// has.</summary>
+    /// <summary>The template of a type. Controls in names and defaults are escapes, which JSON has.</summary>
     /// <exception cref="RpcException">InvalidArgument: the template cuts a required field.</exception>
     public static string Create(RpcMessageInfo type) =>
         TerminalText.Neutralize(

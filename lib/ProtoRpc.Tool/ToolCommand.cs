@@ -160,8 +160,7 @@ internal static class ExitCode
 internal sealed class UsageException(string message, Exception? innerException = null)
     : Exception(message, innerException);
 
-/// <summary>A connection or call that failed,
-/// unlike errors before anything was sent.</summary>
+/// <summary>A connection or call that failed, unlike errors before anything was sent.</summary>
 internal sealed class CallFailedException(RpcException cause) : Exception(cause.Message, cause)
 {
     public RpcException Cause { get; } = cause;

@@ -167,8 +167,7 @@ internal sealed class ViewState
     private long _asked = -FreshMilliseconds;
     private int _width = DefaultWidth;
 
-    /// <summary>The shell of the runspace, with the window; null before the module is
-    /// imported.</summary>
+    /// <summary>The shell of the runspace, with the window; null before the module is imported.</summary>
     public EngineIntrinsics? Shell { get; set; }
 
     /// <summary>The table that is being shown; null for none.</summary>

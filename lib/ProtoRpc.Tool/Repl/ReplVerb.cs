@@ -359,8 +359,7 @@ internal sealed class ReplCall(RpcClient client, ReplSession session, ToolConsol
 
     /// <summary>Calls a method, and writes its replies as they come.</summary>
     /// <param name="text">The method and its requests.</param>
-    /// <param name="readLine">Reads a request of a stream; null at the end, or where it was given
-    /// up.</param>
+    /// <param name="readLine">Reads a request of a stream; null at the end, or where it was given up.</param>
     /// <param name="cancellation">Ends the call.</param>
     public async Task RunAsync(string text, Func<TypedLine> readLine, CancellationToken cancellation)
     {

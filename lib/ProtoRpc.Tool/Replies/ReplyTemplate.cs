@@ -34,8 +34,7 @@ internal sealed class ReplyTemplate
     private ReplyTemplate(JsonElement root) => _root = root;
 
     /// <summary>Reads a template, and checks its placeholders.</summary>
-    /// <exception cref="UsageException">It is not JSON, or has a placeholder that means
-    /// nothing.</exception>
+    /// <exception cref="UsageException">It is not JSON, or has a placeholder that means nothing.</exception>
     public static ReplyTemplate Read(ReadOnlyMemory<byte> json, RpcMethodInfo method, string where)
     {
         try
@@ -253,8 +252,7 @@ internal sealed record TemplateText(IReadOnlyList<(string Literal, string[]? Pla
     public string[]? Only => Parts is [{ Placeholder: { } path }] ? path : null;
 
     /// <summary>Cuts a string.</summary>
-    /// <exception cref="UsageException">A placeholder has no end, or is unknown for the
-    /// method.</exception>
+    /// <exception cref="UsageException">A placeholder has no end, or is unknown for the method.</exception>
     public static TemplateText Read(string text, RpcMethodInfo method, string where)
     {
         List<(string, string[]?)> parts = [];

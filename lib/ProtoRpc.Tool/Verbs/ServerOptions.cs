@@ -138,8 +138,7 @@ internal sealed class ServingOptions
 internal static class ServingRun
 {
     /// <summary>Listens until the token is cancelled, or nobody reads what is printed any more, and lets
-    /// running calls end. A service manager that
-    /// NOTIFY_SOCKET names is notified by sd_notify(3).</summary>
+    /// running calls end. A service manager that NOTIFY_SOCKET names is notified by sd_notify(3).</summary>
     /// <param name="server">The server, with its endpoints.</param>
     /// <param name="what">What it does, for the user.</param>
     /// <param name="console">Gets the endpoints.</param>

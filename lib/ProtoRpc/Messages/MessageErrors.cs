@@ -76,9 +76,8 @@ internal static class MessageChecks
 
 /// <summary>Counts what a message of a peer is made of,
 /// and refuses it when that is too much for its bytes.</summary>
-/// <remarks>An empty message takes two bytes on the wire,
-/// and here an object with room for each of its fields:
-/// the size of what comes does not bound the memory that it takes.</remarks>
+/// <remarks>An empty message takes two bytes on the wire, and here an object with room for each of its
+/// fields: the size of what comes does not bound the memory that it takes.</remarks>
 /// <param name="type">The type that is read, for the error.</param>
 /// <param name="limit">Elements that every message may have.</param>
 /// <param name="look">Called again and again while a long message is read. It throws when nobody waits for

@@ -6,9 +6,8 @@ namespace ProtoRpc;
 
 /// <summary>Headers or trailers of a call: names in lower case,
 /// each with one value or more, in order.</summary>
-/// <remarks>A value is text, or bytes where the name ends in <c>-bin</c>.
-/// Thread-safe: a handler that was given up may still add to what is sent. A loop sees the values that there
-/// were when it began.</remarks>
+/// <remarks>A value is text, or bytes where the name ends in <c>-bin</c>. Thread-safe: a handler that was
+/// given up may still add to what is sent. A loop sees the values that there were when it began.</remarks>
 public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, object>>
 {
     private readonly List<KeyValuePair<string, object>> _entries = [];

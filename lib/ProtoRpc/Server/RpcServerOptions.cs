@@ -45,9 +45,8 @@ public sealed record RpcServerOptions
     internal IReadOnlyList<IServerProtocol> Protocols { get; init; } = ServerProtocolAttribute.All;
 
     /// <summary>How much of an unexpected exception is sent to callers. Null for everything if the kernel
-    /// guarantees that the caller is on this machine,
-    /// and <see cref="RpcErrorDetail.None"/> otherwise.
-    /// The text of an <see cref="RpcException"/> that a handler throws is sent at every level.</summary>
+    /// guarantees that the caller is on this machine, and <see cref="RpcErrorDetail.None"/> otherwise. The
+    /// text of an <see cref="RpcException"/> that a handler throws is sent at every level.</summary>
     public RpcErrorDetail? ErrorDetail { get; init; }
 
     /// <summary>Receives calls that failed in a handler or an interceptor, or with an exception that is not

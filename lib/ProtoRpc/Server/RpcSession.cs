@@ -7,9 +7,8 @@ using Google.Protobuf;
 namespace ProtoRpc;
 
 /// <summary>What a server keeps for a caller between calls. Safe for use by many threads.</summary>
-/// <remarks>Disposable values are disposed when the session ends,
-/// or when they are replaced or removed. A session that has ended keeps nothing: values that are set then are
-/// disposed at once.</remarks>
+/// <remarks>Disposable values are disposed when the session ends, or when they are replaced or removed. A
+/// session that has ended keeps nothing: values that are set then are disposed at once.</remarks>
 public sealed class RpcSession
 {
     private readonly ConcurrentDictionary<string, object> _items = new(StringComparer.Ordinal);

@@ -144,12 +144,10 @@ internal sealed class ServiceCommand
 
     public RpcMethodInfo Method { get; }
 
-    /// <summary>Whether the fields have parameters. Requests with very many fields are given
-    /// whole.</summary>
+    /// <summary>Whether the fields have parameters. Requests with very many fields are given whole.</summary>
     public bool HasParameters { get; }
 
-    /// <summary>Which of the well-known types the request is, whose values are requests
-    /// themselves.</summary>
+    /// <summary>Which of the well-known types the request is, whose values are requests themselves.</summary>
     public WellKnownType WellKnown { get; }
 
     /// <summary>The parameters of the fields, in declared order.</summary>

@@ -78,8 +78,7 @@ internal static class MessageTransports
             .ToDictionary(registered => registered.Transport, registered => registered.Carrier!);
 
     /// <summary>The transport of an endpoint.</summary>
-    /// <exception cref="RpcException">Unimplemented where this operating system does not have
-    /// it.</exception>
+    /// <exception cref="RpcException">Unimplemented where this operating system does not have it.</exception>
     public static IMessageTransport Get(RpcEndpoint endpoint)
     {
         IMessageTransport transport = Registered[endpoint.Transport];
@@ -87,8 +86,7 @@ internal static class MessageTransports
     }
 
     /// <summary>The transport of an endpoint; null where the endpoint has byte streams.</summary>
-    /// <exception cref="RpcException">Unimplemented where this operating system does not have
-    /// it.</exception>
+    /// <exception cref="RpcException">Unimplemented where this operating system does not have it.</exception>
     public static IMessageTransport? Find(RpcEndpoint endpoint) =>
         endpoint.Has(EndpointFeatures.WholeMessages) ? Get(endpoint) : null;
 }

@@ -42,9 +42,8 @@ internal abstract class TransportListener : IDisposable
 
 /// <summary>A connected byte stream. One thread receives and sends at a time, but <see cref="Abort"/> and
 /// <see cref="Peek"/> may come from another.</summary>
-/// <remarks>A connection is used either with the blocking members or with the asynchronous ones,
-/// never with both:
-/// a socket that was once used asynchronously is slow for blocking calls ever after.</remarks>
+/// <remarks>A connection is used either with the blocking members or with the asynchronous ones, never with
+/// both: a socket that was once used asynchronously is slow for blocking calls ever after.</remarks>
 internal abstract class TransportConnection : IDisposable
 {
     /// <summary>Where the peer is; null where the transport has no addresses,
@@ -70,8 +69,7 @@ internal abstract class TransportConnection : IDisposable
     /// -1 when nothing came.</returns>
     public abstract int Peek(Span<byte> buffer);
 
-    /// <summary>Sends a few bytes if that is possible without blocking;
-    /// failures are ignored.</summary>
+    /// <summary>Sends a few bytes if that is possible without blocking; failures are ignored.</summary>
     public abstract void TrySendNow(ReadOnlySpan<byte> bytes);
 
     /// <summary>Ends sending; receiving goes on.</summary>

@@ -278,8 +278,7 @@ internal static class ProgramLine
     /// <summary>The line after the last request of a stream.</summary>
     public static byte[] End() => Write(writer => writer.WriteBoolean("end", true));
 
-    /// <summary>Reads a line of a program: a reply, a failure, or neither for the end of a
-    /// stream.</summary>
+    /// <summary>Reads a line of a program: a reply, a failure, or neither for the end of a stream.</summary>
     /// <exception cref="RpcException">Internal: it is none of them.</exception>
     public static (DynamicMessage? Reply, RpcException? Failure) Read(
         RpcMethodInfo method, byte[] line, long id, string program)

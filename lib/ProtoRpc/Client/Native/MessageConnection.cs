@@ -214,8 +214,7 @@ internal sealed class MessageConnection : NativeConnection
 
 /// <summary>One task for the thread of a <see cref="MessageConnection"/>: to connect, or to make a
 /// call.</summary>
-/// <remarks>The caller may give it up. After that, the thread does not touch the caller's
-/// memory.</remarks>
+/// <remarks>The caller may give it up. After that, the thread does not touch the caller's memory.</remarks>
 /// <param name="request">The request, after a prefix for its PDU.</param>
 /// <param name="maxReply">Octets of the largest stub that is taken as the reply.</param>
 /// <param name="callId">The id of the call; empty if the server does not cancel calls.</param>

@@ -156,8 +156,7 @@ internal sealed partial class JsonMessageReader
         seen = true;
     }
 
-    /// <summary>The value of <c>@type</c> at any place in the object; null if it is
-    /// missing.</summary>
+    /// <summary>The value of <c>@type</c> at any place in the object; null if it is missing.</summary>
     /// <param name="reader">A copy: the reader itself stays where it is.</param>
     private string? FindType(Utf8JsonReader reader)
     {

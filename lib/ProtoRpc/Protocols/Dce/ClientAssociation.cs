@@ -44,8 +44,7 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
     public string? InterfaceName { get; init; }
 
-    /// <summary>Receives tolerated violations of the protocol by the server; null to ignore
-    /// them.</summary>
+    /// <summary>Receives tolerated violations of the protocol by the server; null to ignore them.</summary>
     public Action<string>? DebugLog { get; init; }
 
     /// <summary>Receives the PDUs in both directions; null for no trace.</summary>
@@ -316,9 +315,8 @@ internal sealed class ClientAssociation : IDisposable
         };
     }
 
-    // There is one call at a time, and a connection whose call was given up is closed:
-    // an answer is that of the call.
-    // A server that repeated an id before, or writes any other, is out of step.
+    // There is one call at a time, and a connection whose call was given up is closed: an answer is that of
+    // the call. A server that repeated an id before, or writes any other, is out of step.
     private bool IsOfCall(uint callId)
     {
         if (callId == CallId)

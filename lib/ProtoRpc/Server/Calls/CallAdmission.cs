@@ -182,9 +182,8 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
 
 /// <summary>A queue of calls. Clients take turns, however many waiting calls each of them has.</summary>
 /// <remarks>
-/// <para>When the queue is full, a call displaces the last call of the client with the most waiting calls,
-/// if that client has at least twice as many. So a client that floods the server cannot keep others
-/// out.</para>
+/// <para>When the queue is full, a call displaces the last call of the client with the most waiting calls, if
+/// that client has at least twice as many. So a client that floods the server cannot keep others out.</para>
 /// <para>A call is rejected immediately if its expected wait is too long, because a late rejection does not
 /// help the caller.</para>
 /// <para>Not thread-safe.</para>
