@@ -1,0 +1,46 @@
+using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
+
+namespace ProtoRpc.Transports.Tls;
+
+/// <summary>Reads certificates from PEM and PFX files.</summary>
+internal static class CertificateFile
+{
+    /// <summary>A certificate with its key, and the authorities beside it in the file.</summary>
+    /// <param name="path">A PFX file, or a PEM file.</param>
+    /// <param name="keyPath">The PEM file of the key; null where the first file has it.</param>
+    /// <param name="password">What the key is encrypted with; null or empty for nothing.</param>
+    /// <exception cref="Exception">What <see cref="IsProblem"/> holds for: a file cannot be read, or there is
+    /// no key.</exception>
+    public static (X509Certificate2 Certificate, X509Certificate2Collection Chain) ReadWithKey(
+        string path, string? keyPath, string? password = null)
+    {
+        string text = File.ReadAllText(path);
+        X509Certificate2Collection all = [];
+        if (!IsPem(text))
+        {
+            all = X509CertificateLoader.LoadPkcs12CollectionFromFile(path, password);
+            return (
+                all.FirstOrDefault(one => one.HasPrivateKey)
+                    ?? throw new CryptographicException("it has no private key"),
+                [.. all.Where(one => !one.HasPrivateKey)]);
+        }
+
+        all.ImportFromPem(text);
+        string key = keyPath is null ? text : File.ReadAllText(keyPath);
+        using X509Certificate2 pem = string.IsNullOrEmpty(password)
+            ? X509Certificate2.CreateFromPem(text, key)
+            : X509Certificate2.CreateFromEncryptedPem(text, key, password);
+
+        // TLS of Windows does not take keys that are in memory alone.
+        return (
+            X509CertificateLoader.LoadPkcs12(pem.Export(X509ContentType.Pkcs12), password: null),
+            [.. all.Skip(1)]);
+    }
+
+    public static bool IsPem(string text) => text.Contains("-----BEGIN ", StringComparison.Ordinal);
+
+    /// <summary>Whether an exception says that a file cannot be read, or holds no such certificate.</summary>
+    public static bool IsProblem(Exception error) =>
+        error is IOException or UnauthorizedAccessException or CryptographicException or ArgumentException;
+}
