@@ -132,7 +132,9 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         catch (ArgumentOutOfRangeException e) when (!endpoint.Kind.HasPort)
         {
             kestrel?.Release();
-            throw OwnerOnlySocket.TooLong(endpoint, e);
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.EndpointNameTooLong,
+                $"'{endpoint}' cannot be used here: {e.Message} Use a shorter path.", endpoint, e);
         }
         catch (Exception e) when (SocketErrorOf(e) is { } error)
         {
@@ -250,16 +252,13 @@ internal sealed class KestrelEndpoint : IServedEndpoint
 
         try
         {
-            await RespondAsync(http).ConfigureAwait(false);
+            await (_stopping ? ShutdownRefusal.SendAsync(http) : _handle(http)).ConfigureAwait(false);
         }
         finally
         {
             connection.End();
         }
     }
-
-    private Task RespondAsync(HttpContext http) =>
-        _stopping ? ShutdownRefusal.SendAsync(http) : _handle(http);
 }
 
 /// <summary>Hands Kestrel's requests to one handler, without the middleware,
@@ -359,10 +358,6 @@ internal static class OwnerOnlySocket
             throw;
         }
     }
-
-    public static RpcException TooLong(RpcEndpoint endpoint, Exception why) => new(
-        RpcStatusCode.InvalidArgument, RpcErrorIds.EndpointNameTooLong,
-        $"'{endpoint}' cannot be used here: {why.Message} Use a shorter path.", endpoint, why);
 
     private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 

@@ -28,7 +28,7 @@ internal static partial class FieldAssignments
     private static void Assign(
         RpcMessageInfo? type, Dictionary<string, object?> message, string path, string text)
     {
-        string[] steps = Split(path);
+        string[] steps = DotBetweenNames().Split(path);
         Dictionary<string, object?> target = message;
         foreach (string step in steps[..^1])
         {
@@ -62,8 +62,6 @@ internal static partial class FieldAssignments
             throw new UsageException($"--set {path} was given twice, and the field is not repeated.");
         }
     }
-
-    private static string[] Split(string path) => DotBetweenNames().Split(path);
 
     // Not one in the name of an extension: [package.name].
     [GeneratedRegex("""\.(?![^\[]*\])""")]

@@ -51,7 +51,7 @@ internal sealed class HttpCallProtocol(
     public override CallHead ReadHead()
     {
         HttpRequest request = http.Request;
-        _connect = ConnectQuery.From(request);
+        _connect = ConnectQuery.IsIn(request) ? new ConnectQuery(request.QueryString) : null;
         _reader = _connect is null ? ReaderOf(request) : _connect.Format;
         _streamFormat = method.Info.IsServerStreaming && !method.Info.IsClientStreaming
             ? MediaTypes.StreamOf(request.Headers.Accept, _reader)
@@ -409,7 +409,8 @@ internal sealed class ConnectQuery
 
     private readonly Dictionary<string, byte[]> _parts = new(StringComparer.Ordinal);
 
-    private ConnectQuery(QueryString query)
+    /// <exception cref="HttpRefusal">The Connect request is malformed.</exception>
+    public ConnectQuery(QueryString query)
     {
         foreach (QueryStringEnumerable.EncodedNameValuePair pair in new QueryStringEnumerable(query.Value))
         {
@@ -444,11 +445,6 @@ internal sealed class ConnectQuery
 
     /// <summary>The content encoding of the message; empty for none.</summary>
     public string Compression => TextOf("compression") ?? "";
-
-    /// <summary>The query as a Connect request; null if it has no <c>connect</c> parameter.</summary>
-    /// <exception cref="HttpRefusal">The Connect request is malformed.</exception>
-    public static ConnectQuery? From(HttpRequest request) =>
-        IsIn(request) ? new ConnectQuery(request.QueryString) : null;
 
     /// <summary>Whether a request says that it is one.</summary>
     public static bool IsIn(HttpRequest request) =>

@@ -143,7 +143,7 @@ internal sealed class LineEditor(
             return;
         }
 
-        string common = words.Aggregate((one, other) => one[..one.CommonPrefixLengthOf(other)]);
+        string common = words.Aggregate((one, other) => one[..one.AsSpan().CommonPrefixLength(other)]);
         if (words.Count == 1 && !common.EndsWith('=') && !common.EndsWith('.'))
         {
             common += " ";
@@ -174,14 +174,6 @@ internal sealed class LineEditor(
             write($"\u001B[{column}C");
         }
     }
-}
-
-/// <summary>What texts have in common.</summary>
-internal static class TextPrefix
-{
-    /// <summary>How many characters two texts begin with that are the same.</summary>
-    public static int CommonPrefixLengthOf(this string one, string other) =>
-        one.AsSpan().CommonPrefixLength(other);
 }
 
 /// <summary>The lines that a user typed, in a file that only the user can read.</summary>

@@ -364,7 +364,7 @@ internal sealed class TemplateValues(RpcServerCallContext context, IMessage requ
             {
                 "call" => Number(call),
                 "count" => Number(count),
-                _ => String(TextOfName(path)),
+                _ => Encoding.UTF8.GetBytes($"\"{JsonEncodedText.Encode(TextOfName(path))}\""),
             });
         }
 
@@ -410,9 +410,6 @@ internal sealed class TemplateValues(RpcServerCallContext context, IMessage requ
 
     private static byte[] Number(long value) =>
         Encoding.UTF8.GetBytes(value.ToString(CultureInfo.InvariantCulture));
-
-    private static byte[] String(string value) =>
-        Encoding.UTF8.GetBytes($"\"{JsonEncodedText.Encode(value)}\"");
 
     private static JsonElement Parse(byte[] json)
     {

@@ -107,7 +107,9 @@ internal sealed class ListenOptions
                 .Select(text => SecretText.ReadUser(_users.Name, text, console))],
             parsed.GetValue(_bearer) is { } token ? SecretText.Read(_bearer.Name, token, console) : null,
             CertificateFiles.ReadAuthorities(_authorities.Name, parsed.GetValue(_authorities) ?? []),
-            Authentication(parsed));
+            (parsed.GetValue(_authentication) ?? []).Aggregate(
+                default(RpcAuthentication),
+                (all, one) => all | Enum.Parse<RpcAuthentication>(one, ignoreCase: true)));
         RpcServerOptions options = new()
         {
             UseTls = parsed.GetValue(_tls),
@@ -153,11 +155,6 @@ internal sealed class ListenOptions
                 + "maps and Struct.");
         }
     }
-
-    private RpcAuthentication Authentication(ParseResult parsed) =>
-        (parsed.GetValue(_authentication) ?? []).Aggregate(
-            default(RpcAuthentication),
-            (all, one) => all | Enum.Parse<RpcAuthentication>(one, ignoreCase: true));
 
     // A native endpoint has no tokens and no client certificates: beside them it would stay open to all.
     private void CheckAccess(

@@ -106,8 +106,6 @@ internal sealed class WatchOptions
         command.Add(_interval);
     }
 
-    public bool IsWatching(ParseResult parsed) => parsed.GetValue(_watch);
-
     /// <summary>Asks once, or until Ctrl+C. While it watches, a server that does not answer is a line of
     /// standard error.</summary>
     /// <returns>The exit code: that of the last answer.</returns>
@@ -115,7 +113,7 @@ internal sealed class WatchOptions
         ParseResult parsed, Func<CancellationToken, Task<string>> ask, ToolConsole console,
         CancellationToken cancellation)
     {
-        if (!IsWatching(parsed))
+        if (!parsed.GetValue(_watch))
         {
             console.WriteLine(await ask(cancellation));
             return ExitCode.Success;

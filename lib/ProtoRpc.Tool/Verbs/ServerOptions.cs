@@ -27,9 +27,6 @@ internal sealed class ServerOptions
 
     public ConnectOptions Connecting { get; }
 
-    /// <summary>How long the whole command may take; null for as long as its call may.</summary>
-    public TimeSpan? MaxTime(ParseResult parsed) => _call.MaxTime(parsed);
-
     /// <summary>Whether --schema is given.</summary>
     public bool HasSchema(ParseResult parsed) => _schema.IsGiven(parsed);
 
@@ -48,7 +45,7 @@ internal sealed class ServerOptions
         RpcEndpoint endpoint = target.Endpoint;
         RpcClientOptions options =
             Connecting.Apply(parsed, target, _call.ClientOptions(parsed, service: null), console);
-        DateTimeOffset? deadline = MaxTime(parsed) is { } time ? DateTimeOffset.UtcNow + time : null;
+        DateTimeOffset? deadline = _call.MaxTime(parsed) is { } time ? DateTimeOffset.UtcNow + time : null;
         ServerSession session = new(endpoint, options, deadline);
         if (given is not null && !parsed.GetValue(_useReflection))
         {

@@ -108,6 +108,9 @@ internal static class CallDeadline
             ? CallClock.Start(options?.Timeout ?? usual ?? forEver, caller)
             : deadline > DateTimeOffset.UtcNow
             ? CallClock.Start(options.Timeout ?? forEver, caller, deadline)
-            : throw CallErrors.DeadlinePassed(endpoint, deadline);
+            : throw new RpcException(
+                RpcStatusCode.DeadlineExceeded,
+                $"The call to '{endpoint}' was not sent: its deadline, {deadline:O}, has passed. "
+                + "Give the call a later one.", endpoint);
     }
 }

@@ -126,7 +126,7 @@ public sealed class RpcSchema
     {
         ArgumentNullException.ThrowIfNull(other);
         ArgumentException.ThrowIfNullOrEmpty(label);
-        return SchemaCompletion.Complete(this, other, label);
+        return new SchemaCompletion(this, label).Add(other);
     }
 
     /// <summary>Finds a service by its full name, or by its bare name if it is unique.</summary>

@@ -122,8 +122,13 @@ internal sealed class ClientLogin
         return mechanism.ForClient(proof) is { } create
             ? new ClientLogin(mechanism.Package, security.ProtectionLevel, name, create)
             : throw (isSelf
-                ? ClientSecurityErrors.NoOwnIdentity(endpoint)
-                : ClientSecurityErrors.NoKerberos(endpoint));
+                ? new RpcException(
+                    RpcStatusCode.Unimplemented, RpcErrorIds.NoOwnIdentity,
+                    $"This system cannot authenticate its own account to '{endpoint}'. "
+                    + "Authenticate as User with a credential, or use a local endpoint.", endpoint)
+                : new RpcException(
+                    RpcStatusCode.Unimplemented, RpcErrorIds.NoKerberos,
+                    "Kerberos is not available on this system. Use NTLM.", endpoint));
     }
 
     private static string ServiceOf(RpcEndpoint endpoint, RpcClientSecurity security) =>
@@ -189,11 +194,6 @@ internal static class ClientSecurityErrors
         + $"where the operating system reports who runs the server, and not for '{endpoint}'. Leave it out.",
         endpoint);
 
-    public static RpcException NotOverHttp(RpcEndpoint endpoint) => new(
-        RpcStatusCode.Unimplemented, RpcErrorIds.InvalidSecurity,
-        $"'{endpoint}' does not support Kerberos alone, because HTTP has no scheme for it. "
-        + "Use Negotiate, which selects Kerberos.", endpoint);
-
     public static RpcException NoMechanisms(RpcEndpoint endpoint) => new(
         RpcStatusCode.Unimplemented, RpcErrorIds.AuthenticationNotSupported,
         endpoint.IsGrpc
@@ -205,13 +205,4 @@ internal static class ClientSecurityErrors
         RpcStatusCode.InvalidArgument, RpcErrorIds.AuthenticationNotSupported,
         $"'{endpoint}' does not support passwords: the operating system identifies the caller. "
         + "Leave out the credential.", endpoint);
-
-    public static RpcException NoOwnIdentity(RpcEndpoint endpoint) => new(
-        RpcStatusCode.Unimplemented, RpcErrorIds.NoOwnIdentity,
-        $"This system cannot authenticate its own account to '{endpoint}'. "
-        + "Authenticate as User with a credential, or use a local endpoint.", endpoint);
-
-    public static RpcException NoKerberos(RpcEndpoint endpoint) => new(
-        RpcStatusCode.Unimplemented, RpcErrorIds.NoKerberos,
-        "Kerberos is not available on this system. Use NTLM.", endpoint);
 }

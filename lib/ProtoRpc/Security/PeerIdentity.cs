@@ -50,7 +50,7 @@ internal static class UnixPeer
     {
         if (OperatingSystem.IsWindows() || ReadUserId(socket) is not { } userId)
         {
-            return Unknown();
+            return PeerIdentity.Anonymous("") with { IsLocal = true };
         }
 
         Span<byte> process = stackalloc byte[4];
@@ -91,8 +91,6 @@ internal static class UnixPeer
         {
             ProtectionLevel = RpcProtectionLevel.Privacy,
         };
-
-    private static PeerIdentity Unknown() => PeerIdentity.Anonymous("") with { IsLocal = true };
 }
 
 /// <summary>The peer of a Windows named pipe, as identified by the system.</summary>

@@ -169,7 +169,9 @@ public sealed class RpcServerCallContext : RpcPeerContext
     internal override HandlerClock Clock => _clock;
 
     /// <summary>The id of the session that the caller sent.</summary>
-    internal Guid? SessionId => SideChannel.SessionIdOf(_incoming);
+    internal Guid? SessionId => _incoming is { HasSessionId: true } && _incoming.SessionId.Length == 16
+        ? new Guid(_incoming.SessionId.Span)
+        : null;
 
     /// <summary>The owner of a session: the user, or the address of an anonymous caller.</summary>
     internal string Owner => IsAuthenticated

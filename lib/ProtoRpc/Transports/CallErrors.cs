@@ -43,11 +43,6 @@ internal static class CallErrors
             MayHaveExecuted = sent,
         };
 
-    public static RpcException DeadlinePassed(RpcEndpoint endpoint, DateTimeOffset deadline) => new(
-        RpcStatusCode.DeadlineExceeded,
-        $"The call to '{endpoint}' was not sent: its deadline, {deadline:O}, has passed. "
-        + "Give the call a later one.", endpoint);
-
     public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,
         $"'{endpoint}' closed the connection before it answered; the call may have run there. "

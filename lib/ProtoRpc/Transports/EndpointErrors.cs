@@ -142,13 +142,6 @@ internal static class EndpointErrors
         $"'{endpoint}' did not accept the connection within {timeout.TotalSeconds:0.###} s. Check host and "
         + $"firewall, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint);
 
-    /// <summary>The HTTP client took too long to connect, and does not say with what.</summary>
-    public static RpcException ConnectTimedOut(RpcEndpoint endpoint, OperationCanceledException exception) =>
-        new(
-            RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
-            $"No connection to '{endpoint}' was made in time. Check host, DNS and firewall, or raise "
-            + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint, exception);
-
     /// <summary>The caller gave up while connecting.</summary>
     public static RpcException ConnectCancelled(RpcEndpoint endpoint, Exception? exception = null) => new(
         RpcStatusCode.Cancelled,

@@ -45,7 +45,10 @@ internal sealed class UnixSocketTransport : INativeTransport
     {
         if (endpoint.Host.Length > 0)
         {
-            throw RemotePipe(endpoint);
+            throw new RpcException(
+                RpcStatusCode.Unimplemented, RpcErrorIds.RemotePipeNotSupported,
+                $"'{endpoint}' is a named pipe of another machine, which only Windows can reach. "
+                + "Use ncacn_ip_tcp, or leave out the host for a pipe of this machine.", endpoint);
         }
 
         string path = LocalSocketDirectory.Find(endpoint, endpoint.Kind.Scheme)
@@ -142,11 +145,6 @@ internal sealed class UnixSocketTransport : INativeTransport
                 + $"and the system takes {MaxPathBytes}. "
                 + "Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.", endpoint);
     }
-
-    private static RpcException RemotePipe(RpcEndpoint endpoint) => new(
-        RpcStatusCode.Unimplemented, RpcErrorIds.RemotePipeNotSupported,
-        $"'{endpoint}' is a named pipe of another machine, which only Windows can reach. "
-        + "Use ncacn_ip_tcp, or leave out the host for a pipe of this machine.", endpoint);
 }
 
 /// <summary>The directory of a user's local sockets. Other users cannot enter it, so they can neither connect

@@ -320,7 +320,10 @@ internal sealed class CallTime : IDisposable
             },
 
             // The handler's own timeout for connecting.
-            OperationCanceledException e => EndpointErrors.ConnectTimedOut(endpoint, e),
+            OperationCanceledException e => new RpcException(
+                RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
+                $"No connection to '{endpoint}' was made in time. Check host, DNS and firewall, or raise "
+                + $"{nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint, e),
             _ => new RpcException(
                 RpcStatusCode.Unavailable, $"The connection to '{endpoint}' broke: {error.Message}", error)
             {

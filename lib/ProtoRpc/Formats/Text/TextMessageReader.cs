@@ -55,7 +55,10 @@ internal sealed class TextMessageReader(
                 ReadExpandedAny(message, ref seen, name, depth);
                 return;
             }
-            field = TextNames.FindExtension(message.Layout, name);
+            field = message.Layout.Find($"[{name}]") is { Info.IsExtension: true } found
+                && (found.Info.FullName == name || found.Info.MessageSetName == $"[{name}]")
+                ? found
+                : null;
             name = $"[{name}]";
         }
         else

@@ -260,13 +260,6 @@ internal static class TextNames
         return null;
     }
 
-    /// <summary>The extension of a name in brackets.</summary>
-    public static FieldLayout? FindExtension(MessageLayout layout, string name) =>
-        layout.Find($"[{name}]") is { Info.IsExtension: true } found
-            && (found.Info.FullName == name || found.Info.MessageSetName == $"[{name}]")
-            ? found
-            : null;
-
     /// <summary>Whether the URL of a type stands in brackets as it is. It is a peer's, who could end the
     /// brackets in it, or write to a terminal.</summary>
     public static bool CanBracket(string typeUrl) => !typeUrl.AsSpan().ContainsAnyExcept(UrlCharacters);

@@ -124,7 +124,8 @@ internal sealed class XmlMessageWriter(
     private void WriteField(DynamicMessage message, FieldLayout field, int depth)
     {
         Path.PushField(field.Info.Name);
-        string name = XmlNames.GetName(field);
+        // XML takes no brackets around the name of an extension.
+        string name = field.Info.IsExtension ? field.Info.FullName : field.Info.Name;
         if (XmlNames.Find(message.Layout, name) != field)
         {
             throw Invalid(
@@ -225,11 +226,6 @@ internal static class XmlNames
     public const string Item = "item";
     public const string Key = "key";
     public const string Value = "value";
-
-    /// <summary>The element of a field; an extension's is its full name, without the brackets that XML does
-    /// not take.</summary>
-    public static string GetName(FieldLayout field) =>
-        field.Info.IsExtension ? field.Info.FullName : field.Info.Name;
 
     /// <summary>The field of an element. A field of the message comes before an extension
     /// of no package.</summary>

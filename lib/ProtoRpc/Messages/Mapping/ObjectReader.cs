@@ -65,7 +65,10 @@ internal sealed class ObjectReader
         }
         if (value is not null && _objects.EncodedOf(value) is var (fullName, bytes))
         {
-            return ReadEncoded(layout, fullName, bytes);
+            return fullName == layout.Type.FullName ? DynamicMessage.Parse(layout.Type, bytes)
+                : layout.WellKnown == WellKnownType.Any
+                    ? WellKnownReader.Pack(layout, WellKnownReader.TypePrefix + fullName, bytes)
+                    : throw WrongMessage(layout, bytes, fullName);
         }
         return _wellKnown.TryRead(layout, value, depth)
             ?? ReadMembers(layout, value!, MembersOf(layout, value!), depth);
@@ -508,12 +511,6 @@ internal sealed class ObjectReader
             ? false
             : throw WrongMessage(layout, message, message.Descriptor.FullName);
     }
-
-    private DynamicMessage ReadEncoded(MessageLayout layout, string fullName, byte[] bytes) =>
-        fullName == layout.Type.FullName ? DynamicMessage.Parse(layout.Type, bytes)
-            : layout.WellKnown == WellKnownType.Any
-                ? WellKnownReader.Pack(layout, WellKnownReader.TypePrefix + fullName, bytes)
-                : throw WrongMessage(layout, bytes, fullName);
 
     private RpcException WrongMessage(MessageLayout layout, object message, string fullName) =>
         Invalid(message, $"is a message {fullName}, where a {layout.Type.FullName} is needed.");

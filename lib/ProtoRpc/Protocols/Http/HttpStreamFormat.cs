@@ -206,7 +206,7 @@ internal sealed class JsonLines() : HttpStreamFormat(
             }
 
             buffer = end is { } next ? buffer.Slice(buffer.GetPosition(1, next)) : buffer.Slice(buffer.End);
-            if (IsBlank(line))
+            if (line.IsEmpty || (line.Length == 1 && line.FirstSpan[0] == (byte)'\r'))
             {
                 continue;
             }
@@ -223,7 +223,4 @@ internal sealed class JsonLines() : HttpStreamFormat(
     }
 
     public override bool MayEnd(in ReadOnlySequence<byte> further) => further.PositionOf(NewLine) is not null;
-
-    private static bool IsBlank(in ReadOnlySequence<byte> line) =>
-        line.IsEmpty || (line.Length == 1 && line.FirstSpan[0] == (byte)'\r');
 }

@@ -134,10 +134,4 @@ internal static class SideChannel
 
     public static RpcCallContext ToWire(DynamicMessage context) =>
         RpcCallContext.Parser.ParseFrom(context.ToByteArray());
-
-    /// <summary>The session id that a context names, or null.</summary>
-    public static Guid? SessionIdOf(RpcCallContext? context) =>
-        context is { HasSessionId: true } && context.SessionId.Length == 16
-            ? new Guid(context.SessionId.Span)
-            : null;
 }

@@ -16,7 +16,10 @@ internal sealed class SchemaCompletion
     private readonly Dictionary<string, string> _declared = new(StringComparer.Ordinal);
     private readonly Dictionary<string, string> _renamed = new(StringComparer.Ordinal);
 
-    private SchemaCompletion(RpcSchema schema, string label)
+    /// <param name="schema">What it has stays as it is.</param>
+    /// <param name="label">Goes before the name of a file of the other that differs from one of the
+    /// schema.</param>
+    public SchemaCompletion(RpcSchema schema, string label)
     {
         _schema = schema;
         _label = label;
@@ -30,15 +33,8 @@ internal sealed class SchemaCompletion
         }
     }
 
-    /// <param name="schema">What it has stays as it is.</param>
-    /// <param name="other">Where further services are taken from, with all that they need.</param>
-    /// <param name="label">Goes before the name of a file of the other
-    /// that differs from one of the schema.</param>
-    /// <returns>A schema with the services of both, and the warnings of the other.</returns>
-    public static RpcSchema Complete(RpcSchema schema, RpcSchema other, string label) =>
-        new SchemaCompletion(schema, label).Add(other);
-
-    private RpcSchema Add(RpcSchema other)
+    /// <summary>A schema with the services of both, and the warnings of the other.</summary>
+    public RpcSchema Add(RpcSchema other)
     {
         SchemaFile[] further = [.. other.SchemaFiles.Where(file => !IsShared(file))];
         foreach (SchemaFile file in further)

@@ -189,7 +189,9 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         _sink?.Add(new RpcAccessLogEntry
         {
             Time = DateTimeOffset.UtcNow - time,
-            Peer = AccessLogText.Format(peer),
+            Peer = peer.Address.Length > 0 ? peer.Address
+                : peer.ProcessId != 0 ? $"pid:{peer.ProcessId}"
+                : "",
             User = AccessLogText.NameOf(peer),
             Transport = target.Endpoint.Transport,
             Endpoint = target.Endpoint,
@@ -367,10 +369,4 @@ internal static class AccessLogText
             return "?";
         }
     }
-
-    /// <summary>The address or the process of a caller.</summary>
-    public static string Format(PeerIdentity peer) =>
-        peer.Address.Length > 0 ? peer.Address
-        : peer.ProcessId != 0 ? $"pid:{peer.ProcessId}"
-        : "";
 }

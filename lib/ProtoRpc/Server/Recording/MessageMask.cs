@@ -120,14 +120,12 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
         {
             if (message.Has(field))
             {
-                _path.Add((NameOf(field), field.Info.JsonName));
+                _path.Add((field.Info.Name.Trim('[', ']'), field.Info.JsonName));
                 VisitField(message, field);
                 _path.RemoveAt(_path.Count - 1);
             }
         }
     }
-
-    private static string NameOf(FieldLayout field) => field.Info.Name.Trim('[', ']');
 
     private void VisitField(DynamicMessage message, FieldLayout field)
     {

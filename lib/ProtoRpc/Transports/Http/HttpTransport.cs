@@ -141,7 +141,10 @@ internal static class HttpTransport
             not RpcMechanism.Default =>
             [
                 SecurityMechanisms.Get(security.Mechanism, default).HttpScheme
-                    ?? throw ClientSecurityErrors.NotOverHttp(endpoint),
+                    ?? throw new RpcException(
+                        RpcStatusCode.Unimplemented, RpcErrorIds.InvalidSecurity,
+                        $"'{endpoint}' does not support Kerberos alone, because HTTP has no scheme for it. "
+                        + "Use Negotiate, which selects Kerberos.", endpoint),
             ],
             _ when isSelf => ofMechanisms,
             _ when endpoint.IsTls || IsLoopback(endpoint.Host) => [.. ofMechanisms, "Digest", "Basic"],

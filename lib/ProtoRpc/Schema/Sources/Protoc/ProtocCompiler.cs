@@ -207,7 +207,8 @@ internal static class ProtocProcess
         Task<string> output = ReadAsync(process.StandardOutput);
         Task<string> errors = ReadAsync(process.StandardError);
         Stopwatch watch = Stopwatch.StartNew();
-        if (!Task.WhenAll(output, errors).Wait(timeout) || !process.WaitForExit(Left(timeout, watch)))
+        if (!Task.WhenAll(output, errors).Wait(timeout) || !process.WaitForExit(
+            timeout > watch.Elapsed ? timeout - watch.Elapsed : TimeSpan.Zero))
         {
             process.Kill(entireProcessTree: true);
             throw new RpcException(
@@ -229,9 +230,6 @@ internal static class ProtocProcess
             throw ProtocLocator.Missing($"'{start.FileName}' cannot be started: {e.Message}", e);
         }
     }
-
-    private static TimeSpan Left(TimeSpan timeout, Stopwatch watch) =>
-        timeout > watch.Elapsed ? timeout - watch.Elapsed : TimeSpan.Zero;
 
     // On a thread of its own, because asynchronous reading of pipes compiles a lot when it is first used.
     private static Task<string> ReadAsync(StreamReader reader) =>
