@@ -1,4 +1,3 @@
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using ProtoRpc.AspNetCore;
 using ProtoRpc.AspNetCore.Grpc;

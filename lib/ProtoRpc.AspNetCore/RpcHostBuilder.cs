@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using Google.Protobuf;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using ProtoRpc.AspNetCore.Application;

@@ -1,6 +1,5 @@
 using System.Net.Security;
 using System.Runtime.CompilerServices;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using ProtoRpc.AspNetCore.Grpc;

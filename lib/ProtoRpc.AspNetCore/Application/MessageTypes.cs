@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.AspNetCore.Application;

@@ -1,8 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
 using System.IO.Pipelines;
-using Google.Protobuf;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Protocols;

@@ -1,7 +1,5 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using Google.Protobuf;
-using Microsoft.AspNetCore.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Server;

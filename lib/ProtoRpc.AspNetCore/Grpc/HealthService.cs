@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Server;

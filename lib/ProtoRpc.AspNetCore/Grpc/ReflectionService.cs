@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Server;

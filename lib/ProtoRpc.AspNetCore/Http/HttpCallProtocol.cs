@@ -4,8 +4,6 @@ using System.Globalization;
 using System.IO.Pipelines;
 using System.Net;
 using System.Text;
-using Google.Protobuf;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.WebUtilities;
 using ProtoRpc.Formats;
 using ProtoRpc.Protocols;

@@ -1,5 +1,3 @@
-using Google.Protobuf;
-using Microsoft.AspNetCore.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Server;

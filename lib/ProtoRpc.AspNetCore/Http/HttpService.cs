@@ -1,7 +1,6 @@
 using System.Collections.Frozen;
 using System.Text;
 using Google.Protobuf.Reflection;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.AspNetCore.Grpc;

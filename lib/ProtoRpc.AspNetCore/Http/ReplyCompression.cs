@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Net;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Net.Http.Headers;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Http;
