@@ -1,5 +1,4 @@
 using System.Collections;
-using System.Text;
 using System.Text.RegularExpressions;
 using ProtoRpc.Formats;
 

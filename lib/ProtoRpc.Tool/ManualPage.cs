@@ -1,8 +1,6 @@
-using System.CommandLine;
 using System.CommandLine.Help;
 using System.CommandLine.Invocation;
 using System.Reflection;
-using System.Text;
 
 namespace ProtoRpc.Tool;
 

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Globalization;
-using Google.Protobuf;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Tool.Verbs;
 

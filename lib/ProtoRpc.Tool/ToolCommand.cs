@@ -1,4 +1,3 @@
-using System.CommandLine;
 using ProtoRpc.Tool.Completion;
 using ProtoRpc.Tool.Repl;
 using ProtoRpc.Tool.Verbs;

@@ -1,5 +1,3 @@
-using System.CommandLine;
-
 namespace ProtoRpc.Tool.Completion;
 
 /// <summary><c>protorpc completion</c>: the script with which a shell completes the tool's command

@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace ProtoRpc.Tool.Repl;
 
 /// <summary>A line that a user typed.</summary>

@@ -1,4 +1,3 @@
-using System.CommandLine;
 using ProtoRpc.Tool.Completion;
 using ProtoRpc.Tool.Replies.Programs;
 using ProtoRpc.Tool.Verbs;

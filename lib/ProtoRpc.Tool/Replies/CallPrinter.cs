@@ -1,5 +1,3 @@
-using Google.Protobuf;
-
 namespace ProtoRpc.Tool.Replies;
 
 /// <summary>Prints who calls what, and why calls fail.</summary>

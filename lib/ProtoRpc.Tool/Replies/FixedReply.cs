@@ -1,5 +1,4 @@
 using System.Text.RegularExpressions;
-using Google.Protobuf;
 using ProtoRpc.Formats;
 
 namespace ProtoRpc.Tool.Replies;

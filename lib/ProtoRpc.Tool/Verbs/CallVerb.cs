@@ -1,4 +1,3 @@
-using System.CommandLine;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Formats;
 

@@ -1,4 +1,3 @@
-using System.CommandLine;
 using System.Net;
 using System.Text.RegularExpressions;
 using ProtoRpc.Formats;

@@ -1,5 +1,3 @@
-using System.CommandLine;
-using Google.Protobuf;
 using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.Tool.Verbs;

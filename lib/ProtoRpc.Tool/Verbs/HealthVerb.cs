@@ -1,4 +1,3 @@
-using System.CommandLine;
 using ProtoRpc.Protocols.Grpc.Proto;
 using Serving = ProtoRpc.Protocols.Grpc.Proto.HealthCheckResponse.Types.ServingStatus;
 

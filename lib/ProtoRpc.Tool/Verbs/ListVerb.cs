@@ -1,5 +1,3 @@
-using System.CommandLine;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema.Sources;
 

@@ -1,10 +1,8 @@
-using System.CommandLine;
 using System.Net;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
-using System.Text;
 using ProtoRpc.Server;
 using ProtoRpc.Transports.Tls;
 

@@ -1,4 +1,3 @@
-using System.CommandLine;
 using ProtoRpc.Tool.Replies;
 using ProtoRpc.Tool.Replies.Programs;
 

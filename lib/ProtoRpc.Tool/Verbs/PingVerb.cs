@@ -1,4 +1,3 @@
-using System.CommandLine;
 using System.Globalization;
 
 namespace ProtoRpc.Tool.Verbs;

@@ -1,5 +1,3 @@
-using System.CommandLine;
-
 namespace ProtoRpc.Tool.Verbs;
 
 /// <summary><c>protorpc proxy</c>: listens on endpoints of any protocol, and passes all calls on to

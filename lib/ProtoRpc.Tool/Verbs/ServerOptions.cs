@@ -1,4 +1,3 @@
-using System.CommandLine;
 using System.Diagnostics;
 using ProtoRpc.Tool.Replies;
 using ProtoRpc.Transports;

@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace ProtoRpc.Tool.Replies.Programs;
 
 /// <summary>A program that answers calls, found and ready to start.</summary>

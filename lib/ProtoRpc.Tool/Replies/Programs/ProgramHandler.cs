@@ -1,7 +1,5 @@
 using System.Globalization;
-using System.Text;
 using System.Text.Json;
-using Google.Protobuf;
 
 namespace ProtoRpc.Tool.Replies.Programs;
 
