@@ -1,5 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.PowerShell.Connections;

@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Collections.ObjectModel;
-using System.Management.Automation;
 using System.Management.Automation.Language;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Connections;

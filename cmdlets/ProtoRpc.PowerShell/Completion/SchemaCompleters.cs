@@ -1,4 +1,3 @@
-using System.Collections;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;

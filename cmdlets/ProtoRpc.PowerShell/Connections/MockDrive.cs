@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using System.Management.Automation.Provider;
 using System.Management.Automation.Runspaces;
 using ProtoRpc.PowerShell.Connections;

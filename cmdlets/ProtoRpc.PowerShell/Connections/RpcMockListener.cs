@@ -1,4 +1,3 @@
-using System.Collections;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Objects;

@@ -1,5 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
 using System.Management.Automation.Runspaces;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Client;

@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using Google.Protobuf;
 using Shell = System.Management.Automation.PowerShell;
 

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Management.Automation;
 using System.Runtime.ExceptionServices;
 using Google.Protobuf;
 using ProtoRpc.Server.Calls;

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Management.Automation;
 using System.Management.Automation.Runspaces;
 using Google.Protobuf;
 using ProtoRpc.Server.Calls;

@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Collections.ObjectModel;
-using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Objects;

@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Management.Automation;
 using System.Management.Automation.Host;
 
 namespace ProtoRpc.PowerShell.Handlers;

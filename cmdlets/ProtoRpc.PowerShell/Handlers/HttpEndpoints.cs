@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using System.Management.Automation;
 using System.Management.Automation.Runspaces;
 using System.Net;
 using System.Runtime.CompilerServices;

@@ -1,5 +1,4 @@
 using System.Collections.ObjectModel;
-using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Objects;

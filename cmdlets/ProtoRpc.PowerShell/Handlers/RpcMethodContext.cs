@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Collections.ObjectModel;
-using System.Management.Automation;
 using System.Security.Principal;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Headers;

@@ -1,6 +1,5 @@
 using System.Collections.Frozen;
 using System.Diagnostics;
-using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Text;
 

@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using ProtoRpc.PowerShell.Prediction;
 using ProtoRpc.PowerShell.Rendering;
 using ProtoRpc.PowerShell.ServiceCommands;

@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;

@@ -1,7 +1,5 @@
-using System.Collections;
 using System.Collections.ObjectModel;
 using System.Globalization;
-using System.Management.Automation;
 using System.Management.Automation.Language;
 using System.Text;
 using ProtoRpc.PowerShell.Completion;

@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Globalization;
-using System.Management.Automation;
 using System.Net;
 using System.Numerics;
 using ProtoRpc.Messages.Mapping;

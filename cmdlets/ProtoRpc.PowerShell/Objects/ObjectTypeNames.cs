@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Diagnostics.CodeAnalysis;
-using System.Management.Automation;
 using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell.Objects;

@@ -1,7 +1,5 @@
-using System.Collections;
 using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
-using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Messages;
 

@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using System.Management.Automation.Runspaces;
 using System.Reflection;
 using ProtoRpc.PowerShell.Objects;

@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using ProtoRpc.ServiceCommands;

@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Collections.ObjectModel;
-using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Connections;

@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using System.Globalization;
-using System.Management.Automation;
 using System.Reflection;
 using System.Reflection.Emit;
 using System.Security.Cryptography;

@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;

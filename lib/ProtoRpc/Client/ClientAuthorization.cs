@@ -1,5 +1,4 @@
 using System.Net;
-using System.Text;
 using ProtoRpc.Security;
 using ProtoRpc.Transports.Http;
 

@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Transports;
 

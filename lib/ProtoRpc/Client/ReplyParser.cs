@@ -1,5 +1,3 @@
-using System.Buffers;
-using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Transports;

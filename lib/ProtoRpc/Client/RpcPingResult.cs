@@ -1,5 +1,3 @@
-using System.Globalization;
-using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;

@@ -1,4 +1,3 @@
-using System.Buffers;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Protocols.Dce;

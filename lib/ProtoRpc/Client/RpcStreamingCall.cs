@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.ExceptionServices;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Client;
 using ProtoRpc.Transports;

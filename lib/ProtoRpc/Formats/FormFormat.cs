@@ -1,8 +1,5 @@
-using System.Buffers;
 using System.Collections;
-using System.Globalization;
 using System.Net;
-using System.Text;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 

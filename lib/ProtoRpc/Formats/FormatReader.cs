@@ -1,4 +1,3 @@
-using System.Buffers;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;

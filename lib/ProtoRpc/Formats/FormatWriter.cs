@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;

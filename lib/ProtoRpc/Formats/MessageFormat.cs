@@ -1,7 +1,4 @@
-using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
-using System.Text;
-using Google.Protobuf;
 using ProtoRpc.Formats;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Formats.Json;

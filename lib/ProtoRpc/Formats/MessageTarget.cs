@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;

@@ -1,7 +1,4 @@
-using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
-using System.Globalization;
-using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 

@@ -1,8 +1,5 @@
-using System.Buffers;
 using System.Diagnostics;
-using System.Globalization;
 using System.Runtime.ExceptionServices;
-using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;

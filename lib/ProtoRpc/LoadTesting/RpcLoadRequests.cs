@@ -1,5 +1,4 @@
 using System.Threading.Channels;
-using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 

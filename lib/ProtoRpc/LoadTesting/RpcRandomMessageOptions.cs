@@ -1,4 +1,3 @@
-using System.Text;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc;

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
-using Google.Protobuf;
 using ProtoRpc.Client;
 
 namespace ProtoRpc.LoadTesting;

@@ -1,8 +1,5 @@
-using System.Buffers;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
-using System.Text;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;

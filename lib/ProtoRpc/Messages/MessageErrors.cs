@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Messages;

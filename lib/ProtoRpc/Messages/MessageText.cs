@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Text;
-
 namespace ProtoRpc.Messages;
 
 /// <summary>A message as one line, near to protobuf's text format, for error messages and

@@ -1,8 +1,5 @@
-using System.Buffers;
 using System.Collections;
-using System.Globalization;
 using System.Numerics;
-using System.Text;
 
 namespace ProtoRpc.Messages;
 

@@ -1,5 +1,4 @@
 using System.Collections;
-using Google.Protobuf;
 
 namespace ProtoRpc.Messages;
 

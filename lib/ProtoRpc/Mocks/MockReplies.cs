@@ -1,6 +1,5 @@
 using System.Collections;
 using System.Runtime.ExceptionServices;
-using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Server;
 

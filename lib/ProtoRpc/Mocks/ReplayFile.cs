@@ -1,6 +1,4 @@
-using System.Text;
 using System.Text.Json;
-using Google.Protobuf;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Schema;
 using ProtoRpc.Server.Recording;

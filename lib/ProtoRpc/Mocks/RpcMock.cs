@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Mocks;
 using ProtoRpc.Schema;
 using ProtoRpc.Server;

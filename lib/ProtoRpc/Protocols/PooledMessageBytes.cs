@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace ProtoRpc.Protocols;
 
 /// <summary>The bytes of a message in pooled memory, of which it may have no more than a limit.

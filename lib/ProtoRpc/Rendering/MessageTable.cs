@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace ProtoRpc.Rendering;
 
 /// <summary>A table of messages of one type: columns by the type and the first message, scalar fields first,

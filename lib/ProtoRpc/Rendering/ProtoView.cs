@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Text;
-
 namespace ProtoRpc.Rendering;
 
 /// <summary>Parts of a schema as a terminal shows them: as their .proto has them, with colours.</summary>

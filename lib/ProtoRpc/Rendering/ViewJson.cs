@@ -1,6 +1,4 @@
 using System.Collections;
-using System.Globalization;
-using System.Text;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 

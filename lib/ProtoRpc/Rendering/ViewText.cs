@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Text;
-
 namespace ProtoRpc.Rendering;
 
 /// <summary>Text as it is shown in a cell or a line: without control characters, and measured in the cells of

@@ -1,7 +1,4 @@
-using System.Buffers;
 using System.Collections;
-using System.Globalization;
-using System.Text;
 using System.Text.Unicode;
 using ProtoRpc.Messages;
 

@@ -1,7 +1,4 @@
-using System.Globalization;
-using System.Text;
 using System.Text.Unicode;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using static Google.Protobuf.WireFormat;
 

@@ -1,5 +1,3 @@
-using System.Globalization;
-using System.Text;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
 using static Google.Protobuf.Reflection.FeatureSet.Types;

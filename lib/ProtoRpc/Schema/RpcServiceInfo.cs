@@ -1,6 +1,4 @@
 using System.Security.Cryptography;
-using System.Text;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Text;

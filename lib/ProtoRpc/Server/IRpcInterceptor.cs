@@ -1,5 +1,3 @@
-using Google.Protobuf;
-
 namespace ProtoRpc;
 
 /// <summary>Intercepts every call of a server, for example for authorization, logging or auditing.</summary>

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Security.Principal;
 using System.Threading.Channels;
-using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;

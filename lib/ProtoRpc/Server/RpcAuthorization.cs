@@ -1,7 +1,6 @@
 using System.Collections;
 using System.IO.Enumeration;
 using System.Security.Principal;
-using Google.Protobuf;
 using ProtoRpc.Security;
 
 namespace ProtoRpc;

@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Server;

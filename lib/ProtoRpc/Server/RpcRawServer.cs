@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Diagnostics;
 using System.Security.Cryptography.X509Certificates;
 using Microsoft.Extensions.Logging;

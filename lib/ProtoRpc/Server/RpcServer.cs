@@ -2,7 +2,6 @@ using System.Net.Security;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
-using Google.Protobuf;
 using Microsoft.Extensions.Logging;
 using ProtoRpc.Server;
 using ProtoRpc.Server.Calls;

@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.ExceptionServices;
-using Google.Protobuf;
 using ProtoRpc.Server;
 
 namespace ProtoRpc;

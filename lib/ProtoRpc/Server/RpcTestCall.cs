@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Server;

@@ -1,6 +1,3 @@
-using System.Buffers;
-using System.Text;
-using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;

@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
-using System.Text;
 using ProtoRpc;
 using ProtoRpc.Transports;
 

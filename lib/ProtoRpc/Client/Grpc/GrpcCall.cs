@@ -1,9 +1,5 @@
-using System.Buffers;
-using System.Globalization;
 using System.Net;
 using System.Net.Http.Headers;
-using System.Text;
-using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;

@@ -1,5 +1,4 @@
 using System.Net;
-using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 

@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Schema;

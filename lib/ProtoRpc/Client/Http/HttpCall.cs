@@ -1,8 +1,6 @@
-using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.IO.Pipelines;
 using System.Net.Sockets;
-using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Transports;

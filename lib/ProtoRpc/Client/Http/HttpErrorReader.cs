@@ -1,5 +1,4 @@
 using System.Text.Json;
-using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;

@@ -1,4 +1,3 @@
-using System.Buffers;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Transports;

@@ -1,5 +1,3 @@
-using System.Buffers;
-using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
 

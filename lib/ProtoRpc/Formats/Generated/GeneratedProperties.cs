@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Reflection;
 using System.Runtime.CompilerServices;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Messages;
 

@@ -1,6 +1,4 @@
-using System.Buffers;
 using System.Runtime.InteropServices;
-using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 

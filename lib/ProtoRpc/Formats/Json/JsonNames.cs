@@ -1,7 +1,5 @@
 using System.Buffers.Text;
-using System.Globalization;
 using System.Runtime.CompilerServices;
-using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using ProtoRpc.Messages;

@@ -1,8 +1,5 @@
-using System.Buffers;
 using System.Buffers.Text;
-using System.Globalization;
 using System.Runtime.CompilerServices;
-using System.Text;
 using System.Text.Encodings.Web;
 
 namespace ProtoRpc.Formats.Json;

@@ -1,8 +1,4 @@
-using System.Buffers;
 using System.Collections;
-using System.Globalization;
-using System.Text;
-using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;

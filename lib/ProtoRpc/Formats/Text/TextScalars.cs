@@ -1,6 +1,3 @@
-using System.Buffers;
-using System.Globalization;
-using System.Text;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;

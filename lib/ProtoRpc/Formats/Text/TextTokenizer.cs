@@ -1,5 +1,3 @@
-using System.Buffers;
-using System.Text;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;

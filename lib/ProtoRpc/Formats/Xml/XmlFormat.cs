@@ -1,8 +1,5 @@
-using System.Buffers;
 using System.Collections;
-using System.Text;
 using System.Xml;
-using Google.Protobuf;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 

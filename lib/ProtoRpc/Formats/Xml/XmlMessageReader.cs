@@ -1,4 +1,3 @@
-using System.Text;
 using System.Xml;
 using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;

@@ -1,6 +1,4 @@
-using System.Buffers;
 using System.Runtime.InteropServices;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Messages.Binary;

@@ -1,7 +1,5 @@
-using System.Buffers;
 using System.Buffers.Binary;
 using System.Runtime.InteropServices;
-using Google.Protobuf;
 
 namespace ProtoRpc.Messages.Binary;
 

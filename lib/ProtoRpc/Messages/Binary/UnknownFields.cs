@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace ProtoRpc.Messages.Binary;
 
 /// <summary>The fields of a message that its type does not have, as the bytes that came.</summary>

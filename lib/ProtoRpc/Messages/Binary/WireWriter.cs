@@ -1,8 +1,6 @@
-using System.Buffers;
 using System.Buffers.Binary;
 using System.Numerics;
 using System.Runtime.CompilerServices;
-using System.Text;
 
 namespace ProtoRpc.Messages.Binary;
 

@@ -1,7 +1,5 @@
 using System.Collections;
 using System.Collections.Specialized;
-using System.Globalization;
-using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 

@@ -1,8 +1,5 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
-using System.Globalization;
-using System.Text;
-using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Messages.Mapping;

@@ -1,9 +1,6 @@
 using System.Collections;
-using System.Globalization;
 using System.Net;
 using System.Numerics;
-using System.Text;
-using Google.Protobuf;
 
 namespace ProtoRpc.Messages.Mapping;
 

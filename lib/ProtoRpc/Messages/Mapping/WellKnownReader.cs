@@ -1,6 +1,4 @@
 using System.Collections;
-using System.Globalization;
-using Google.Protobuf;
 
 namespace ProtoRpc.Messages.Mapping;
 

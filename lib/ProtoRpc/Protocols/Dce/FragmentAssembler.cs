@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>Puts the fragments of one message together; a single fragment is used where it lies.</summary>

@@ -1,4 +1,3 @@
-using System.Text;
 using ProtoRpc.Security;
 
 namespace ProtoRpc.Protocols.Dce;

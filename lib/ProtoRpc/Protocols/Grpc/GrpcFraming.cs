@@ -1,6 +1,4 @@
-using System.Buffers;
 using System.Buffers.Binary;
-using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Http;
 

@@ -1,7 +1,5 @@
 using System.Buffers.Text;
-using System.Globalization;
 using System.Net.Http.Headers;
-using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 

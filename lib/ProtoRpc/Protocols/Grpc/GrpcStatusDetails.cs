@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Text;
-using Google.Protobuf;
 using Google.Protobuf.WellKnownTypes;
 using ProtoRpc.Messages;
 using ProtoRpc.Messages.Binary;

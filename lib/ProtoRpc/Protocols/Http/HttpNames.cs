@@ -1,5 +1,4 @@
 using System.Net.Http.Headers;
-using System.Text;
 
 namespace ProtoRpc.Protocols.Http;
 

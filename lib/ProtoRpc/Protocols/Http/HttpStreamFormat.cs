@@ -1,5 +1,3 @@
-using System.Buffers;
-using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
 

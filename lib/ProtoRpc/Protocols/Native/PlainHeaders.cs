@@ -1,6 +1,3 @@
-using System.Buffers;
-using System.Text;
-using Google.Protobuf;
 using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;

@@ -1,5 +1,3 @@
-using System.Text;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;

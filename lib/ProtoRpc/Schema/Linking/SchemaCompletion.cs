@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;

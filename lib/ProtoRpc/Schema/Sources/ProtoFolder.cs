@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace ProtoRpc.Schema.Sources;
 
 /// <summary>Writes .proto files into a folder. Their names may come from a peer, so nothing outside the

@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Schema.Linking;
 using ProtoRpc.Schema.Sources.Protoc;
 

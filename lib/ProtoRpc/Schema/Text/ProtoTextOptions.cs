@@ -1,7 +1,3 @@
-using System.Globalization;
-using System.Text;
-using Google.Protobuf;
-
 namespace ProtoRpc.Schema.Text;
 
 /// <summary>Options as .proto files write them.</summary>

@@ -1,5 +1,4 @@
 using System.Collections.Frozen;
-using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;

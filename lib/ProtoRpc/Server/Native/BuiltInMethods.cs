@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;

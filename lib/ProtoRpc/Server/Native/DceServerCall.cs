@@ -1,6 +1,4 @@
-using System.Buffers;
 using System.Diagnostics;
-using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Dce;

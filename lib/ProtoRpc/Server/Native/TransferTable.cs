@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports.Files;

@@ -1,5 +1,4 @@
 using System.Collections;
-using System.Globalization;
 using System.IO.Enumeration;
 using ProtoRpc.Messages;
 

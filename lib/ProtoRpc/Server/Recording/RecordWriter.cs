@@ -1,9 +1,6 @@
-using System.Buffers;
-using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using System.Threading.Channels;
-using Google.Protobuf;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Transports.Files;
 

@@ -1,7 +1,4 @@
-using System.Buffers;
 using System.Collections.Concurrent;
-using System.Globalization;
-using System.Text;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using System.Text.Unicode;

@@ -1,7 +1,6 @@
 using System.Net.Security;
 using System.Net.Sockets;
 using System.Security.Authentication;
-using System.Text;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Grpc;
 
