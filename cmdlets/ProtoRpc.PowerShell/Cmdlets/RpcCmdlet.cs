@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Collections.ObjectModel;
-using System.Management.Automation;
 using System.Runtime.ExceptionServices;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Schemas;

@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Collections.Specialized;
-using System.Management.Automation;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Objects;
 

@@ -1,5 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Management.Automation;
 
 namespace ProtoRpc.PowerShell.Cmdlets;
 

@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Collections.ObjectModel;
-using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;

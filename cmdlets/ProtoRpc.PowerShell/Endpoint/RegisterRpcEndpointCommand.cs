@@ -1,5 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 

@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Diagnostics;
-using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;

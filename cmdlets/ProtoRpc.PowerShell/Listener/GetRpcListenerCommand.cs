@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;

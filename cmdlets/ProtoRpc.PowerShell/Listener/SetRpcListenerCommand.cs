@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using System.Security;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;

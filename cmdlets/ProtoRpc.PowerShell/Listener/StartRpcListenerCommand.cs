@@ -1,5 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
 using System.Security;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Completion;

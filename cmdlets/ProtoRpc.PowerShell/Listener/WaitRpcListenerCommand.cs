@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Management.Automation;
 using System.Runtime.CompilerServices;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;

@@ -1,6 +1,4 @@
-using System.Collections;
 using System.Diagnostics;
-using System.Management.Automation;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Cmdlets;
 

@@ -1,5 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;

@@ -1,5 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Schema;

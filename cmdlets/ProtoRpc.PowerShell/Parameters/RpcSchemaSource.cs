@@ -1,6 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
-
 namespace ProtoRpc;
 
 /// <summary>The value of <c>-Schema</c>: a schema object, paths and addresses, or a hashtable with parameters

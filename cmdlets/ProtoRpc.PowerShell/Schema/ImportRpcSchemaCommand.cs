@@ -1,4 +1,3 @@
-using System.Management.Automation;
 using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;

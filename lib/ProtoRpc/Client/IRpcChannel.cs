@@ -1,6 +1,5 @@
 using System.Net;
 using System.Reflection;
-using Google.Protobuf;
 using ProtoRpc.Client.Balancing;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Threading.Channels;
-using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Messages;

@@ -1,4 +1,3 @@
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Client;
 using ProtoRpc.Messages.Binary;

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Balancing;

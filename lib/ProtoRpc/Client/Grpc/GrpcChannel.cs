@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
-using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Grpc;
 using ProtoRpc.Protocols.Grpc.Proto;

@@ -1,8 +1,6 @@
-using System.Globalization;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Runtime.CompilerServices;
-using Google.Protobuf;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;

@@ -1,7 +1,6 @@
 using System.Diagnostics;
 using System.Diagnostics.CodeAnalysis;
 using System.Net.Http.Headers;
-using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Http;
 using ProtoRpc.Protocols;

@@ -1,7 +1,6 @@
 using System.Buffers.Binary;
 using System.Collections.Concurrent;
 using System.Diagnostics;
-using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Native;
 using ProtoRpc.Messages;
