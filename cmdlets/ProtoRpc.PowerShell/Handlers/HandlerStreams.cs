@@ -130,24 +130,16 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
 internal static class NeutralRecord
 {
     /// <summary>The record itself, or a copy without control characters in its text.</summary>
-    public static object Create(object record)
+    public static object Create(object record) => record switch
     {
-        switch (record)
-        {
-            case WarningRecord warning when IsChanged(warning.Message, out string text):
-                return new WarningRecord(warning.FullyQualifiedWarningId, text);
-            case VerboseRecord verbose when IsChanged(verbose.Message, out string text):
-                return new VerboseRecord(text);
-            case DebugRecord debug when IsChanged(debug.Message, out string text):
-                return new DebugRecord(text);
-            case InformationRecord information:
-                return Create(information);
-            case ErrorRecord error:
-                return Create(error);
-            default:
-                return record;
-        }
-    }
+        WarningRecord warning when IsChanged(warning.Message, out string text) =>
+            new WarningRecord(warning.FullyQualifiedWarningId, text),
+        VerboseRecord verbose when IsChanged(verbose.Message, out string text) => new VerboseRecord(text),
+        DebugRecord debug when IsChanged(debug.Message, out string text) => new DebugRecord(text),
+        InformationRecord information => Create(information),
+        ErrorRecord error => Create(error),
+        _ => record,
+    };
 
     /// <summary>A copy of a record with other data.</summary>
     public static InformationRecord Copy(InformationRecord record, object data)

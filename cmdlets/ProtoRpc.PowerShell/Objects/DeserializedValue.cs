@@ -31,25 +31,22 @@ internal static class DeserializedValue
     public static object Unwrap(PSObject wrapped)
     {
         object inner = wrapped.BaseObject;
-        switch (inner)
+        return inner switch
         {
-            case PSCustomObject:
-                return ObjectTypeNames.FirstOf(wrapped) is { } name && IsOfSystem(name)
-                    ? Restore(wrapped, name[System.Length..]) ?? wrapped
-                    : wrapped;
-            case int or byte or sbyte or short or ushort or uint or long or ulong:
-                return ObjectTypeNames.FirstOf(wrapped) is { } type
+            PSCustomObject => ObjectTypeNames.FirstOf(wrapped) is { } name && IsOfSystem(name)
+                ? Restore(wrapped, name[System.Length..]) ?? wrapped
+                : wrapped,
+            int or byte or sbyte or short or ushort or uint or long or ulong =>
+                ObjectTypeNames.FirstOf(wrapped) is { } type
                     && type.StartsWith(Prefix, StringComparison.Ordinal)
                     && ObjectTypeNames.Contains(wrapped, Enumeration)
                     ? new NamedNumber(wrapped.ToString(), inner)
-                    : inner;
-            case PSObject or ArrayList:
-                return ObjectTypeNames.FirstOf(wrapped) is { } list && IsOfSystem(list)
-                    ? RestoreList(inner, list[System.Length..])
-                    : inner;
-            default:
-                return inner;
-        }
+                    : inner,
+            PSObject or ArrayList => ObjectTypeNames.FirstOf(wrapped) is { } list && IsOfSystem(list)
+                ? RestoreList(inner, list[System.Length..])
+                : inner,
+            _ => inner,
+        };
     }
 
     /// <summary>The full name and the bytes of a <see cref="DynamicMessage"/>; null for other

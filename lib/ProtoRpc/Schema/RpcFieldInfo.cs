@@ -318,23 +318,20 @@ internal static class FieldDefault
         return bytes.ToArray();
     }
 
-    private static byte ReadEscape(string text, ref int i)
+    private static byte ReadEscape(string text, ref int i) => text[i] switch
     {
-        switch (text[i])
-        {
-            case 'n': return (byte)'\n';
-            case 'r': return (byte)'\r';
-            case 't': return (byte)'\t';
-            case 'a': return 7;
-            case 'b': return 8;
-            case 'f': return 12;
-            case 'v': return 11;
-            case '\\' or '\'' or '"' or '?': return (byte)text[i];
-            case 'x' or 'X': return ReadDigits(text, ref i, i + 1, 2, 16);
-            case >= '0' and <= '7': return ReadDigits(text, ref i, i, 3, 8);
-            default: throw new FormatException();
-        }
-    }
+        'n' => (byte)'\n',
+        'r' => (byte)'\r',
+        't' => (byte)'\t',
+        'a' => 7,
+        'b' => 8,
+        'f' => 12,
+        'v' => 11,
+        '\\' or '\'' or '"' or '?' => (byte)text[i],
+        'x' or 'X' => ReadDigits(text, ref i, i + 1, 2, 16),
+        >= '0' and <= '7' => ReadDigits(text, ref i, i, 3, 8),
+        _ => throw new FormatException(),
+    };
 
     private static byte ReadDigits(string text, ref int i, int start, int most, int radix)
     {

@@ -269,22 +269,19 @@ internal sealed partial class JsonMessageReader(
     private object ReadKey(ref Utf8JsonReader reader, FieldLayout key)
     {
         string text = reader.GetString()!;
-        switch (key.Kind)
+        return key.Kind switch
         {
-            case RpcFieldKind.String:
-                return text;
-            case RpcFieldKind.Bool:
-                return text switch
-                {
-                    "true" => true,
-                    "false" => false,
-                    _ => throw Invalid(text, "is not a bool; the key is \"true\" or \"false\"."),
-                };
-            default:
-                return JsonNumber.Read(key, Encoding.UTF8.GetBytes(text), out ulong bits) is { } problem
-                    ? throw Invalid(text, problem)
-                    : ScalarValue.Box(key.Kind, bits);
-        }
+            RpcFieldKind.String => text,
+            RpcFieldKind.Bool => text switch
+            {
+                "true" => true,
+                "false" => false,
+                _ => throw Invalid(text, "is not a bool; the key is \"true\" or \"false\"."),
+            },
+            _ => JsonNumber.Read(key, Encoding.UTF8.GetBytes(text), out ulong bits) is { } problem
+                ? throw Invalid(text, problem)
+                : ScalarValue.Box(key.Kind, bits),
+        };
     }
 
     private void CheckElement(ref Utf8JsonReader reader, FieldLayout field)

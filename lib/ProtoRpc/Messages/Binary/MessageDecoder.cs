@@ -205,30 +205,18 @@ internal static class MessageDecoder
     }
 
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
-    private static ulong ReadScalar(ref WireReader reader, RpcFieldKind kind)
+    private static ulong ReadScalar(ref WireReader reader, RpcFieldKind kind) => kind switch
     {
-        switch (kind)
-        {
-            case RpcFieldKind.Int32 or RpcFieldKind.Enum:
-                return ScalarValue.ToBits((int)reader.ReadVarint());
-            case RpcFieldKind.Int64 or RpcFieldKind.UInt64:
-                return reader.ReadVarint();
-            case RpcFieldKind.UInt32:
-                return (uint)reader.ReadVarint();
-            case RpcFieldKind.SInt32:
-                return ScalarValue.ToBits(ScalarValue.FromZigZag32((uint)reader.ReadVarint()));
-            case RpcFieldKind.SInt64:
-                return (ulong)ScalarValue.FromZigZag64(reader.ReadVarint());
-            case RpcFieldKind.Bool:
-                return reader.ReadVarint() != 0 ? 1UL : 0;
-            case RpcFieldKind.Fixed32 or RpcFieldKind.Float:
-                return reader.ReadFixed32();
-            case RpcFieldKind.SFixed32:
-                return ScalarValue.ToBits((int)reader.ReadFixed32());
-            default:
-                return reader.ReadFixed64();
-        }
-    }
+        RpcFieldKind.Int32 or RpcFieldKind.Enum => ScalarValue.ToBits((int)reader.ReadVarint()),
+        RpcFieldKind.Int64 or RpcFieldKind.UInt64 => reader.ReadVarint(),
+        RpcFieldKind.UInt32 => (uint)reader.ReadVarint(),
+        RpcFieldKind.SInt32 => ScalarValue.ToBits(ScalarValue.FromZigZag32((uint)reader.ReadVarint())),
+        RpcFieldKind.SInt64 => (ulong)ScalarValue.FromZigZag64(reader.ReadVarint()),
+        RpcFieldKind.Bool => reader.ReadVarint() != 0 ? 1UL : 0,
+        RpcFieldKind.Fixed32 or RpcFieldKind.Float => reader.ReadFixed32(),
+        RpcFieldKind.SFixed32 => ScalarValue.ToBits((int)reader.ReadFixed32()),
+        _ => reader.ReadFixed64(),
+    };
 
     private static void AddScalar(
         DynamicMessage message, FieldLayout field, ulong value, ReadOnlySpan<byte> record)

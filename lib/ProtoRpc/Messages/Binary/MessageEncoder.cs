@@ -346,39 +346,24 @@ internal static class MessageSizer
         }
     }
 
-    private static long OfOther(FieldLayout field, object value, int depth)
+    private static long OfOther(FieldLayout field, object value, int depth) => value switch
     {
-        switch (value)
-        {
-            case OrderedDictionary<object, object> map:
-                return OfMap(field, map, depth);
-            case DynamicMessage message when field.IsMessageSetItem:
-                return OfItem(field, message, depth);
-            case List<DynamicMessage> groups:
-                return groups.Sum(group => OfMessage(field, group, depth));
-            case List<string> texts:
-                return ((long)field.TagSize * texts.Count)
-                    + texts.Sum(text => Delimited(Encoding.UTF8.GetByteCount(text)));
-            case List<byte[]> values:
-                return ((long)field.TagSize * values.Count) + values.Sum(bytes => Delimited(bytes.Length));
-            case List<int> numbers:
-                return OfNumbers(field, numbers, number => ScalarValue.ToBits(number));
-            case List<uint> numbers:
-                return OfNumbers(field, numbers, number => number);
-            case List<long> numbers:
-                return OfNumbers(field, numbers, number => (ulong)number);
-            case List<ulong> numbers:
-                return OfNumbers(field, numbers, number => number);
-            case List<bool> flags:
-                return OfNumbers(field, flags, flag => flag ? 1UL : 0);
-            case List<float> numbers:
-                return OfNumbers(field, numbers, ScalarValue.ToBits);
-            case List<double> numbers:
-                return OfNumbers(field, numbers, ScalarValue.ToBits);
-            default:
-                return OfValue(field, value, depth);
-        }
-    }
+        OrderedDictionary<object, object> map => OfMap(field, map, depth),
+        DynamicMessage message when field.IsMessageSetItem => OfItem(field, message, depth),
+        List<DynamicMessage> groups => groups.Sum(group => OfMessage(field, group, depth)),
+        List<string> texts => ((long)field.TagSize * texts.Count)
+            + texts.Sum(text => Delimited(Encoding.UTF8.GetByteCount(text))),
+        List<byte[]> values =>
+            ((long)field.TagSize * values.Count) + values.Sum(bytes => Delimited(bytes.Length)),
+        List<int> numbers => OfNumbers(field, numbers, number => ScalarValue.ToBits(number)),
+        List<uint> numbers => OfNumbers(field, numbers, number => number),
+        List<long> numbers => OfNumbers(field, numbers, number => (ulong)number),
+        List<ulong> numbers => OfNumbers(field, numbers, number => number),
+        List<bool> flags => OfNumbers(field, flags, flag => flag ? 1UL : 0),
+        List<float> numbers => OfNumbers(field, numbers, ScalarValue.ToBits),
+        List<double> numbers => OfNumbers(field, numbers, ScalarValue.ToBits),
+        _ => OfValue(field, value, depth),
+    };
 
     private static long OfValue(FieldLayout field, object value, int depth)
     {
@@ -434,22 +419,14 @@ internal static class MessageSizer
 
     private static long Delimited(long length) => WireWriter.VarintSize((ulong)length) + length;
 
-    private static int OfScalar(RpcFieldKind kind, ulong bits)
+    private static int OfScalar(RpcFieldKind kind, ulong bits) => kind switch
     {
-        switch (kind)
-        {
-            case RpcFieldKind.SInt32:
-                return WireWriter.VarintSize(ScalarValue.ToZigZag32((int)bits));
-            case RpcFieldKind.SInt64:
-                return WireWriter.VarintSize(ScalarValue.ToZigZag64((long)bits));
-            case RpcFieldKind.Fixed32 or RpcFieldKind.SFixed32 or RpcFieldKind.Float:
-                return sizeof(uint);
-            case RpcFieldKind.Fixed64 or RpcFieldKind.SFixed64 or RpcFieldKind.Double:
-                return sizeof(ulong);
-            default:
-                return WireWriter.VarintSize(bits);
-        }
-    }
+        RpcFieldKind.SInt32 => WireWriter.VarintSize(ScalarValue.ToZigZag32((int)bits)),
+        RpcFieldKind.SInt64 => WireWriter.VarintSize(ScalarValue.ToZigZag64((long)bits)),
+        RpcFieldKind.Fixed32 or RpcFieldKind.SFixed32 or RpcFieldKind.Float => sizeof(uint),
+        RpcFieldKind.Fixed64 or RpcFieldKind.SFixed64 or RpcFieldKind.Double => sizeof(ulong),
+        _ => WireWriter.VarintSize(bits),
+    };
 }
 
 /// <summary>What a MessageSet holds, on the wire: the group 1 of the extension's number as field 2 and its

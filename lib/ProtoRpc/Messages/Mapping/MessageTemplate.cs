@@ -17,25 +17,20 @@ internal sealed class MessageTemplate(MessageLayout root)
     public object Make() => MessageOf(root) ?? DBNull.Value;
 
     /// <summary>The example; null where the type is already on the path.</summary>
-    private object? MessageOf(MessageLayout layout)
+    private object? MessageOf(MessageLayout layout) => layout.WellKnown switch
     {
-        switch (layout.WellKnown)
-        {
-            case WellKnownType.Timestamp:
-                return DateTimeOffset.UnixEpoch;
-            case WellKnownType.Duration:
-                return TimeSpan.Zero;
-            case WellKnownType.Wrapper:
-                return ValueOf(layout.Fields[0]);
-            case WellKnownType.Struct:
-                return new OrderedDictionary(StringComparer.Ordinal);
-            case WellKnownType.Any:
-                return new OrderedDictionary(StringComparer.OrdinalIgnoreCase);
-            case WellKnownType.ListValue:
-                return Array.Empty<object>();
-            case WellKnownType.Value or WellKnownType.FieldMask:
-                return "";
-        }
+        WellKnownType.Timestamp => DateTimeOffset.UnixEpoch,
+        WellKnownType.Duration => TimeSpan.Zero,
+        WellKnownType.Wrapper => ValueOf(layout.Fields[0]),
+        WellKnownType.Struct => new OrderedDictionary(StringComparer.Ordinal),
+        WellKnownType.Any => new OrderedDictionary(StringComparer.OrdinalIgnoreCase),
+        WellKnownType.ListValue => Array.Empty<object>(),
+        WellKnownType.Value or WellKnownType.FieldMask => "",
+        _ => MembersOf(layout),
+    };
+
+    private OrderedDictionary? MembersOf(MessageLayout layout)
+    {
         if (_messages >= MaxMessages || _members >= MaxMembers
             || _path.Count >= MessageLayout.MaxDepth / 2 || !_path.Add(layout))
         {

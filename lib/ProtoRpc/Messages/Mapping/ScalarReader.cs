@@ -8,22 +8,14 @@ namespace ProtoRpc.Messages.Mapping;
 /// <remarks>Each method returns what is wrong with the value, and what would do, or null.</remarks>
 internal static class ScalarReader
 {
-    public static string? ReadScalar(FieldLayout field, object value, out ulong bits)
+    public static string? ReadScalar(FieldLayout field, object value, out ulong bits) => field.Kind switch
     {
-        switch (field.Kind)
-        {
-            case RpcFieldKind.Bool:
-                return ReadBool(value, out bits);
-            case RpcFieldKind.Double:
-                return ReadDouble(value, out bits);
-            case RpcFieldKind.Float:
-                return ReadSingle(value, out bits);
-            case RpcFieldKind.Enum:
-                return ReadEnum(field, value, out bits);
-            default:
-                return ReadInteger(field.Kind, field.Info.TypeName, value, out bits);
-        }
-    }
+        RpcFieldKind.Bool => ReadBool(value, out bits),
+        RpcFieldKind.Double => ReadDouble(value, out bits),
+        RpcFieldKind.Float => ReadSingle(value, out bits),
+        RpcFieldKind.Enum => ReadEnum(field, value, out bits),
+        _ => ReadInteger(field.Kind, field.Info.TypeName, value, out bits),
+    };
 
     /// <summary>Whether a value is one scalar. A class that formats itself is not:
     /// so does a shell's object.</summary>
