@@ -13,11 +13,7 @@ internal static class ReplVerb
         {
             Description = "Where the service is, or a registered name.",
         };
-        Option<string?> service = new("--service")
-        {
-            Description = "The service to use at first.",
-            HelpName = "NAME",
-        };
+        ToolOption<string?> service = new("--service", "NAME", "The service to use at first.");
         Command command = new(
             "repl", "Calls methods line by line, with completion and history; also commands of a file.")
         {

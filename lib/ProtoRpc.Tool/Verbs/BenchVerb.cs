@@ -20,11 +20,9 @@ internal static class BenchVerb
         {
             Description = "The method: Method, Service/Method or package.Service/Method.",
         };
-        Option<string[]> further = new("--endpoint")
-        {
-            Description = "A further endpoint, called in turns with the first one; may be repeated.",
-            HelpName = "ENDPOINT",
-        };
+        ToolOption<string[]> further = new(
+            "--endpoint", "ENDPOINT",
+            "A further endpoint, called in turns with the first one; may be repeated.");
         Command command = new("bench", "Calls a method many times, and prints calls/s and latencies.")
         {
             endpoint, methodName, further,
@@ -112,11 +110,7 @@ internal sealed class BenchOptions
         CustomParser = NumberArgument.ParseOptional,
     };
 
-    private readonly Option<long?> _count = new("--count", "-n")
-    {
-        Description = "Calls to make.",
-        HelpName = "CALLS",
-    };
+    private readonly ToolOption<long?> _count = new("--count", "CALLS", "Calls to make.", "-n");
 
     private readonly Option<double?> _warmUp = new("--warmup")
     {
@@ -147,16 +141,12 @@ internal sealed class BenchOptions
         CustomParser = NumberArgument.ParseOptional,
     };
 
-    private readonly Option<long?> _maxErrors = new("--max-errors")
-    {
-        Description = "Calls that may fail before the test ends; by default it ends when the first 100 fail.",
-        HelpName = "CALLS",
-    };
+    private readonly ToolOption<long?> _maxErrors = new(
+        "--max-errors", "CALLS",
+        "Calls that may fail before the test ends; by default it ends when the first 100 fail.");
 
-    private readonly Option<bool> _histogram = new("--histogram")
-    {
-        Description = "Also prints the distribution of the latencies.",
-    };
+    private readonly ToolFlag _histogram = new(
+        "--histogram", "Also prints the distribution of the latencies.");
 
     private readonly Option<string> _format = new("--format")
     {
@@ -230,23 +220,16 @@ internal sealed class BenchRequests
 {
     private const int MaxStreamLength = 100_000;
 
-    private readonly Option<string?> _message = new("--message", "-m", "-d")
-    {
-        Description = "The request as JSON text, @FILE, or - for standard input; an array has the messages "
-            + "of a stream of requests. The default is an empty message.",
-        HelpName = "JSON",
-    };
+    private readonly ToolOption<string?> _message = new(
+        "--message", "JSON",
+        "The request as JSON text, @FILE, or - for standard input; an array has the messages of a "
+        + "stream of requests. The default is an empty message.",
+        "-m", "-d");
 
-    private readonly Option<bool> _random = new("--random")
-    {
-        Description = "Sends random valid messages.",
-    };
+    private readonly ToolFlag _random = new("--random", "Sends random valid messages.");
 
-    private readonly Option<int> _seed = new("--seed")
-    {
-        Description = "The same seed makes the same random messages.",
-        HelpName = "NUMBER",
-    };
+    private readonly ToolOption<int> _seed = new(
+        "--seed", "NUMBER", "The same seed makes the same random messages.");
 
     private readonly Option<int> _size = new("--max-size")
     {
@@ -255,11 +238,9 @@ internal sealed class BenchRequests
         DefaultValueFactory = _ => new RpcRandomMessageOptions().MaxBytes,
     };
 
-    private readonly Option<int?> _streamLength = new("--stream-length")
-    {
-        Description = "Messages of each stream of requests: 10 random ones, or the one of --message again.",
-        HelpName = "MESSAGES",
-    };
+    private readonly ToolOption<int?> _streamLength = new(
+        "--stream-length", "MESSAGES",
+        "Messages of each stream of requests: 10 random ones, or the one of --message again.");
 
     // Standard input is read once, for all endpoints.
     private string? _json;

@@ -60,13 +60,12 @@ internal sealed class RequestOptions
 {
     private const string StandardInput = "standard input";
 
-    private readonly Option<string?> _data = new("--data", "-d", "--message", "-m")
-    {
-        Description = "The request as JSON, @FILE, or @- for standard input; several JSON values one after "
-            + "the other are the messages of a stream. The ending of a file says its format: .json, .txtpb, "
-            + ".xml, .binpb. The default is an empty message, or no message of a stream of requests.",
-        HelpName = "JSON",
-    };
+    private readonly ToolOption<string?> _data = new(
+        "--data", "JSON",
+        "The request as JSON, @FILE, or @- for standard input; several JSON values one after the other "
+        + "are the messages of a stream. The ending of a file says its format: .json, .txtpb, .xml, "
+        + ".binpb. The default is an empty message, or no message of a stream of requests.",
+        "-d", "--message", "-m");
 
     private readonly Option<string[]> _set = new("--set")
     {
@@ -76,10 +75,8 @@ internal sealed class RequestOptions
         HelpName = "FIELD=VALUE",
     };
 
-    private readonly Option<bool> _allowUnknown = new("--allow-unknown-fields")
-    {
-        Description = "Ignores fields of requests that the message type does not have.",
-    };
+    private readonly ToolFlag _allowUnknown = new(
+        "--allow-unknown-fields", "Ignores fields of requests that the message type does not have.");
 
     public RequestOptions(Command command)
     {
@@ -189,20 +186,13 @@ internal sealed class ReplyOptions
         DefaultValueFactory = _ => "json",
     };
 
-    private readonly Option<bool> _compact = new("--compact")
-    {
-        Description = "Writes each reply in one line, in JSON and XML.",
-    };
+    private readonly ToolFlag _compact = new("--compact", "Writes each reply in one line, in JSON and XML.");
 
-    private readonly Option<bool> _emitDefaults = new("--emit-defaults")
-    {
-        Description = "Also writes fields that have their default value, in JSON and XML.",
-    };
+    private readonly ToolFlag _emitDefaults = new(
+        "--emit-defaults", "Also writes fields that have their default value, in JSON and XML.");
 
-    private readonly Option<bool> _formatError = new("--format-error")
-    {
-        Description = "Writes a failure as a google.rpc.Status in JSON, to standard error.",
-    };
+    private readonly ToolFlag _formatError = new(
+        "--format-error", "Writes a failure as a google.rpc.Status in JSON, to standard error.");
 
     public ReplyOptions(Command command)
     {
@@ -245,15 +235,11 @@ internal sealed class ReplyOptions
 /// <summary>The options that set how much is written about a call.</summary>
 internal sealed class VerboseOptions
 {
-    private readonly Option<bool> _verbose = new("--verbose", "-v")
-    {
-        Description = "Also writes the method, headers and trailers, to standard error.",
-    };
+    private readonly ToolFlag _verbose = new(
+        "--verbose", "Also writes the method, headers and trailers, to standard error.", "-v");
 
-    private readonly Option<bool> _more = new("--very-verbose", "-vv")
-    {
-        Description = "Also writes sizes and times, to standard error.",
-    };
+    private readonly ToolFlag _more = new(
+        "--very-verbose", "Also writes sizes and times, to standard error.", "-vv");
 
     public VerboseOptions(Command command)
     {

@@ -9,88 +9,59 @@ namespace ProtoRpc.Tool.Verbs;
 /// call.</summary>
 internal sealed partial class ConnectOptions
 {
-    private readonly Option<bool> _tls = new("--tls")
-    {
-        Description = "Uses TLS on tcp://. For other endpoints, the scheme decides.",
-    };
+    private readonly ToolFlag _tls = new(
+        "--tls", "Uses TLS on tcp://. For other endpoints, the scheme decides.");
 
-    private readonly Option<string[]> _authorities = new("--cacert")
-    {
-        Description = "A PEM file of authorities to trust instead of the machine's; may be repeated.",
-        HelpName = "FILE",
-    };
+    private readonly ToolOption<string[]> _authorities = new(
+        "--cacert", "FILE", "A PEM file of authorities to trust instead of the machine's; may be repeated.");
 
-    private readonly Option<string?> _certificate = new("--cert")
-    {
-        Description = "The client's own certificate: a PEM file, or a PFX file without a password.",
-        HelpName = "FILE",
-    };
+    private readonly ToolOption<string?> _certificate = new(
+        "--cert", "FILE", "The client's own certificate: a PEM file, or a PFX file without a password.");
 
-    private readonly Option<string?> _key = new("--key")
-    {
-        Description = "The private key of --cert, a PEM file, where that does not have it.",
-        HelpName = "FILE",
-    };
+    private readonly ToolOption<string?> _key = new(
+        "--key", "FILE", "The private key of --cert, a PEM file, where that does not have it.");
 
-    private readonly Option<bool> _insecure = new("--insecure", "-k")
-    {
-        Description = "Accepts any certificate. Anyone between client and server can read and change "
-            + "everything.",
-    };
+    private readonly ToolFlag _insecure = new(
+        "--insecure",
+        "Accepts any certificate. Anyone between client and server can read and change everything.", "-k");
 
-    private readonly Option<string?> _serverName = new("--servername", "--authority")
-    {
-        Description = "The name that the server is called by and that its certificate must have, instead of "
-            + "the endpoint's host.",
-        HelpName = "NAME",
-    };
+    private readonly ToolOption<string?> _serverName = new(
+        "--servername", "NAME",
+        "The name that the server is called by and that its certificate must have, instead of the "
+        + "endpoint's host.",
+        "--authority");
 
-    private readonly Option<string?> _user = new("--user", "-u")
-    {
-        Description = "The user to call as. With NAME alone, the password is asked for; NAME:env:VARIABLE "
-            + "reads it from the environment. Other users of the machine can see a password that is given "
-            + "here.",
-        HelpName = "NAME[:PASSWORD]",
-    };
+    private readonly ToolOption<string?> _user = new(
+        "--user", "NAME[:PASSWORD]",
+        "The user to call as. With NAME alone, the password is asked for; NAME:env:VARIABLE reads it "
+        + "from the environment. Other users of the machine can see a password that is given here.",
+        "-u");
 
-    private readonly Option<string?> _bearer = new("--bearer")
-    {
-        Description = "The bearer token for HTTP and gRPC. env:VARIABLE reads it from the environment; other "
-            + "users of the machine can see a token that is given here.",
-        HelpName = "TOKEN",
-    };
+    private readonly ToolOption<string?> _bearer = new(
+        "--bearer", "TOKEN",
+        "The bearer token for HTTP and gRPC. env:VARIABLE reads it from the environment; other users of "
+        + "the machine can see a token that is given here.");
 
-    private readonly Option<string?> _authentication = new("--auth")
-    {
-        Description = "How the user is authenticated, on native and HTTP endpoints; self is the account of "
-            + "this process.",
-        HelpName = "self|ntlm|kerberos|negotiate",
-    };
+    private readonly ToolOption<string?> _authentication = new(
+        "--auth", "self|ntlm|kerberos|negotiate",
+        "How the user is authenticated, on native and HTTP endpoints; self is the account of this "
+        + "process.");
 
-    private readonly Option<string?> _principal = new("--spn")
-    {
-        Description = "The name of the service for Kerberos, as host/server.example.com.",
-        HelpName = "NAME",
-    };
+    private readonly ToolOption<string?> _principal = new(
+        "--spn", "NAME", "The name of the service for Kerberos, as host/server.example.com.");
 
-    private readonly Option<string?> _serverUser = new("--server-user")
-    {
-        Description = "The account that must run the server of a local socket or pipe: a name, user id or "
-            + "SID. Without it, only the own account and administrators get tokens and passwords.",
-        HelpName = "NAME",
-    };
+    private readonly ToolOption<string?> _serverUser = new(
+        "--server-user", "NAME",
+        "The account that must run the server of a local socket or pipe: a name, user id or SID. "
+        + "Without it, only the own account and administrators get tokens and passwords.");
 
-    private readonly Option<bool> _plaintext = new("--plaintext")
-    {
-        Description = "Calls HOST:PORT without TLS: grpc:// instead of grpcs://.",
-    };
+    private readonly ToolFlag _plaintext = new(
+        "--plaintext", "Calls HOST:PORT without TLS: grpc:// instead of grpcs://.");
 
-    private readonly Option<string?> _proxy = new("--proxy")
-    {
-        Description = "The proxy for HTTP and gRPC, as http://HOST:PORT, instead of that of the environment "
-            + "(HTTPS_PROXY, ALL_PROXY, NO_PROXY); none for none.",
-        HelpName = "ADDRESS",
-    };
+    private readonly ToolOption<string?> _proxy = new(
+        "--proxy", "ADDRESS",
+        "The proxy for HTTP and gRPC, as http://HOST:PORT, instead of that of the environment "
+        + "(HTTPS_PROXY, ALL_PROXY, NO_PROXY); none for none.");
 
     private readonly HeaderOptions _headers;
 
@@ -284,29 +255,20 @@ internal sealed partial class ConnectOptions
 /// <summary>The options that say which headers are sent.</summary>
 internal sealed partial class HeaderOptions
 {
-    private readonly Option<string[]> _headers = new("--header", "-H")
-    {
-        Description = "A header of each call; under a name that ends in -bin, bytes as base64; may be "
-            + "repeated.",
-        HelpName = "NAME: VALUE",
-    };
+    private readonly ToolOption<string[]> _headers = new(
+        "--header", "NAME: VALUE",
+        "A header of each call; under a name that ends in -bin, bytes as base64; may be repeated.", "-H");
 
-    private readonly Option<string[]> _ofCalls = new("--rpc-header")
-    {
-        Description = "A header that is sent with the call and not with reflection; may be repeated.",
-        HelpName = "NAME: VALUE",
-    };
+    private readonly ToolOption<string[]> _ofCalls = new(
+        "--rpc-header", "NAME: VALUE",
+        "A header that is sent with the call and not with reflection; may be repeated.");
 
-    private readonly Option<string[]> _ofReflection = new("--reflect-header")
-    {
-        Description = "A header that is sent with reflection and not with the call; may be repeated.",
-        HelpName = "NAME: VALUE",
-    };
+    private readonly ToolOption<string[]> _ofReflection = new(
+        "--reflect-header", "NAME: VALUE",
+        "A header that is sent with reflection and not with the call; may be repeated.");
 
-    private readonly Option<bool> _expands = new("--expand-headers")
-    {
-        Description = "Replaces ${NAME} in headers by the environment variable.",
-    };
+    private readonly ToolFlag _expands = new(
+        "--expand-headers", "Replaces ${NAME} in headers by the environment variable.");
 
     /// <param name="command">Gets the options.</param>
     /// <param name="reflects">Whether the command asks servers for their schema.</param>

@@ -8,10 +8,7 @@ internal static class DemoVerb
 {
     public static Command Create(ToolConsole console)
     {
-        Option<bool> native = new("--native", "--no-pwsh")
-        {
-            Description = "Runs in C#, also in a clone of the repository.",
-        };
+        ToolFlag native = new("--native", "Runs in C#, also in a clone of the repository.", "--no-pwsh");
         Command command = new("demo", "Serves a service on three transports and says hello over each.")
         {
             native,

@@ -19,10 +19,7 @@ internal static class HealthVerb
             Description = "The full name of a service; left out, the server as a whole.",
             DefaultValueFactory = _ => "",
         };
-        Option<bool> watch = new("--watch", "-w")
-        {
-            Description = "Writes each change, until Ctrl+C.",
-        };
+        ToolFlag watch = new("--watch", "Writes each change, until Ctrl+C.", "-w");
         Command command = new("health", "Asks the health service of a gRPC server.")
         {
             endpoint, name, watch,

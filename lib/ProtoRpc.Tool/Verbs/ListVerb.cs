@@ -10,11 +10,10 @@ internal static class ListVerb
     {
         Command command = new("list", "Lists the services and methods of a server or a schema.");
         SymbolArguments arguments = new(command);
-        Option<bool> names = new("--names")
-        {
-            Description = "Writes full names alone, one a line: of services, or of the methods of those that "
-                + "are named.",
-        };
+        ToolFlag names = new(
+            "--names",
+            "Writes full names alone, one a line: of services, or of the methods of those that are "
+            + "named.");
         command.Add(names);
 
         command.SetAction(async (parsed, cancellation) =>
@@ -110,11 +109,11 @@ internal static class DescribeVerb
     public static Command Create(ToolConsole console)
     {
         Command command = new("describe", "Describes a service, method, message or enum.");
-        Option<bool> template = new("--template", "--msg-template")
-        {
-            Description = "Writes a JSON message to fill in: of each message that is named, or of the "
-                + "request of each method.",
-        };
+        ToolFlag template = new(
+            "--template",
+            "Writes a JSON message to fill in: of each message that is named, or of the request of each "
+            + "method.",
+            "--msg-template");
         command.Add(template);
         SymbolArguments arguments = new(command);
 

@@ -9,11 +9,9 @@ internal static class ListenVerb
 {
     public static Command Create(ToolConsole console)
     {
-        Option<Guid?> interfaceId = new("--interface-id")
-        {
-            Description = "The interface id on native endpoints, where it is not the service's own.",
-            HelpName = "GUID",
-        };
+        ToolOption<Guid?> interfaceId = new(
+            "--interface-id", "GUID",
+            "The interface id on native endpoints, where it is not the service's own.");
         Command command = new("listen", "Serves services, prints who calls what, and stops with Ctrl+C.");
         ServedArguments arguments = new(command);
         command.Add(interfaceId);
@@ -77,66 +75,48 @@ internal sealed class HandlerOptions
 {
     private const int MaxPrograms = 1000;
 
-    private readonly Option<string[]> _reply = new("--reply")
-    {
-        Description = "The reply of a method, or to every call without METHOD=: JSON text, @FILE, or - for "
-            + "standard input; an array for a stream. May be repeated.",
-        HelpName = "[METHOD=]JSON",
-    };
+    private readonly ToolOption<string[]> _reply = new(
+        "--reply", "[METHOD=]JSON",
+        "The reply of a method, or to every call without METHOD=: JSON text, @FILE, or - for standard "
+        + "input; an array for a stream. May be repeated.");
 
-    private readonly Option<string[]> _template = new("--template")
-    {
-        Description = "A reply whose strings have placeholders: {{request.FIELD}}, {{headers.NAME}}, "
-            + "{{method}}, {{user}}, {{peer}}, {{call}}, {{count}}, {{now}}, {{uuid}}. May be repeated.",
-        HelpName = "[METHOD=]JSON",
-    };
+    private readonly ToolOption<string[]> _template = new(
+        "--template", "[METHOD=]JSON",
+        "A reply whose strings have placeholders: {{request.FIELD}}, {{headers.NAME}}, {{method}}, "
+        + "{{user}}, {{peer}}, {{call}}, {{count}}, {{now}}, {{uuid}}. May be repeated.");
 
-    private readonly Option<string[]> _fail = new("--fail")
-    {
-        Description = "Fails the calls of a method, or every call, as in 'Search=NOT_FOUND: no such page'. "
-            + "May be repeated.",
-        HelpName = "[METHOD=]STATUS: MESSAGE",
-    };
+    private readonly ToolOption<string[]> _fail = new(
+        "--fail", "[METHOD=]STATUS: MESSAGE",
+        "Fails the calls of a method, or every call, as in 'Search=NOT_FOUND: no such page'. May be "
+        + "repeated.");
 
-    private readonly Option<string[]> _replyFolder = new("--reply-dir")
-    {
-        Description = "A folder with a file for each method: Search.json, shop.Orders.Place.xml, or "
-            + "Search.template.json with placeholders. May be repeated.",
-        HelpName = "FOLDER",
-    };
+    private readonly ToolOption<string[]> _replyFolder = new(
+        "--reply-dir", "FOLDER",
+        "A folder with a file for each method: Search.json, shop.Orders.Place.xml, or "
+        + "Search.template.json with placeholders. May be repeated.");
 
-    private readonly Option<bool> _echo = new("--echo")
-    {
-        Description = "Replies with the fields of the request that the reply also has, by name and type.",
-    };
+    private readonly ToolFlag _echo = new(
+        "--echo", "Replies with the fields of the request that the reply also has, by name and type.");
 
-    private readonly Option<string[]> _exec = new("--exec")
-    {
-        Description = "Runs a program for each call, without a shell: requests are lines of JSON on its "
-            + "standard input, replies are on its standard output, method and headers in its "
-            + "environment; its exit code is the status, its standard error the message. May be repeated.",
-        HelpName = "[METHOD=]PROGRAM",
-    };
+    private readonly ToolOption<string[]> _exec = new(
+        "--exec", "[METHOD=]PROGRAM",
+        "Runs a program for each call, without a shell: requests are lines of JSON on its standard "
+        + "input, replies are on its standard output, method and headers in its environment; its exit "
+        + "code is the status, its standard error the message. May be repeated.");
 
-    private readonly Option<string[]> _execKeep = new("--exec-keep")
-    {
-        Description = "Like --exec, with programs that stay and answer one call after the other, by lines of "
-            + "JSON. May be repeated.",
-        HelpName = "[METHOD=]PROGRAM",
-    };
+    private readonly ToolOption<string[]> _execKeep = new(
+        "--exec-keep", "[METHOD=]PROGRAM",
+        "Like --exec, with programs that stay and answer one call after the other, by lines of JSON. "
+        + "May be repeated.");
 
-    private readonly Option<string[]> _execEnvironment = new("--exec-env")
-    {
-        Description = "A variable that programs get, of this environment or with its value. Without it, they "
-            + "get PATH, HOME, the language and the like, but no secrets of this environment. May be "
-            + "repeated.",
-        HelpName = "NAME[=VALUE]",
-    };
+    private readonly ToolOption<string[]> _execEnvironment = new(
+        "--exec-env", "NAME[=VALUE]",
+        "A variable that programs get, of this environment or with its value. Without it, they get "
+        + "PATH, HOME, the language and the like, but no secrets of this environment. May be repeated.");
 
-    private readonly Option<bool> _execAuthorization = new("--exec-authorization")
-    {
-        Description = "Gives programs also the caller's Authorization header: its password or token.",
-    };
+    private readonly ToolFlag _execAuthorization = new(
+        "--exec-authorization",
+        "Gives programs also the caller's Authorization header: its password or token.");
 
     private readonly Option<int> _execLimit = new("--exec-limit")
     {
@@ -327,11 +307,8 @@ internal sealed class ServedArguments
         Arity = ArgumentArity.OneOrMore,
     };
 
-    private readonly Option<string[]> _services = new("--service")
-    {
-        Description = "A service to serve; may be repeated. All of the schema where none is given.",
-        HelpName = "NAME",
-    };
+    private readonly ToolOption<string[]> _services = new(
+        "--service", "NAME", "A service to serve; may be repeated. All of the schema where none is given.");
 
     public ServedArguments(Command command)
     {

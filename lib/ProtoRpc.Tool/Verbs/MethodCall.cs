@@ -188,17 +188,11 @@ internal sealed class CallOptions
         CustomParser = NumberArgument.ParseOptional,
     };
 
-    private readonly Option<int?> _maxMessage = new("--max-msg-sz")
-    {
-        Description = $"The largest message, in bytes: {RpcLimits.Default.MaxMessageBytes:N0}.",
-        HelpName = "BYTES",
-    };
+    private readonly ToolOption<int?> _maxMessage = new(
+        "--max-msg-sz", "BYTES", $"The largest message, in bytes: {RpcLimits.Default.MaxMessageBytes:N0}.");
 
-    private readonly Option<Guid?> _interfaceId = new("--interface-id")
-    {
-        Description = "The interface id on native endpoints, where it is not the service's own.",
-        HelpName = "GUID",
-    };
+    private readonly ToolOption<Guid?> _interfaceId = new(
+        "--interface-id", "GUID", "The interface id on native endpoints, where it is not the service's own.");
 
     public CallOptions(Command command)
     {

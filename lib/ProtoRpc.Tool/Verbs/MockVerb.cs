@@ -8,22 +8,15 @@ internal static class MockVerb
 {
     public static Command Create(ToolConsole console)
     {
-        Option<string[]> replies = new("--reply")
-        {
-            Description = "A reply of a method: JSON text or @FILE; an array for a stream. Given again for "
-                + "the same method, the next call gets the next one, and the last stays.",
-            HelpName = "METHOD=JSON",
-        };
-        Option<string[]> failures = new("--fail")
-        {
-            Description = "Fails the calls of a method, as in 'Search=NOT_FOUND: no such page'.",
-            HelpName = "METHOD=STATUS: MESSAGE",
-        };
-        Option<string[]> replays = new("--replay")
-        {
-            Description = "Answers from a file that --record wrote; may be repeated.",
-            HelpName = "FILE",
-        };
+        ToolOption<string[]> replies = new(
+            "--reply", "METHOD=JSON",
+            "A reply of a method: JSON text or @FILE; an array for a stream. Given again for the same "
+            + "method, the next call gets the next one, and the last stays.");
+        ToolOption<string[]> failures = new(
+            "--fail", "METHOD=STATUS: MESSAGE",
+            "Fails the calls of a method, as in 'Search=NOT_FOUND: no such page'.");
+        ToolOption<string[]> replays = new(
+            "--replay", "FILE", "Answers from a file that --record wrote; may be repeated.");
         replays.RequirePath();
         Option<double> latency = new("--latency")
         {

@@ -11,11 +11,7 @@ internal static class PingVerb
         {
             Description = "Where the server is, or a registered name.",
         };
-        Option<string?> service = new("--service")
-        {
-            Description = "The service that the server must have.",
-            HelpName = "NAME",
-        };
+        ToolOption<string?> service = new("--service", "NAME", "The service that the server must have.");
         Command command = new("ping", "Asks a server whether it is there.") { endpoint, service };
         WatchOptions watch = new(command);
         SchemaOptions schemaOptions = new(command, required: false);
@@ -86,10 +82,7 @@ internal sealed class WatchOptions
 {
     private const double MaxSeconds = 86_400;
 
-    private readonly Option<bool> _watch = new("--watch", "-w")
-    {
-        Description = "Asks again and again, until Ctrl+C.",
-    };
+    private readonly ToolFlag _watch = new("--watch", "Asks again and again, until Ctrl+C.", "-w");
 
     private readonly Option<double> _interval = new("--interval")
     {

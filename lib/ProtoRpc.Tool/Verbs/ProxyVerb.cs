@@ -14,22 +14,16 @@ internal static class ProxyVerb
                 + "that calls are passed on to. Each may be a registered name.",
             Arity = ArgumentArity.OneOrMore,
         };
-        Option<string[]> services = new("--service")
-        {
-            Description = "A service to pass on; may be repeated. All of the schema where none is given.",
-            HelpName = "NAME",
-        };
-        Option<string[]> forwarded = new("--forward-header")
-        {
-            Description = "A header that passes although it is a credential, as authorization; with * for "
-                + "parts of names; may be repeated.",
-            HelpName = "NAME",
-        };
-        Option<string[]> blocked = new("--block-header")
-        {
-            Description = "A header that does not pass; with * for parts of names; may be repeated.",
-            HelpName = "NAME",
-        };
+        ToolOption<string[]> services = new(
+            "--service", "NAME",
+            "A service to pass on; may be repeated. All of the schema where none is given.");
+        ToolOption<string[]> forwarded = new(
+            "--forward-header", "NAME",
+            "A header that passes although it is a credential, as authorization; with * for parts of "
+            + "names; may be repeated.");
+        ToolOption<string[]> blocked = new(
+            "--block-header", "NAME",
+            "A header that does not pass; with * for parts of names; may be repeated.");
         Command command = new(Name, "Passes calls on to another server, until Ctrl+C.")
         {
             endpoints, services, forwarded, blocked,

@@ -14,11 +14,8 @@ internal sealed class SchemaOptions
         HelpName = "SOURCE",
     };
 
-    private readonly Option<string[]> _importPath = new("--import-path", "-I")
-    {
-        Description = "A folder in which imports are looked up; may be repeated.",
-        HelpName = "FOLDER",
-    };
+    private readonly ToolOption<string[]> _importPath = new(
+        "--import-path", "FOLDER", "A folder in which imports are looked up; may be repeated.", "-I");
 
     public SchemaOptions(Command command, bool required = true)
     {
@@ -60,6 +57,28 @@ internal sealed class SchemaOptions
 
     public RpcSchema Load(ParseResult parsed, ToolConsole console) =>
         LoadIfGiven(parsed, console) ?? throw new UsageException("Give a schema with --schema SOURCE.");
+}
+
+/// <summary>An option with a value.</summary>
+internal sealed class ToolOption<T> : Option<T>
+{
+    /// <param name="name">The name, such as <c>--schema</c>.</param>
+    /// <param name="helpName">What the help writes for the value.</param>
+    /// <param name="description">What the help says of the option.</param>
+    /// <param name="aliases">Further names.</param>
+    public ToolOption(string name, string helpName, string description, params string[] aliases)
+        : base(name, aliases)
+    {
+        HelpName = helpName;
+        Description = description;
+    }
+}
+
+/// <summary>An option without a value.</summary>
+internal sealed class ToolFlag : Option<bool>
+{
+    public ToolFlag(string name, string description, params string[] aliases)
+        : base(name, aliases) => Description = description;
 }
 
 /// <summary>Options whose value is the path of a file or folder.</summary>

@@ -8,10 +8,9 @@ namespace ProtoRpc.Tool.Verbs;
 /// is.</summary>
 internal sealed class ServerOptions
 {
-    private readonly Option<bool> _useReflection = new("--use-reflection")
-    {
-        Description = "Also asks the server for its schema where --schema is given, which then adds to it.",
-    };
+    private readonly ToolFlag _useReflection = new(
+        "--use-reflection",
+        "Also asks the server for its schema where --schema is given, which then adds to it.");
 
     private readonly SchemaOptions _schema;
     private readonly CallOptions _call;
@@ -72,16 +71,10 @@ internal sealed class ServerOptions
 /// take.</summary>
 internal sealed class ServingOptions
 {
-    private readonly Option<string?> _accessLog = new("--access-log")
-    {
-        Description = "Appends a line of JSON for every call to a file, also for refused ones.",
-        HelpName = "FILE",
-    };
+    private readonly ToolOption<string?> _accessLog = new(
+        "--access-log", "FILE", "Appends a line of JSON for every call to a file, also for refused ones.");
 
-    private readonly Option<bool> _quiet = new("--quiet", "-q")
-    {
-        Description = "Does not print the calls.",
-    };
+    private readonly ToolFlag _quiet = new("--quiet", "Does not print the calls.", "-q");
 
     private readonly Option<double?> _timeout = new("--handler-timeout")
     {
