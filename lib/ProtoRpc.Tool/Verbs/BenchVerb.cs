@@ -103,33 +103,30 @@ internal static class BenchVerb
 /// <summary>The options of <c>protorpc bench</c> that say how much is called, and what is printed.</summary>
 internal sealed class BenchOptions
 {
-    private readonly Option<double?> _duration = new("--duration")
+    private readonly ToolOption<double?> _duration = new(
+        "--duration", "SECONDS", "Seconds to measure: 10, unless --count is given.")
     {
-        Description = "Seconds to measure: 10, unless --count is given.",
-        HelpName = "SECONDS",
         CustomParser = NumberArgument.ParseOptional,
     };
 
     private readonly ToolOption<long?> _count = new("--count", "CALLS", "Calls to make.", "-n");
 
-    private readonly Option<double?> _warmUp = new("--warmup")
+    private readonly ToolOption<double?> _warmUp = new(
+        "--warmup", "SECONDS", "Seconds to call before the measurement: 1, or 0 with --count.")
     {
-        Description = "Seconds to call before the measurement: 1, or 0 with --count.",
-        HelpName = "SECONDS",
         CustomParser = NumberArgument.ParseOptional,
     };
 
-    private readonly Option<int> _concurrency = new("--concurrency", "-c")
+    private readonly ToolOption<int> _concurrency = new(
+        "--concurrency", "CALLERS", "Callers that call at the same time.", "-c")
     {
-        Description = "Callers that call at the same time.",
-        HelpName = "CALLERS",
         DefaultValueFactory = _ => new RpcLoadOptions().Concurrency,
     };
 
-    private readonly Option<int> _connections = new("--connections")
+    private readonly ToolOption<int> _connections = new(
+        "--connections", "CLIENTS",
+        "Clients with connections of their own, over which the callers are spread.")
     {
-        Description = "Clients with connections of their own, over which the callers are spread.",
-        HelpName = "CLIENTS",
         DefaultValueFactory = _ => 1,
     };
 
@@ -148,10 +145,8 @@ internal sealed class BenchOptions
     private readonly ToolFlag _histogram = new(
         "--histogram", "Also prints the distribution of the latencies.");
 
-    private readonly Option<string> _format = new("--format")
+    private readonly ToolOption<string> _format = new("--format", "text|json", "What is printed.")
     {
-        Description = "What is printed.",
-        HelpName = "text|json",
         DefaultValueFactory = _ => "text",
     };
 
@@ -231,10 +226,9 @@ internal sealed class BenchRequests
     private readonly ToolOption<int> _seed = new(
         "--seed", "NUMBER", "The same seed makes the same random messages.");
 
-    private readonly Option<int> _size = new("--max-size")
+    private readonly ToolOption<int> _size = new(
+        "--max-size", "BYTES", "The largest random message, in bytes.")
     {
-        Description = "The largest random message, in bytes.",
-        HelpName = "BYTES",
         DefaultValueFactory = _ => new RpcRandomMessageOptions().MaxBytes,
     };
 

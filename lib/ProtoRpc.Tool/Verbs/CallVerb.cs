@@ -179,10 +179,10 @@ internal sealed class RequestOptions
 /// <summary>The options that say how replies are written.</summary>
 internal sealed class ReplyOptions
 {
-    private readonly Option<string> _format = new("--format")
+    private readonly ToolOption<string> _format = new(
+        "--format", "json|text|binary|xml",
+        "The format of requests and replies. Requests of a file have the format of its ending.")
     {
-        Description = "The format of requests and replies. Requests of a file have the format of its ending.",
-        HelpName = "json|text|binary|xml",
         DefaultValueFactory = _ => "json",
     };
 

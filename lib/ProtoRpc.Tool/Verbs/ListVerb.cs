@@ -175,11 +175,12 @@ internal static class ExportVerb
     {
         Command command = new(
             "export", "Writes the schema of a server as .proto files or as a descriptor set.");
-        Option<string> output = new("--output", "-o")
+        ToolOption<string> output = new(
+            "--output", "PATH",
+            "A file that ends in .pb, .protoset or .desc for a descriptor set; a folder for .proto "
+            + "files.",
+            "-o")
         {
-            Description = "A file that ends in .pb, .protoset or .desc for a descriptor set; a folder for "
-                + ".proto files.",
-            HelpName = "PATH",
             Required = true,
         };
         Option<bool> force = new("--force", "-f") { Description = "Replaces files that exist." };

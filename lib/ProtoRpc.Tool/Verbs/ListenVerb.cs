@@ -118,10 +118,9 @@ internal sealed class HandlerOptions
         "--exec-authorization",
         "Gives programs also the caller's Authorization header: its password or token.");
 
-    private readonly Option<int> _execLimit = new("--exec-limit")
+    private readonly ToolOption<int> _execLimit = new(
+        "--exec-limit", "PROGRAMS", "Programs that can run at the same time; further calls wait.")
     {
-        Description = "Programs that can run at the same time; further calls wait.",
-        HelpName = "PROGRAMS",
         DefaultValueFactory = _ => ProgramSlots.DefaultCount,
     };
 

@@ -164,27 +164,27 @@ internal sealed class CallOptions
     // What timers take, in milliseconds.
     private const int MaxSeconds = int.MaxValue / 1000;
 
-    private readonly Option<double?> _deadline = new("--max-time", "--deadline")
+    private readonly ToolOption<double?> _deadline = new(
+        "--max-time", "SECONDS",
+        "Seconds that a call may take with all that it needs before: "
+        + $"{RpcLimits.Default.CallTimeout.TotalSeconds:0}, and for ever for streams.",
+        "--deadline")
     {
-        Description = "Seconds that a call may take with all that it needs before: "
-            + $"{RpcLimits.Default.CallTimeout.TotalSeconds:0}, and for ever for streams.",
-        HelpName = "SECONDS",
         CustomParser = NumberArgument.ParseOptional,
     };
 
-    private readonly Option<double?> _connectTimeout = new("--connect-timeout")
+    private readonly ToolOption<double?> _connectTimeout = new(
+        "--connect-timeout", "SECONDS",
+        "Seconds to connect: those of --max-time, or "
+        + $"{RpcLimits.Default.ConnectTimeout.TotalSeconds:0}.")
     {
-        Description = "Seconds to connect: those of --max-time, or "
-            + $"{RpcLimits.Default.ConnectTimeout.TotalSeconds:0}.",
-        HelpName = "SECONDS",
         CustomParser = NumberArgument.ParseOptional,
     };
 
-    private readonly Option<double?> _keepAlive = new("--keepalive-time")
+    private readonly ToolOption<double?> _keepAlive = new(
+        "--keepalive-time", "SECONDS",
+        "Seconds after which a gRPC connection with calls on it asks whether the server is still there.")
     {
-        Description = "Seconds after which a gRPC connection with calls on it asks whether the server is "
-            + "still there.",
-        HelpName = "SECONDS",
         CustomParser = NumberArgument.ParseOptional,
     };
 

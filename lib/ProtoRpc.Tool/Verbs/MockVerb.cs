@@ -18,10 +18,9 @@ internal static class MockVerb
         ToolOption<string[]> replays = new(
             "--replay", "FILE", "Answers from a file that --record wrote; may be repeated.");
         replays.RequirePath();
-        Option<double> latency = new("--latency")
+        ToolOption<double> latency = new(
+            "--latency", "SECONDS", "Seconds that each call waits before it is answered.")
         {
-            Description = "Seconds that each call waits before it is answered.",
-            HelpName = "SECONDS",
             CustomParser = NumberArgument.Parse,
         };
         Command command = new(

@@ -84,10 +84,9 @@ internal sealed class WatchOptions
 
     private readonly ToolFlag _watch = new("--watch", "Asks again and again, until Ctrl+C.", "-w");
 
-    private readonly Option<double> _interval = new("--interval")
+    private readonly ToolOption<double> _interval = new(
+        "--interval", "SECONDS", "Seconds between two questions of --watch.")
     {
-        Description = "Seconds between two questions of --watch.",
-        HelpName = "SECONDS",
         DefaultValueFactory = _ => 1,
         CustomParser = NumberArgument.Parse,
     };

@@ -76,11 +76,11 @@ internal sealed class ServingOptions
 
     private readonly ToolFlag _quiet = new("--quiet", "Does not print the calls.", "-q");
 
-    private readonly Option<double?> _timeout = new("--handler-timeout")
+    private readonly ToolOption<double?> _timeout = new(
+        "--handler-timeout", "SECONDS",
+        "The longest time of a call in seconds, also for callers with a later deadline. No limit by "
+        + "default.")
     {
-        Description = "The longest time of a call in seconds, also for callers with a later deadline. No "
-            + "limit by default.",
-        HelpName = "SECONDS",
         CustomParser = NumberArgument.ParseOptional,
     };
 
