@@ -3,8 +3,7 @@ using System.Globalization;
 
 namespace ProtoRpc;
 
-/// <summary>The address of a service: a transport with a host and port, a pipe, a local name or a
-/// path.</summary>
+/// <summary>The address of a service: a transport, and a host and port, a pipe, a name or a path.</summary>
 /// <remarks>
 /// Written as a DCE string binding (<c>ncacn_ip_tcp:host[8080]</c>, C706 section 3.1) or as a URI
 /// (<c>tcp://host:8080</c>). Two endpoints are equal if they address the same place.
@@ -69,8 +68,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>Creates a local endpoint.</summary>
     public static RpcEndpoint Local(string name) => Create(RpcTransport.Local, "", 0, name);
 
-    /// <summary>Creates a local endpoint of Windows' own RPC runtime (LRPC). It works only on
-    /// Windows.</summary>
+    /// <summary>Creates a local endpoint of Windows' own RPC runtime (LRPC), for Windows only.</summary>
     public static RpcEndpoint Lrpc(string name) => Create(RpcTransport.Lrpc, "", 0, name);
 
     /// <summary>The file of a Unix socket.</summary>
@@ -79,8 +77,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>Whether the endpoint has any of some features.</summary>
     internal bool Has(EndpointFeatures any) => Kind.Has(any);
 
-    /// <summary>Creates the same endpoint with another port, such as the one that a listener is bound
-    /// to.</summary>
+    /// <summary>Creates the same endpoint with another port, such as that of a bound listener.</summary>
     public RpcEndpoint WithPort(int port) => Create(Transport, Host, port, Name);
 
     /// <summary>Creates the same endpoint on another host.</summary>
@@ -118,8 +115,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         ReadOnlySpan<char> s, IFormatProvider? provider, [MaybeNullWhen(false)] out RpcEndpoint result) =>
         TryParse(s.ToString(), out result);
 
-    /// <summary>Parses a string binding or URI, so that scripts can write a text instead of an
-    /// endpoint.</summary>
+    /// <summary>Parses a string binding or URI, so that scripts can pass texts as endpoints.</summary>
     public static explicit operator RpcEndpoint(string text) => Parse(text);
 
     /// <inheritdoc/>

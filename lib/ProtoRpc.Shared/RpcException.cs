@@ -56,15 +56,13 @@ public sealed class RpcException : Exception
     /// <summary>The full name of the called method; null for none.</summary>
     public string? MethodName { get; set; }
 
-    /// <summary>The path of the invalid field (<c>SearchRequest.results[3].url</c>), for errors in
-    /// messages.</summary>
+    /// <summary>The path of the invalid field of a message (<c>SearchRequest.results[3].url</c>).</summary>
     public string? FieldPath { get; init; }
 
     /// <summary>The exception of the server's handler, if the server sent it.</summary>
     public RpcRemoteException? Remote { get; init; }
 
-    /// <summary>The id of the exception in the server's log, if the server did not send its text; otherwise
-    /// null.</summary>
+    /// <summary>The id of the exception in the server's log; null if the server sent its text.</summary>
     public string? CorrelationId { get; init; }
 
     /// <summary>The DCE/RPC fault status or the interface's return code; 0 if there is none.</summary>
@@ -107,8 +105,7 @@ public sealed class RpcException : Exception
     /// <summary>Whether ProtoRpc wrote the text, and not an application.</summary>
     internal bool IsByProtoRpc { get; }
 
-    /// <summary>The same error of a message with another text, which says where the message comes from or
-    /// what to do.</summary>
+    /// <summary>The same error of a message with a text that says where the message comes from.</summary>
     internal RpcException WithText(string message) => new(Code, message, this)
     {
         ErrorId = ErrorId,

@@ -119,8 +119,7 @@ internal enum EndpointFeatures
     /// <summary>NTLM, Kerberos and Negotiate.</summary>
     Mechanisms = 1 << 11,
 
-    /// <summary>Interface ids, under which bytes go without a schema too, and signed or encrypted
-    /// calls.</summary>
+    /// <summary>Interface ids, also for bytes without a schema, and signed or encrypted calls.</summary>
     Interfaces = 1 << 12,
 
     /// <summary>The types of exceptions.</summary>
@@ -150,8 +149,7 @@ internal enum EndpointFeatures
     /// <summary>Extensions of the headers of <c>rpc_messages.proto</c>.</summary>
     HeaderExtensions = 1 << 21,
 
-    /// <summary>The operating system carries whole requests and replies, and there is no byte
-    /// stream.</summary>
+    /// <summary>The operating system carries whole requests and replies, without a byte stream.</summary>
     WholeMessages = 1 << 22,
 
     /// <summary>The operating system reports to clients which account runs the server.</summary>
@@ -218,8 +216,7 @@ internal sealed class EndpointKindAttribute(
     /// <summary>Whether an address has a name and no path.</summary>
     public bool HasName => form is AddressForm.HostAndName or AddressForm.NameAlone;
 
-    /// <summary>The same protocol with TLS, or without where this one has it; null when there is no such
-    /// kind.</summary>
+    /// <summary>The same protocol with TLS, or without where this one has it; null for none.</summary>
     public EndpointKindAttribute? Twin => EndpointKinds.All.FirstOrDefault(
         other => other.Protocol == protocol && other.Form == form
             && other.Features == (features ^ EndpointFeatures.Tls));
@@ -244,8 +241,7 @@ internal sealed class EndpointKindAttribute(
         };
     }
 
-    /// <summary>An address as a string binding, or with its scheme where it has no protocol
-    /// sequence.</summary>
+    /// <summary>An address as a string binding, or with its scheme if it has no such form.</summary>
     public string ToBinding(string host, int port, string name) => Sequence.Length == 0
         ? ToUri(host, port, name)
         : form switch

@@ -11,8 +11,7 @@ using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.AspNetCore.Application;
 
-/// <summary>Reads the section of the configuration into the options, and checks them when the application
-/// starts.</summary>
+/// <summary>Reads the section of the configuration into the options, and checks them at the start.</summary>
 internal sealed class HostOptionsSetup(IConfiguration? configuration = null, IHostEnvironment? host = null)
     : IConfigureOptions<RpcHostOptions>, IValidateOptions<RpcHostOptions>
 {

@@ -95,8 +95,7 @@ internal static class ApplicationHosts
     }
 }
 
-/// <summary>Opens the server's own endpoints when the application starts, and closes them when it
-/// stops.</summary>
+/// <summary>Opens the server's own endpoints with the application, and closes them with it.</summary>
 internal sealed partial class ServerLifetime(
     RpcServer server, MappedProtocols mapped, IServiceProvider services, IOptions<HostOptions> host,
     ILogger<RpcServer> logger)

@@ -229,8 +229,7 @@ internal sealed class MappedCalls : IDisposable
         }
     }
 
-    /// <summary>Refuses new requests, waits for running ones, and cancels them when the time is
-    /// over.</summary>
+    /// <summary>Rejects new requests, waits for running ones, and cancels them after the time.</summary>
     public async Task StopAsync(TimeSpan drain)
     {
         lock (_gate)

@@ -50,8 +50,7 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, TlsPorts por
     private static bool IsServed(ServerHost host, string service) =>
         host.Services.Any(s => s.Info.FullName == service);
 
-    /// <summary>The methods of a server, with those of gRPC itself unless its schema brings services of
-    /// these names.</summary>
+    /// <summary>The methods of a server, with those of gRPC unless its schema has such services.</summary>
     public static GrpcRoutes Routes(ServerHost host, HttpServerOptions options, HealthService? health)
     {
         List<ServerService> services = [.. host.Services];

@@ -126,8 +126,7 @@ internal sealed class HealthReports(HealthCheckService checks, TimeSpan period)
         return report.Status != HealthStatus.Unhealthy;
     }
 
-    /// <summary>Whether a service was healthy in this period: however many watch, the checks run
-    /// once.</summary>
+    /// <summary>Whether a service was healthy in this period: the checks run once for all watchers.</summary>
     /// <param name="service">The service; empty for all together.</param>
     /// <param name="services">All services.</param>
     /// <param name="cancellation">Ends the wait.</param>

@@ -30,8 +30,7 @@ internal sealed class ReflectionService
         });
     }
 
-    /// <summary>The method of version v1, whose authorization rules apply to all that shows the
-    /// schema.</summary>
+    /// <summary>The method of version v1, whose authorization rules apply to all views of schemas.</summary>
     public static string MethodName => $"{Version1}.ServerReflection/ServerReflectionInfo";
 
     /// <summary>The path of version v1alpha, whose messages have the same bytes.</summary>

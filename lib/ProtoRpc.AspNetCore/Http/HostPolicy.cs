@@ -168,8 +168,7 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins)
         .ToFrozenSet(StringComparer.OrdinalIgnoreCase);
     private readonly bool _all = origins.Contains("*");
 
-    /// <summary>Allows the page of a request to call: the application allows its origin and sends the CORS
-    /// headers.</summary>
+    /// <summary>Allows a page to call: the application checks its origin and sends CORS headers.</summary>
     public static void Allow(HttpContext http) => http.Items[Key] = true;
 
     /// <summary>Whether a browser sends the request, perhaps for a page of another origin. Older browsers

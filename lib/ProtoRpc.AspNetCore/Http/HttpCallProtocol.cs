@@ -14,8 +14,7 @@ using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.AspNetCore.Http;
 
-/// <summary>Carries a call over HTTP: a request in one format in, a reply or an error in another
-/// out.</summary>
+/// <summary>Carries a call over HTTP: a request in one format, a reply or an error in another.</summary>
 internal sealed class HttpCallProtocol(
     HttpReplies replies, ServerHost host, RpcEndpoint endpoint, HttpContext http, ServerMethod method,
     PeerIdentity peer, CancellationToken aborted)
@@ -282,8 +281,7 @@ internal sealed class RequestBody : IDisposable
     /// <summary>Reads a body to its end.</summary>
     /// <exception cref="HttpRefusal">Too large, or compressed in a way
     /// that is not known or not right.</exception>
-    /// <exception cref="RpcException">ResourceExhausted where all requests together are too
-    /// large.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: all requests together are too large.</exception>
     public static async ValueTask<RequestBody> ReadAsync(
         HttpRequest request, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
     {

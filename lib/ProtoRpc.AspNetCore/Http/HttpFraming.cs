@@ -12,8 +12,7 @@ internal static class HttpFraming
     public static Encoding? DecoderOf(string header) =>
         header.Equals(HeaderNames.ContentLength, StringComparison.OrdinalIgnoreCase) ? Digits.Only : null;
 
-    /// <summary>Checks the transfer coding of a request. The connection of a rejected request is
-    /// closed.</summary>
+    /// <summary>Checks the transfer coding of a request; rejecting it closes the connection.</summary>
     /// <exception cref="HttpRefusal">400.</exception>
     public static void Check(HttpContext http)
     {

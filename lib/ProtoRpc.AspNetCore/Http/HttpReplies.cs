@@ -15,8 +15,7 @@ namespace ProtoRpc.AspNetCore.Http;
 /// <summary>Writes the replies and the failures of an HTTP endpoint.</summary>
 /// <param name="limits">The bounds.</param>
 /// <param name="options">What is compressed.</param>
-/// <param name="isMapped">Whether the endpoint is one of an application, whose middleware may stand
-/// between.</param>
+/// <param name="isMapped">Whether the endpoint is an application's, which may have middleware.</param>
 internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, bool isMapped)
 {
     // For a server that is stopping, or whose handler is not available.
@@ -84,8 +83,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
     /// <summary>Answers with a failure, unless an answer has begun.</summary>
     /// <param name="http">The request.</param>
     /// <param name="failure">What failed.</param>
-    /// <param name="context">The call, for the headers that its handler set; null where there was none
-    /// yet.</param>
+    /// <param name="context">The call, for the headers that its handler set; null for no call.</param>
     /// <returns>The bytes of the answer.</returns>
     public async Task<int> FailAsync(
         HttpContext http, HttpFailure failure, RpcServerCallContext? context = null)
@@ -187,8 +185,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         },
         failure);
 
-    /// <summary>What HTTP's own rules say of a request that they refuse; null for another
-    /// exception.</summary>
+    /// <summary>What HTTP's own rules say of a request that they refuse; null for other errors.</summary>
     public static CallFailure? RefusalOf(Exception error) => error switch
     {
         HttpRefusal refusal => CallFailure.OfRequest(refusal, refusal.Code),

@@ -166,8 +166,7 @@ internal sealed class MockHandlerReply(ServerMethod method) : MockReply
     }
 }
 
-/// <summary>Makes answers of what a test gives: messages, objects, lists of them for streams, exceptions,
-/// handlers.</summary>
+/// <summary>Makes answers of messages, objects, lists of them for streams, exceptions and handlers.</summary>
 /// <param name="mapper">Makes messages of objects.</param>
 internal sealed class MockReplyReader(MessageMapper mapper)
 {

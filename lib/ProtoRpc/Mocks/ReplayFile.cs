@@ -346,8 +346,7 @@ internal sealed class ReplayLine(
         $"{path}:{line}:{offset + 1}: {why}", inner);
 }
 
-/// <summary>Answers from recorded calls of one method: that of the same requests, else the next
-/// one.</summary>
+/// <summary>Answers from recorded calls of one method: by equal requests, else in order.</summary>
 internal sealed class ReplayedReplies : MockReplies
 {
     private readonly Lock _gate = new();

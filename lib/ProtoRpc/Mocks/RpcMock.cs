@@ -61,8 +61,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     /// <summary>The recorded calls, oldest first, including running ones.</summary>
     public IReadOnlyList<RpcRecordedCall> Calls => _log.Calls;
 
-    /// <summary>The number of calls that were dropped, because there were too many or too large
-    /// ones.</summary>
+    /// <summary>The number of calls that were dropped, because of their number or size.</summary>
     public long DroppedCalls => _log.Dropped;
 
     /// <summary>How long each call waits before it is answered; initially zero. A caller that cancels ends

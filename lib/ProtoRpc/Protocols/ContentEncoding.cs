@@ -45,8 +45,7 @@ internal sealed record ContentEncoding(
     /// <summary>A name that old software uses; null for none.</summary>
     public string? OldName { get; private init; }
 
-    /// <summary>Whether the decompressing stream reads on after the end mark, because another part can
-    /// follow.</summary>
+    /// <summary>Whether the decompressing stream reads on after the end mark: parts can follow.</summary>
     public bool ProbesEnd { get; private init; }
 
     /// <summary>Finds an encoding by its name, whose case does not matter.</summary>

@@ -147,8 +147,7 @@ internal static class TelemetryNames
     /// <summary>Begins an activity, as the current one.</summary>
     /// <param name="kind">The side.</param>
     /// <param name="system">The protocol.</param>
-    /// <param name="method">What is called; also the name of the activity, unless the method is
-    /// unknown.</param>
+    /// <param name="method">What is called; names the activity, unless the method is unknown.</param>
     /// <param name="parent">What it is part of; the default for the current activity.</param>
     /// <param name="tags">The attributes.</param>
     /// <returns>Null where no listener wants it.</returns>

@@ -9,8 +9,7 @@ using Microsoft.Win32.SafeHandles;
 namespace ProtoRpc;
 
 /// <summary>The identity of a peer.</summary>
-/// <param name="User">The user that the kernel reports or that has authenticated, or the anonymous
-/// identity.</param>
+/// <param name="User">The user that the kernel reports or that has authenticated, or anonymous.</param>
 /// <param name="Address">The remote address and port; empty if the transport has none.</param>
 /// <param name="ProcessId">The id of the peer's process; 0 if the kernel does not report it.</param>
 /// <param name="IsLocal">Whether the kernel guarantees that the peer is on this machine. False for TCP,

@@ -88,8 +88,7 @@ public sealed record RpcTlsOptions
     /// <summary>The server name that the certificate must contain, instead of the endpoint's host.</summary>
     public string? ServerName { get; init; }
 
-    /// <summary>Accepts any certificate. Anyone on the network path can then read and change
-    /// everything.</summary>
+    /// <summary>Accepts any certificate. Anyone between can then read and change everything.</summary>
     public bool SkipCertificateCheck { get; init; }
 }
 

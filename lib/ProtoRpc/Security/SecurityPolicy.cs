@@ -14,10 +14,8 @@ internal sealed class SecurityPolicy
     /// <param name="security">The required authentication.</param>
     /// <param name="needsMechanism">Whether a mechanism is required, because the kernel does not identify
     /// callers.</param>
-    /// <param name="isDce">Whether callers use DCE/RPC, with Kerberos in its style; HTTP callers do
-    /// not.</param>
-    /// <exception cref="RpcException">InvalidArgument or Unimplemented: this authentication is not possible
-    /// here.</exception>
+    /// <param name="isDce">Whether callers use DCE/RPC, with Kerberos in its style, and not HTTP.</param>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented: it is not possible here.</exception>
     public SecurityPolicy(RpcServerSecurity security, bool needsMechanism = true, bool isDce = true)
         : this(security, new NtlmServerOptions(), needsMechanism, isDce)
     {
@@ -66,8 +64,7 @@ internal sealed class SecurityPolicy
     /// <summary>The policy of those who let everybody in.</summary>
     public static SecurityPolicy Open { get; } = new(RpcServerSecurity.Anonymous);
 
-    /// <summary>The settings of the policy. A caller that authenticated under equal settings is accepted
-    /// here.</summary>
+    /// <summary>The settings of the policy. Callers that authenticated under equal ones may call.</summary>
     public RpcServerSecurity Security { get; }
 
     /// <summary>Whether callers without a proof are served.</summary>

@@ -15,8 +15,7 @@ internal interface IServerProtocol
     /// <summary>Whether the protocol requires a check of callers that other protocols do not run.</summary>
     bool ChecksCallers => false;
 
-    /// <summary>Whether an endpoint serves anonymous callers because no option says whether it
-    /// should.</summary>
+    /// <summary>Whether an endpoint serves anonymous callers because no option decides it.</summary>
     bool IsOpenByDefault(RpcEndpoint endpoint, RpcServerSecurity security) =>
         !endpoint.Has(EndpointFeatures.KnowsCaller) && !security.IsAuthenticationSet;
 
@@ -159,8 +158,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
         }
     }
 
-    /// <summary>Changes what is served, and where: all of it, or nothing when an endpoint cannot be
-    /// bound.</summary>
+    /// <summary>Changes what is served, and where; changes nothing if an endpoint cannot be bound.</summary>
     /// <param name="wanted">The endpoints from now on: those that are bound already stay as they are. Null
     /// for those that there are.</param>
     /// <param name="useTls">Whether native endpoints on TCP use TLS.</param>

@@ -158,8 +158,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>Whether a handler or an interceptor runs: a failure is then theirs.</summary>
     internal bool RunsHandler { get; set; }
 
-    /// <summary>ProtoRpc's error about the request, which is for the caller although a handler reads
-    /// it.</summary>
+    /// <summary>ProtoRpc's error about the request, for the caller although a handler reads it.</summary>
     internal RpcException? Refusal { get; set; }
 
     /// <summary>The reply that was already checked when the handler wrote it; null for none.</summary>

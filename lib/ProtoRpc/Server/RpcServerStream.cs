@@ -21,8 +21,7 @@ public abstract class RpcServerStream
     /// <summary>Waits for the next request.</summary>
     /// <returns>A DynamicMessage, or the generated type that the method was registered with;
     /// null when no further request comes.</returns>
-    /// <exception cref="RpcException">What came is no request, or too large, now or at an earlier
-    /// read.</exception>
+    /// <exception cref="RpcException">It is no request, or too large, now or at an earlier read.</exception>
     /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
     public ValueTask<IMessage?> ReadAsync()
     {

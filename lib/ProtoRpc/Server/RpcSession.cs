@@ -385,8 +385,7 @@ internal static class SessionSize
     private const int OfObject = 64;
     private const int MaxDepth = 32;
 
-    /// <summary>Counts texts, arrays, messages, and collections of these; other objects count as
-    /// 64 bytes.</summary>
+    /// <summary>Counts texts, arrays, messages and collections of these; others count as 64 bytes.</summary>
     /// <param name="value">The value.</param>
     /// <param name="max">Above this, counting ends.</param>
     public static long Measure(object? value, long max) => Measure(value, max, depth: 0);

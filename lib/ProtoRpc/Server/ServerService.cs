@@ -179,8 +179,7 @@ internal sealed class ServerMethod : IIntercepted
     /// <summary>The same for streams of messages.</summary>
     public RpcStreamHandler StreamChain { get; private set; }
 
-    /// <summary>Puts interceptors around the handler, the first one outermost, in the place of those that it
-    /// had.</summary>
+    /// <summary>Puts interceptors around the handler, the first one outermost, replacing others.</summary>
     public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors)
     {
         _isSeen = interceptors.Any(interceptor => interceptor is not IPassesBytes);
@@ -437,8 +436,7 @@ internal sealed class ServerMethod : IIntercepted
     }
 }
 
-/// <summary>Counts the memory that decoding a request takes, and ends it when nobody waits for the
-/// call.</summary>
+/// <summary>Counts the memory of decoding a request, and ends it when nobody waits for the call.</summary>
 /// <remarks>A request is decoded on one thread. What that thread allocates meanwhile is what the message
 /// takes, in every format and for every kind of message; arrays of lists that grew are counted as
 /// well.</remarks>
@@ -447,8 +445,7 @@ internal struct RequestDecoding(RpcServerCallContext context)
     private readonly long _start = GC.GetAllocatedBytesForCurrentThread();
     private LongRequest? _long;
 
-    /// <summary>What long requests call again and again while they are decoded; null for a short
-    /// one.</summary>
+    /// <summary>What long requests call repeatedly while they are decoded; null for a short one.</summary>
     public Action? LookFor(long bytes)
     {
         if (bytes <= ElementBudget.BytesPerLook)

@@ -40,8 +40,7 @@ internal static class HttpNames
 /// <summary>Reads the time after which a server or proxy takes a request again.</summary>
 internal static class HttpRetryAfter
 {
-    /// <summary>The pause that a response asks for, in seconds or until a date; zero if it asks for
-    /// none.</summary>
+    /// <summary>The pause that a response asks for, in seconds or until a date; zero for none.</summary>
     public static TimeSpan Parse(HttpResponseHeaders headers)
     {
         TimeSpan pause = headers.RetryAfter switch

@@ -43,8 +43,7 @@ internal static class ExceptionInfoCodec
         _ => RpcStatusCode.Unknown,
     };
 
-    /// <summary>Puts the message as people read it into the place of the serialized one, where no original
-    /// reads it.</summary>
+    /// <summary>Replaces the serialized message by the readable one, where no original reads it.</summary>
     public static RpcExceptionInfo ForReaders(RpcExceptionInfo info)
     {
         for (RpcExceptionInfo? at = info; at is not null; at = at.InnerException)

@@ -4,8 +4,7 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Security.Gss;
 
-/// <summary>What proves somebody: a ticket, a password, or the key of a service. Safe for use by many
-/// threads.</summary>
+/// <summary>Authenticates an account: a ticket, a password, or the key of a service. Thread-safe.</summary>
 internal sealed unsafe class GssCredential : SafeHandle
 {
     private GssCredential(nint credential)
@@ -37,8 +36,7 @@ internal sealed unsafe class GssCredential : SafeHandle
 
     /// <summary>A user's name and password; the KDC is asked when the first connection is
     /// authenticated.</summary>
-    /// <exception cref="RpcException">Unauthenticated: the KDC does not know them, or is not
-    /// there.</exception>
+    /// <exception cref="RpcException">Unauthenticated: the KDC does not know them, or is absent.</exception>
     public static GssCredential Create(NetworkCredential user)
     {
         using GssName name = new(PrincipalOf(user));

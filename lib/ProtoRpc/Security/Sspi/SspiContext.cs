@@ -318,8 +318,7 @@ internal sealed unsafe class SspiContext : SecurityContext
     }
 }
 
-/// <summary>When Windows authenticates, and by which package; the rest is done here, on every system
-/// alike.</summary>
+/// <summary>When Windows authenticates, and by which package; the rest is the same on every system.</summary>
 internal static class SspiChoice
 {
     /// <summary>The package by which a client on TCP proves who it is.</summary>

@@ -4,8 +4,7 @@ using System.Runtime.Versioning;
 
 namespace ProtoRpc.Security.Sspi;
 
-/// <summary>What proves somebody to a package: the logon of this process, or a user with its
-/// password.</summary>
+/// <summary>What authenticates to a package: the logon of this process, or a user and password.</summary>
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class SspiCredential : IDisposable
 {
@@ -24,8 +23,7 @@ internal sealed unsafe class SspiCredential : IDisposable
     public SspiHandle Handle => _handle;
 
     /// <summary>Of a client: the own account, or a user.</summary>
-    /// <exception cref="RpcException">FailedPrecondition: the package or the account cannot be
-    /// used.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: the package or account cannot be used.</exception>
     public static SspiCredential OfClient(string package, NetworkCredential? user)
     {
         if (user is null)
