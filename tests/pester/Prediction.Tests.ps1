@@ -58,8 +58,8 @@ service Orders {
         Predict 'Invoke-RpcMethod ' | Should -HaveCount 3
         Predict 'Invoke-RpcMethod plac' |
             Should -Be "Invoke-RpcMethod Place @{ id = ''; state = 'NEW'; to = @{ city = '' }; stops = @(@{ city = '' }) }"
-        Predict '$rpc | invoke-rpcmethod -Deadline 3 -WaitForReady Plan ' |
-            Should -Be "`$rpc | invoke-rpcmethod -Deadline 3 -WaitForReady Plan @{ city = '' }"
+        Predict '$rpc | invoke-rpcmethod -Deadline 3 -AsJob Plan ' |
+            Should -Be "`$rpc | invoke-rpcmethod -Deadline 3 -AsJob Plan @{ city = '' }"
         Predict 'Invoke-RpcMethod -Method Pla' | Should -HaveCount 2
     }
 

@@ -51,7 +51,7 @@ Describe 'Handlers that cannot be stopped' {
 
     It 'fail further calls at once when there are too many, until they return' {
         $listener = Start-StuckListener @{
-            WorkerCount = 1; Limits = @{ MaxStuckWorkers = 1 }; ErrorDetail = 'None'
+            WorkerCount = 1; Limits = @{ MaxStuckWorkers = 1 }; ListenerOption = @{ ErrorDetail = 'None' }
         }
         $rpc = Connect-Test $listener
         $null = Invoke-Stuck 1

@@ -295,8 +295,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSchemaSource,
-                $"'{setting}' says how to connect. Give it as ConnectionOption = @{{ {setting} = ... }} in the "
-                + "hashtable of -Schema.");
+                $"'{setting}' says how to connect. In the hashtable of -Schema, give it as "
+                + $"ConnectionOption = @{{ {setting} = ... }}.");
         }
 
         using System.Management.Automation.PowerShell shell =

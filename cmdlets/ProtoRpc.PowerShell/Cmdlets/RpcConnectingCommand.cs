@@ -1,8 +1,7 @@
-using System.Management.Automation;
 using System.Net;
 using System.Security;
 using System.Security.Cryptography.X509Certificates;
-using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.Security;
@@ -265,7 +264,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
 
     private RpcClientSecurity CreateSecurity()
     {
-        if (Option.UserName is not null && Option.Credential is null && Given.Contains(nameof(Option.UserName)))
+        if (Option is { UserName: not null, Credential: null } && Given.Contains(nameof(Option.UserName)))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,

@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Globalization;
-using System.Management.Automation;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 

@@ -82,8 +82,8 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                $"{other} of -{nameof(ConnectionOption)} is not stored with a name. Give it when you connect: "
-                + $"Connect-RpcEndpoint {Name} -{nameof(ConnectionOption)} @{{ {other} = ... }}.");
+                $"{other} of -{nameof(ConnectionOption)} is not stored with a name. Give it when you "
+                + $"connect: Connect-RpcEndpoint {Name} -{nameof(ConnectionOption)} @{{ {other} = ... }}.");
         }
 
         return new RpcNamedEndpoint(Name, RpcEndpoint.Parse(Endpoint))

@@ -1,4 +1,4 @@
-using System.Management.Automation;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 

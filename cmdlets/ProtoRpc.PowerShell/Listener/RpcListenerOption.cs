@@ -1,4 +1,5 @@
-using System.Management.Automation;
+using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
@@ -7,7 +8,7 @@ namespace ProtoRpc;
 /// hashtable for <c>-ListenerOption</c>.</summary>
 public sealed class RpcListenerOption : RpcOption
 {
-    /// <summary>The names of this listener that callers may use in the Host header of HTTP requests.</summary>
+    /// <summary>The names of this listener that callers may write in the Host header.</summary>
     [Parameter]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(AllowedHostCompleter))]
@@ -73,7 +74,11 @@ public sealed class RpcListenerOption : RpcOption
 
     /// <summary>Whether HTTP endpoints compress replies.</summary>
     [Parameter]
-    public RpcReplyCompression ReplyCompression { get => Get(default(RpcReplyCompression)); set => Set(value); }
+    public RpcReplyCompression ReplyCompression
+    {
+        get => Get(default(RpcReplyCompression));
+        set => Set(value);
+    }
 
     /// <summary>The Kerberos service principal name of the service.</summary>
     [Parameter]
@@ -97,3 +102,12 @@ public sealed class NewRpcListenerOptionCommand : RpcCmdlet, IDynamicParameters
 /// <summary>Takes a hashtable for an <see cref="RpcListenerOption"/>.</summary>
 internal sealed class ListenerOptionTableAttribute() : OptionTableAttribute(
     "New-RpcListenerOption", typeof(NewRpcListenerOptionCommand), typeof(RpcListenerOption));
+
+/// <summary>Offers the settings of a listener in a hashtable.</summary>
+internal sealed class ListenerOptionCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
+
+    internal override HashtableShape? TableOf(IDictionary bound) =>
+        new OptionShape(typeof(RpcListenerOption), bound);
+}

@@ -230,8 +230,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                $"{NameOf(other)} does not apply to -{(isRaw ? nameof(RawHandler) : nameof(Handler))}, only to "
-                + $"-{(isRaw ? nameof(Handler) : nameof(RawHandler))}.");
+                $"{NameOf(other)} does not apply to -{(isRaw ? nameof(RawHandler) : nameof(Handler))}, only "
+                + $"to -{(isRaw ? nameof(Handler) : nameof(RawHandler))}.");
         }
     }
 

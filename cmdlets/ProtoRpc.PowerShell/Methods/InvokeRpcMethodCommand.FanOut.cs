@@ -320,7 +320,8 @@ public sealed partial class InvokeRpcMethodCommand
 
     private RpcSchema? SchemaFor(EndpointTarget target) => GivenSchema ?? NamedSchema(target);
 
-    private string? ServiceFor(EndpointTarget target) => Service ?? ConnectionOption?.Service ?? target.Named?.Service;
+    private string? ServiceFor(EndpointTarget target) =>
+        Service ?? ConnectionOption?.Service ?? target.Named?.Service;
 
     private RpcMethodInfo ServiceMethod(RpcSchema schema, string? service) =>
         (service is null ? null : schema.GetService(service).FindMethod(Method)) ?? schema.GetMethod(Method);

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Methods;

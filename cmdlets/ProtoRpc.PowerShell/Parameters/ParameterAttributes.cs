@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Management.Automation;
 
 namespace ProtoRpc;
 

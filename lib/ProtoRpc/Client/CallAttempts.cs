@@ -1,6 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.ExceptionServices;
-using Google.Protobuf;
 using ProtoRpc.Client.Balancing;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Transports;

@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using Google.Protobuf;
 using ProtoRpc.Client.Balancing;
 using ProtoRpc.Transports;
 

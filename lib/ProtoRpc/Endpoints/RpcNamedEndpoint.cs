@@ -150,8 +150,8 @@ internal sealed record SecretReference(bool IsVariable, string? Vault, string Na
             ? new(false, parts.Length == 2 ? parts[0] : null, parts[^1])
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.PlainSecret,
-                $"{what} is not the reference of a secret: write {Forms}. The secret itself would stay in files "
-                + "and in the history of the shell.");
+                $"{what} is not the reference of a secret: write {Forms}. The secret itself would stay in "
+                + "files and in the history of the shell.");
     }
 
     /// <summary>Whether a text is written as a reference, right or wrong, and not as a name.</summary>

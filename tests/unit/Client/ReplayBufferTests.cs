@@ -43,7 +43,8 @@ public static class ReplayBufferTests
     {
         RpcSchema schema = RpcSchema.FromDescriptors(TestServers.CallsReflection.Descriptor);
         using RpcClient client = RpcClient.Connect(
-            Unused(kind), schema, new RpcClientOptions { Service = "calls.Echo", Lazy = true, RetryCount = 1 });
+            Unused(kind), schema,
+            new RpcClientOptions { Service = "calls.Echo", Lazy = true, RetryCount = 1 });
         List<int> made = [];
 
         foreach (int? count in new int?[] { null, 0, 2 })

@@ -1,9 +1,7 @@
-using System.Collections;
-using System.Management.Automation;
 using System.Reflection;
 using ProtoRpc.Messages;
 
-namespace ProtoRpc.PowerShell.Completion;
+namespace ProtoRpc.PowerShell.Cmdlets;
 
 /// <summary>Offers the settings of a connection in a hashtable.</summary>
 internal sealed class ConnectionOptionCompleter : RpcCompleter
@@ -12,15 +10,6 @@ internal sealed class ConnectionOptionCompleter : RpcCompleter
 
     internal override HashtableShape? TableOf(IDictionary bound) =>
         new OptionShape(typeof(RpcConnectionOption), bound);
-}
-
-/// <summary>Offers the settings of a listener in a hashtable.</summary>
-internal sealed class ListenerOptionCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
-
-    internal override HashtableShape? TableOf(IDictionary bound) =>
-        new OptionShape(typeof(RpcListenerOption), bound);
 }
 
 /// <summary>The keys and values of a hashtable of settings: those that the parameters of the cmdlet take that
@@ -71,13 +60,4 @@ internal sealed class OptionShape(Type option, IDictionary bound) : HashtableSha
 
     private static Type TypeOf(PropertyInfo setting) =>
         Nullable.GetUnderlyingType(setting.PropertyType) ?? setting.PropertyType;
-}
-
-/// <summary>Offers references to secrets in environment variables. Never reads their values.</summary>
-internal sealed class SecretCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => Environment
-        .GetEnvironmentVariables().Keys.Cast<string>()
-        .Order(StringComparer.OrdinalIgnoreCase)
-        .Select(name => new Candidate($"env:{name}", $"The environment variable {name}"));
 }

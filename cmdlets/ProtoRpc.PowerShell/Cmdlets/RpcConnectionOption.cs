@@ -1,5 +1,4 @@
-using System.Collections;
-using System.Management.Automation;
+using System.Reflection;
 using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
@@ -99,7 +98,11 @@ public sealed class RpcConnectionOption : RpcOption
 
     /// <summary>Whether HTTP servers may compress replies.</summary>
     [Parameter]
-    public RpcReplyCompression ReplyCompression { get => Get(default(RpcReplyCompression)); set => Set(value); }
+    public RpcReplyCompression ReplyCompression
+    {
+        get => Get(default(RpcReplyCompression));
+        set => Set(value);
+    }
 
     /// <summary>How often to retry a call that cannot have run.</summary>
     [Parameter]
@@ -153,34 +156,19 @@ public sealed class RpcConnectionOption : RpcOption
     [Parameter]
     public SwitchParameter WaitForReady { get => Get(default(SwitchParameter)); set => Set(value); }
 
-    /// <summary>The settings that are registered with a name.</summary>
+    /// <summary>The settings that are registered with a name: its members have their names.</summary>
     internal static RpcConnectionOption From(RpcNamedEndpoint named)
     {
         RpcConnectionOption option = new();
-        option.SetIf(named.Authentication, nameof(Authentication));
-        option.SetIf(named.UserName, nameof(UserName));
-        option.SetIf(
-            named.Credential is null ? null : new RpcCredentialSource(named.Credential), nameof(Credential));
-        option.SetIf(named.Token is null ? null : new RpcTokenSource(named.Token), nameof(Token));
-        option.SetIf(named.Mechanism, nameof(Mechanism));
-        option.SetIf(named.ProtectionLevel, nameof(ProtectionLevel));
-        option.SetIf(named.ServicePrincipalName, nameof(ServicePrincipalName));
-        option.SetIf(named.ServerUser, nameof(ServerUser));
-        option.SetIf(named.Tls ? new SwitchParameter(true) : null, nameof(Tls));
-        option.SetIf(
-            named.CACertificate.Count == 0
-                ? null
-                : named.CACertificate.Select(path => new RpcCertificateSource(path)).ToArray(),
-            nameof(CACertificate));
-        option.SetIf(
-            named.ClientCertificate is null ? null : new RpcCertificateSource(named.ClientCertificate),
-            nameof(ClientCertificate));
-        option.SetIf(named.ServerName, nameof(ServerName));
-        option.SetIf(named.Format, nameof(Format));
-        option.SetIf(named.Compression, nameof(Compression));
-        option.SetIf(named.RetryCount, nameof(RetryCount));
-        option.SetIf(named.Service, nameof(Service));
-        option.SetIf(named.InterfaceId, nameof(InterfaceId));
+        foreach (PropertyInfo setting in typeof(RpcConnectionOption).GetProperties(Settings))
+        {
+            object? value = typeof(RpcNamedEndpoint).GetProperty(setting.Name)?.GetValue(named);
+            if (value is not (null or false or ICollection { Count: 0 }))
+            {
+                option.Set(LanguagePrimitives.ConvertTo(value, setting.PropertyType), setting.Name);
+            }
+        }
+
         return option;
     }
 
@@ -225,14 +213,6 @@ public sealed class RpcConnectionOption : RpcOption
 
         return joined;
     }
-
-    private void SetIf(object? value, string name)
-    {
-        if (value is not null)
-        {
-            Set(value, name);
-        }
-    }
 }
 
 [Cmdlet(VerbsCommon.New, "RpcConnectionOption")]
@@ -250,41 +230,3 @@ public sealed class NewRpcConnectionOptionCommand : RpcCmdlet, IDynamicParameter
 /// <summary>Takes a hashtable for an <see cref="RpcConnectionOption"/>.</summary>
 internal sealed class ConnectionOptionTableAttribute() : OptionTableAttribute(
     "New-RpcConnectionOption", typeof(NewRpcConnectionOptionCommand), typeof(RpcConnectionOption));
-
-/// <summary>The value of <c>-Credential</c>: a user name and password, or a reference to them in an
-/// environment variable or in SecretManagement.</summary>
-/// <remarks>A reference is read when a cmdlet connects, and never shown.</remarks>
-public sealed class RpcCredentialSource
-{
-    /// <summary>A user name and password.</summary>
-    public RpcCredentialSource(PSCredential credential) => Credential = credential;
-
-    /// <summary>A reference: <c>secret:NAME</c>, <c>secret:VAULT/NAME</c> or <c>env:VARIABLE</c>.</summary>
-    /// <exception cref="RpcException">InvalidArgument: the text is no reference.</exception>
-    public RpcCredentialSource(string reference) =>
-        Reference = SecretReference.Parse(reference, nameof(RpcConnectionOption.Credential));
-
-    internal PSCredential? Credential { get; }
-
-    internal SecretReference? Reference { get; }
-
-    /// <summary>The reference, or the user name.</summary>
-    public override string ToString() => Reference?.ToString() ?? Credential!.UserName;
-}
-
-/// <summary>Takes the reference of a secret for a credential. Everything else is taken as the shell takes it:
-/// it asks for the password of a user name.</summary>
-[AttributeUsage(AttributeTargets.Property)]
-internal sealed class CredentialSourceAttribute : ArgumentTransformationAttribute
-{
-    private static readonly CredentialAttribute Asking = new();
-
-    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
-        (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) switch
-        {
-            RpcCredentialSource source => source,
-            string text when SecretReference.IsReference(text) =>
-                TokenSourceAttribute.Read(() => new RpcCredentialSource(text)),
-            _ => Asking.Transform(engineIntrinsics, inputData!),
-        };
-}

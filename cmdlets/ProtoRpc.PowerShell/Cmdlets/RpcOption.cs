@@ -1,5 +1,3 @@
-using System.Collections;
-using System.Management.Automation;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Security;
@@ -62,8 +60,8 @@ public abstract class RpcOption
     }
 }
 
-/// <summary>The base of attributes that take a hashtable for an <see cref="RpcOption"/>. The cmdlet that makes such objects converts and
-/// checks its values.</summary>
+/// <summary>The base of attributes that take a hashtable for an <see cref="RpcOption"/>. The cmdlet that makes
+/// these objects converts and checks its values.</summary>
 /// <param name="cmdlet">The name of the cmdlet.</param>
 /// <param name="implementation">Its class.</param>
 /// <param name="option">The type of the object.</param>
