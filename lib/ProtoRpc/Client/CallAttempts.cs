@@ -91,19 +91,8 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
     public async ValueTask<IRpcStream> OpenNextAsync(RpcException failure, Func<IRpcStream> open)
     {
-        while (true)
-        {
-            await WaitAsync<AsyncWait>(failure).ConfigureAwait(false);
-            try
-            {
-                await PickAsync<AsyncWait>().ConfigureAwait(false);
-                return open();
-            }
-            catch (RpcException e) when (RetryPolicy.Covers(e))
-            {
-                failure = e;
-            }
-        }
+        await WaitAsync<AsyncWait>(failure).ConfigureAwait(false);
+        return Open(open);
     }
 
     /// <summary>Records that the server answered.</summary>
