@@ -88,6 +88,80 @@ Describe '-ConnectionOption' {
         $text | Should -Not -Match 'Basic|first'
     }
 
+    It 'gives way to the credential or token of the cmdlet as a whole: <Why>' -ForEach @(
+        @{ Why = 'a credential'; Option = @{ UserName = 'alice'; Credential = 'env:PROTORPC_TEST_FIRST' }; Own = 'bob'; Sent = 'Basic bob:pw' }
+        @{ Why = 'a token'; Option = @{ UserName = 'alice'; Credential = 'env:PROTORPC_TEST_FIRST' }; Sent = 'Bearer second' }
+        @{ Why = 'a credential beside a token'; Option = @{ Token = 'env:PROTORPC_TEST_FIRST' }; Own = 'bob'; Sent = 'Basic bob:pw' }
+    ) {
+        $given = $Own ? @{ Credential = [pscredential]::new($Own, (ConvertTo-SecureString pw -AsPlainText)) } : @{ Token = 'env:PROTORPC_TEST_SECOND' }
+
+        $text = Get-Text $where (@{ ConnectionOption = $Option } + $given)
+
+        $kind, $proof = $text.Split('|')[0].Split(' ')
+        $shown = $kind -eq 'Basic' ? [Text.Encoding]::UTF8.GetString([Convert]::FromBase64String($proof)) : $proof
+        "$kind $shown" | Should -Be $Sent
+    }
+
+    It 'has the user name for the reference of a password' {
+        $text = Get-Text $where @{ ConnectionOption = @{ UserName = 'ann' }; Credential = 'env:PROTORPC_TEST_FIRST' }
+
+        $text | Should -Be "Basic $([Convert]::ToBase64String([byte[]][char[]]'ann:first'))||"
+    }
+
+    It 'ignores a credential and its user name together where one of several endpoints cannot take them' {
+        $all = Connect-RpcEndpoint http://rpc.test:1/, $where @to -Lazy -ErrorAction Stop -ConnectionOption @{
+            UserName = 'ann'; Credential = 'env:PROTORPC_TEST_FIRST'
+        }
+
+        $all | Should -HaveCount 2
+    }
+
+    It 'sends no secret header in clear text, in a load test either' {
+        $rpc = Connect-RpcEndpoint http://rpc.test:1/ @to -Lazy
+        $with = @{ Header = @{ 'X-Api-Key' = ConvertTo-SecureString hush -AsPlainText } }
+
+        { $rpc | Measure-RpcEndpoint SayHello -Count 1 -ConnectionOption $with -ErrorAction Stop } |
+            Should -Throw -ErrorId 'UnencryptedEndpoint,*'
+        { $rpc | Invoke-RpcMethod SayHello -ConnectionOption $with -ErrorAction Stop } |
+            Should -Throw -ErrorId 'UnencryptedEndpoint,*'
+    }
+
+    It 'goes to no other host for the schema of a registered name' {
+        $seen = [System.Collections.Concurrent.ConcurrentQueue[string]]::new()
+        $other = Start-TestListener @{ SayHello = { @{} } } -Endpoint 'http://127.0.0.1:0/' -With @{
+            BearerCheck = { param($token) ($using:seen).Enqueue("$token"); 'someone' }
+            Authentication = 'None'
+            AllowUnencrypted = $true
+        }
+        $proto = "http://localhost:$($other.Endpoint[0].Port)/greeter.proto"
+        Register-RpcEndpoint far $where $proto -ConnectionOption @{ Token = 'env:PROTORPC_TEST_FIRST' } -Force
+
+        (Import-RpcSchema -Endpoint far -ErrorAction Stop).Services.FullName | Should -Contain 'demo.Greeter'
+        (Invoke-RpcMethod SayHello -Endpoint far -Service demo.Greeter -ErrorAction Stop).text | Should -Be 'Bearer first||'
+        $seen.ToArray() | Should -Not -Contain 'first'
+        $near = "http://127.0.0.1:$($other.Endpoint[0].Port)/greeter.proto"
+        Register-RpcEndpoint near $near.Replace('greeter.proto', '') $near -ConnectionOption @{ Token = 'env:PROTORPC_TEST_FIRST' } -Force
+        $null = Import-RpcSchema -Endpoint near -ErrorAction Stop
+        $seen.ToArray() | Should -Contain 'first' -Because 'the check sees what is sent to its own host'
+    }
+
+    It 'names the service of a ping' {
+        (Test-RpcEndpoint $where -ConnectionOption @{ Service = 'demo.Greeter' } -ErrorAction Stop).Health | Should -Be 'Serving'
+        { Test-RpcEndpoint $where -ConnectionOption @{ Service = 'demo.Nothing' } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ServiceNotServed,*'
+    }
+
+    It 'is joined with a row that is registered' {
+        Register-RpcEndpoint first $where -Force -ConnectionOption @{ Token = 'env:PROTORPC_TEST_FIRST'; ServerName = 'a'; RetryCount = 3 }
+
+        $copy = Get-RpcEndpoint first | Register-RpcEndpoint -Name second -Force -PassThru -ConnectionOption @{ ServerName = 'b' }
+        $other = Get-RpcEndpoint first | Register-RpcEndpoint -Name third -Force -PassThru -ConnectionOption @{ UserName = 'ann'; Credential = 'env:X' }
+
+        $copy.Token, $copy.ServerName, $copy.RetryCount | Should -Be 'env:PROTORPC_TEST_FIRST', 'b', 3
+        $other.Token | Should -BeNullOrEmpty
+        $other.ServerName | Should -Be 'a'
+    }
+
     It 'goes to no other host that only has the schema' {
         $seen = [System.Collections.Concurrent.ConcurrentQueue[string]]::new()
         $other = Start-TestListener @{ SayHello = { @{} } } -Endpoint 'http://127.0.0.1:0/' -With @{
@@ -169,6 +243,8 @@ Describe '-ConnectionOption' {
 
         (Complete-Job $job).text | Should -Be '||'
         $again | Stop-RpcListener
+        { Invoke-RpcMethod SayHello -Connection $rpc -Deadline 30 -ConnectionOption @{ WaitForReady = $false } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
     }
 
     It 'retries a call of a connection as often as the call says' {

@@ -44,6 +44,10 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     /// <summary>The settings that are parameters of the cmdlet itself.</summary>
     private protected RpcConnectionOption Own { get; } = new();
 
+    /// <summary>The settings of the command line: those of -ConnectionOption, and over them those of own
+    /// parameters.</summary>
+    private protected RpcConnectionOption CommandOption => ConnectionOption?.WithOwn(Own) ?? Own;
+
     /// <summary>The settings for the endpoint that was checked last: those of the registered name, over them
     /// those of -ConnectionOption, over them those of own parameters, without those that do not apply to
     /// it.</summary>
@@ -53,11 +57,11 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private protected RpcNamedEndpoint? Named { get; private set; }
 
     /// <summary>The names of the given settings and parameters.</summary>
-    private protected IEnumerable<string> Given => GivenParameters
-        .Where(name => name != nameof(ConnectionOption))
-        .Concat(ConnectionOption?.Given ?? [])
-        .Concat(Own.Given)
-        .Distinct(StringComparer.OrdinalIgnoreCase);
+    private protected IEnumerable<string> Given => ConnectionOption is null
+        ? GivenParameters
+        : GivenParameters.Where(name => name != nameof(ConnectionOption))
+            .Concat(ConnectionOption.Given)
+            .Distinct(StringComparer.OrdinalIgnoreCase);
 
     /// <summary>The parameters of the command line.</summary>
     private protected virtual IEnumerable<string> GivenParameters => MyInvocation.BoundParameters.Keys;
@@ -112,6 +116,11 @@ public abstract class RpcConnectingCommand : RpcCmdlet
             ignored.Add(name);
         }
 
+        if (ignored.Contains(nameof(merged.Credential)))
+        {
+            ignored.Add(nameof(merged.UserName));
+        }
+
         Option = merged.Without(ignored);
         if (AuthenticationOf(Option) <= RpcClientAuthentication.Anonymous)
         {
@@ -138,6 +147,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
 
         EndpointParameters.Check(
             Given, NameOf, new EndpointUse(connection.Endpoint, IsRaw: connection.InterfaceId is not null));
+        HeaderMapping.CheckSecrets(CommandOption.Header, connection.Endpoint);
     }
 
     /// <summary>Refuses the setting that only a connection can keep.</summary>
@@ -153,11 +163,8 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         }
     }
 
-    private RpcConnectionOption Merge()
-    {
-        RpcConnectionOption given = ConnectionOption?.With(Own) ?? Own;
-        return Named is null ? given : RpcConnectionOption.From(Named).WithGiven(given);
-    }
+    private RpcConnectionOption Merge() =>
+        Named is null ? CommandOption : RpcConnectionOption.From(Named).WithGiven(CommandOption);
 
     /// <summary>Whether a parameter was given.</summary>
     private protected virtual bool IsGiven(string parameter) =>
@@ -233,7 +240,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
 
     private RpcException? FindMisfit(
         RpcConnectionOption merged, string name, RpcEndpoint endpoint, bool isRaw) =>
-        EndpointParameters.FindMisfit(name, NameOf(name), new EndpointUse(endpoint, merged.Tls, isRaw))
+        EndpointParameters.FindMisfit(name, NameOf, new EndpointUse(endpoint, merged.Tls, isRaw))
         ?? FindMisfit(merged, name, endpoint);
 
     // Misfits that depend on the value of a setting, or on other settings.

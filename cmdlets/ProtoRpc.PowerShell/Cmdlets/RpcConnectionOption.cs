@@ -177,6 +177,16 @@ public sealed class RpcConnectionOption : RpcOption
     internal RpcConnectionOption WithGiven(RpcConnectionOption given) =>
         (Identity.Any(given.IsGiven) ? Without(Identity) : this).With(given);
 
+    /// <summary>These settings, those of -ConnectionOption, with the cmdlet's own parameters in their place.
+    /// A credential or token of the parameters is the only one; the user name stays for the reference of a
+    /// password.</summary>
+    internal RpcConnectionOption WithOwn(RpcConnectionOption own) => (own.Credential, own.Token) switch
+    {
+        (null, null) => With(own),
+        ({ Reference: not null }, _) => Without([nameof(Credential), nameof(Token)]).With(own),
+        _ => Without([nameof(Credential), nameof(Token), nameof(UserName)]).With(own),
+    };
+
     /// <summary>These settings, with those of another object in their place; headers are joined.</summary>
     internal RpcConnectionOption With(RpcConnectionOption above)
     {

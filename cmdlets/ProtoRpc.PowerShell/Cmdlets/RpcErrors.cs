@@ -109,11 +109,14 @@ internal static class ParameterWording
             $"{nameof(RpcConnectionOption.Tls)} {OfConnection}",
         [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.UseTls)}"] = "-Tls",
         [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Certificate)}"] = "-Certificate",
-        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.CaCertificates)}"] = "-CACertificate",
-        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ClientCertificate)}"] = "-ClientCertificate",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.CaCertificates)}"] =
+            $"{nameof(RpcConnectionOption.CACertificate)} {OfConnection}",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ClientCertificate)}"] =
+            $"{nameof(RpcConnectionOption.ClientCertificate)} {OfConnection}",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ServerName)}"] =
             $"{nameof(RpcConnectionOption.ServerName)} {OfConnection}",
-        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] = "-SkipCertificateCheck",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] =
+            $"{nameof(RpcConnectionOption.SkipCertificateCheck)} {OfConnection}",
         [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Interceptors)}"] = "-Authorization",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.Authentication)}"] = "-Authentication",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] =

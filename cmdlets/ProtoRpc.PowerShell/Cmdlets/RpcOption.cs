@@ -13,55 +13,57 @@ public abstract class RpcOption
     internal const BindingFlags Settings =
         BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly | BindingFlags.IgnoreCase;
 
-    private readonly Dictionary<string, object?> _given = new(StringComparer.OrdinalIgnoreCase);
+    // Made with the first setting: most calls have none.
+    private Dictionary<string, object?>? _given;
 
     private protected RpcOption()
     {
     }
 
     /// <summary>The names of the settings that were given.</summary>
-    public IReadOnlyCollection<string> Given => _given.Keys;
+    public IReadOnlyCollection<string> Given => _given is null ? [] : _given.Keys;
 
     /// <summary>Whether a setting was given.</summary>
-    internal bool IsGiven(string name) => _given.ContainsKey(name);
+    internal bool IsGiven(string name) => _given?.ContainsKey(name) == true;
 
     /// <summary>A setting; null if it was not given.</summary>
     internal T? Find<T>(string name)
         where T : struct =>
-        _given.TryGetValue(name, out object? value) ? (T?)value : null;
+        _given is not null && _given.TryGetValue(name, out object? value) ? (T?)value : null;
 
     /// <summary>The settings that were given, for the shell's view.</summary>
-    public override string ToString() => string.Join(", ", _given.Keys.Order(StringComparer.Ordinal));
+    public override string ToString() => string.Join(", ", Given.Order(StringComparer.Ordinal));
 
     /// <summary>The names of a type's settings.</summary>
     internal static IEnumerable<string> NamesOf(Type type) =>
         type.GetProperties(Settings).Select(property => property.Name);
 
     private protected T Get<T>(T otherwise, [CallerMemberName] string name = "") =>
-        _given.TryGetValue(name, out object? value) ? (T)value! : otherwise;
+        _given is not null && _given.TryGetValue(name, out object? value) ? (T)value! : otherwise;
 
-    private protected void Set(object? value, [CallerMemberName] string name = "") => _given[name] = value;
+    private protected void Set(object? value, [CallerMemberName] string name = "") =>
+        (_given ??= new(StringComparer.OrdinalIgnoreCase))[name] = value;
 
     private protected void Remove(IEnumerable<string> names)
     {
         foreach (string name in names)
         {
-            _given.Remove(name);
+            _given?.Remove(name);
         }
     }
 
     /// <summary>Takes over the settings that were given to another object.</summary>
     private protected void CopyFrom(RpcOption other)
     {
-        foreach ((string name, object? value) in other._given)
+        foreach (string name in other.Given)
         {
-            _given[name] = value;
+            Set(other._given![name], name);
         }
     }
 }
 
-/// <summary>The base of attributes that take a hashtable for an <see cref="RpcOption"/>. The cmdlet that makes
-/// these objects converts and checks its values.</summary>
+/// <summary>The base of attributes that take a hashtable for an <see cref="RpcOption"/>. The cmdlet that
+/// makes these objects converts and checks its values.</summary>
 /// <param name="cmdlet">The name of the cmdlet.</param>
 /// <param name="implementation">Its class.</param>
 /// <param name="option">The type of the object.</param>
@@ -78,6 +80,13 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
     public bool IsStored { get; set; }
 
     public override bool TransformNullOptionalParameters => false;
+
+    /// <summary>The names of the settings that are stored with the name of an endpoint.</summary>
+    internal static IEnumerable<string> Stored { get; } =
+    [
+        .. RpcOption.NamesOf(typeof(RpcConnectionOption))
+            .Where(name => typeof(RpcNamedEndpoint).GetProperty(name) is not null),
+    ];
 
     public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
         (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) switch
@@ -107,7 +116,7 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
     private Dictionary<string, object?> Cells(PSObject row)
     {
         Dictionary<string, object?> settings = new(StringComparer.OrdinalIgnoreCase);
-        foreach (string name in RpcOption.NamesOf(option))
+        foreach (string name in IsStored ? Stored : RpcOption.NamesOf(option))
         {
             object? value = row.Properties[name]?.Value;
             value = value is PSObject cell ? cell.BaseObject : value;

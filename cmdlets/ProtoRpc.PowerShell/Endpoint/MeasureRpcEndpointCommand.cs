@@ -209,8 +209,8 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
                 CallOptions = new RpcCallOptions
                 {
                     Timeout = Deadline,
-                    WaitForReady = ConnectionOption?.WaitForReady == true
-                        || plans.Exists(plan => plan.Subject is RpcConnection { WaitsForReady: true }),
+                    WaitForReady = CommandOption.Find<SwitchParameter>(nameof(Option.WaitForReady))?.IsPresent
+                        ?? plans.TrueForAll(plan => plan.Subject is RpcConnection { WaitsForReady: true }),
                     Headers = ofCalls?.Header is { } headers ? HeaderMapping.ToMetadata(headers) : null,
                     Compression = ofCalls?.Find<RpcCompression>(nameof(ofCalls.Compression)),
                     RetryCount = ofCalls?.Find<int>(nameof(ofCalls.RetryCount)),

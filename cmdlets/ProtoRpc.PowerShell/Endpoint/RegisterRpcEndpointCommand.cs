@@ -7,20 +7,6 @@ namespace ProtoRpc;
 [OutputType(typeof(RpcNamedEndpoint))]
 public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 {
-    // The settings that a file can keep. The others have secrets, or belong to one connection.
-    private static readonly string[] Stored =
-    [
-        nameof(RpcConnectionOption.Authentication), nameof(RpcConnectionOption.CACertificate),
-        nameof(RpcConnectionOption.ClientCertificate), nameof(RpcConnectionOption.Compression),
-        nameof(RpcConnectionOption.Credential), nameof(RpcConnectionOption.Format),
-        nameof(RpcConnectionOption.InterfaceId), nameof(RpcConnectionOption.Mechanism),
-        nameof(RpcConnectionOption.ProtectionLevel), nameof(RpcConnectionOption.RetryCount),
-        nameof(RpcConnectionOption.ServerName), nameof(RpcConnectionOption.ServerUser),
-        nameof(RpcConnectionOption.Service), nameof(RpcConnectionOption.ServicePrincipalName),
-        nameof(RpcConnectionOption.Tls), nameof(RpcConnectionOption.Token),
-        nameof(RpcConnectionOption.UserName),
-    ];
-
     [Parameter(Mandatory = true, Position = 0, ValueFromPipelineByPropertyName = true)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(EndpointNameCompleter))]
@@ -45,9 +31,14 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     [ArgumentCompleter(typeof(TagCompleter))]
     public string[]? Tag { get; set; }
 
+    // A parameter of the command line is not bound from the pipeline, so rows have their own.
     [Parameter(ValueFromPipeline = true)]
-    [ValidateNotNull]
     [ConnectionOptionTable(TakesRows = true, IsStored = true)]
+    public RpcConnectionOption? Row { get; set; }
+
+    [Parameter]
+    [ValidateNotNull]
+    [ConnectionOptionTable(IsStored = true)]
     [ArgumentCompleter(typeof(ConnectionOptionCompleter))]
     public RpcConnectionOption? ConnectionOption { get; set; }
 
@@ -76,9 +67,9 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
 
     private RpcNamedEndpoint Create()
     {
-        RpcConnectionOption option = ConnectionOption ?? new();
-        if (option.Given.FirstOrDefault(
-            name => !Stored.Contains(name, StringComparer.OrdinalIgnoreCase)) is { } other)
+        RpcConnectionOption option = (Row ?? new()).WithGiven(ConnectionOption ?? new());
+        if (option.Given.Except(OptionTableAttribute.Stored, StringComparer.OrdinalIgnoreCase)
+            .FirstOrDefault() is { } other)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,

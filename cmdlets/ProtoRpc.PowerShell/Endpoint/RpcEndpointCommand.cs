@@ -54,6 +54,9 @@ public abstract class RpcEndpointCommand : RpcConnectingCommand
         set => base.ConnectionOption = value;
     }
 
+    /// <summary>The service that the command line names; null for none.</summary>
+    private protected string? GivenService => CommandOption.Service;
+
     /// <summary>The endpoints, as text.</summary>
     private protected IReadOnlyCollection<string> Endpoints =>
         Listener is null ? Endpoint : [.. Listener.Endpoint.Select(endpoint => endpoint.ToString())];

@@ -67,7 +67,7 @@ public abstract class RpcPingCommand : RpcEndpointCommand
             Cancellation);
         return !compares || schema is null
             ? result
-            : result with { SchemaDifferences = client.CompareSchema(Service, Cancellation) ?? [] };
+            : result with { SchemaDifferences = client.CompareSchema(GivenService, Cancellation) ?? [] };
     }
 
     /// <summary>The request for the server's ping handlers; null for none.</summary>
@@ -134,7 +134,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     private void Ping(EndpointTarget target, RpcSchema? schema)
     {
         RpcEndpoint endpoint = target.Require();
-        CheckParameters(target, isRaw: schema is null && Service is null);
+        CheckParameters(target, isRaw: schema is null && GivenService is null);
         RpcClientOptions options = CreateOptions();
         IMessage? request = ToRequest(schema, Message);
         TryPing(endpoint, () => Ping(endpoint, schema, options, Deadline, compares: true, request));
@@ -189,10 +189,10 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
             WriteWarning($"The schema of '{result.Endpoint}' differs from -Schema: {difference}");
         }
 
-        if (Service is not null && result is { Health: "", Services.Count: 0 })
+        if (GivenService is { } service && result is { Health: "", Services.Count: 0 })
         {
             WriteWarning(
-                $"'{result.Endpoint}' answers, but does not list its services, so '{Service}' may "
+                $"'{result.Endpoint}' answers, but does not list its services, so '{service}' may "
                 + "be missing.");
         }
 
@@ -235,7 +235,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
             {
                 RpcEndpoint endpoint = target.Require();
                 RpcSchema? schema = SchemaOf(target, given);
-                CheckParameters(target, isRaw: schema is null && Service is null);
+                CheckParameters(target, isRaw: schema is null && GivenService is null);
                 RpcClientOptions options = CreateOptions();
                 _pending.Add(new(target.Name, left => Ping(endpoint, schema, options, left)));
             });

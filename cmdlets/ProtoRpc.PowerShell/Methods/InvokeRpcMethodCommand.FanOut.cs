@@ -79,7 +79,9 @@ public sealed partial class InvokeRpcMethodCommand
         {
             try
             {
-                connection.Client.FetchSchema(options, Cancellation);
+                CheckForConnection(connection);
+                connection.Client.FetchSchema(
+                    options with { WaitForReady = Waits(connection.WaitsForReady) }, Cancellation);
             }
             catch (RpcException e)
             {

@@ -381,9 +381,12 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     // The settings of the calls: of the endpoint, or what the command line has for a connection.
     private RpcConnectionOption CallOption => ParameterSetName == ByEndpoint ? Option
         : ConnectionOption is null ? Own
-        : _callOption ??= ConnectionOption.With(Own);
+        : _callOption ??= CommandOption;
 
-    private bool WaitsForReady => _connectionWaits || CallOption.WaitForReady;
+    private bool WaitsForReady => Waits(_connectionWaits);
+
+    private bool Waits(bool otherwise) =>
+        CallOption.Find<SwitchParameter>(nameof(CallOption.WaitForReady))?.IsPresent ?? otherwise;
 
     // The client of an endpoint has it already.
     private T? OfCall<T>(string setting)

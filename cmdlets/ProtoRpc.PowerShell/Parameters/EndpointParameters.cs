@@ -69,7 +69,7 @@ internal static class EndpointParameters
     {
         foreach (string name in given)
         {
-            if (FindMisfit(name, written(name), uses) is { } misfit)
+            if (FindMisfit(name, written, uses) is { } misfit)
             {
                 throw misfit;
             }
@@ -78,7 +78,8 @@ internal static class EndpointParameters
 
     /// <summary>The error for a parameter that applies to none of the endpoints; null if it applies to one of
     /// them.</summary>
-    public static RpcException? FindMisfit(string name, string written, params EndpointUse[] uses)
+    public static RpcException? FindMisfit(
+        string name, Func<string, string> written, params EndpointUse[] uses)
     {
         if (!Takers.TryGetValue(name, out EndpointGroup[]? groups)
             || uses.Any(use => groups.Any(group => group.Includes(use))))
@@ -90,7 +91,7 @@ internal static class EndpointParameters
         string others = Join([.. groups.Select(group => group.Name)]);
         return new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-            $"{written} does not apply to {endpoints}, only to {others}.", uses[0].Endpoint);
+            $"{written(name)} does not apply to {endpoints}, only to {others}.", uses[0].Endpoint);
     }
 
     /// <summary>The error for TLS on an endpoint other than tcp://. If the endpoint would then be called over

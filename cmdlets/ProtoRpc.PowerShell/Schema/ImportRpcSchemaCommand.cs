@@ -117,6 +117,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         }
     }
 
+    // The schema of a registered name may lie on another host.
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
-        CreateOptions() with { Service = null, InterfaceId = null };
+        SchemaOptionsFor(endpoint, [endpoint]);
 }

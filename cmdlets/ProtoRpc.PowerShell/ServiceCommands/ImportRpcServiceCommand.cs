@@ -64,9 +64,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         });
 
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
-        endpoint.Host.Equals(Target.Require().Host, StringComparison.OrdinalIgnoreCase)
-            ? CreateOptions() with { Service = null, InterfaceId = null }
-            : base.SchemaOptionsOf(endpoint);
+        SchemaOptionsFor(endpoint, ParameterSetName == ByEndpoint ? [Target.Require()] : [endpoint]);
 
     private void ImportEndpoint()
     {
@@ -78,9 +76,15 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
             : !endpoint.Has(EndpointFeatures.Reflection) && RpcSchemaLoader.IsAddress(Endpoint)
                 ? LoadSchema([Endpoint])
             : null;
+        // Reading the schema may have checked the settings for its server.
+        CheckParameters(target, [endpoint]);
+        RefuseCallContext();
         RpcClientOptions options = CreateOptions();
         RpcClient client = RpcClient.Connect(endpoint, schema, options, Cancellation);
-        RpcConnection connection = new(RunspaceStore.Current.NextId(), client);
+        RpcConnection connection = new(RunspaceStore.Current.NextId(), client)
+        {
+            WaitsForReady = Option.WaitForReady,
+        };
         try
         {
             RpcSchema known = schema ?? SchemaOf(connection);
