@@ -89,11 +89,11 @@ Describe '-ConnectionOption' {
     }
 
     It 'gives way to the credential or token of the cmdlet as a whole: <Why>' -ForEach @(
-        @{ Why = 'a credential'; Option = @{ UserName = 'alice'; Credential = 'env:PROTORPC_TEST_FIRST' }; Own = 'bob'; Sent = 'Basic bob:pw' }
-        @{ Why = 'a token'; Option = @{ UserName = 'alice'; Credential = 'env:PROTORPC_TEST_FIRST' }; Sent = 'Bearer second' }
-        @{ Why = 'a credential beside a token'; Option = @{ Token = 'env:PROTORPC_TEST_FIRST' }; Own = 'bob'; Sent = 'Basic bob:pw' }
+        @{ Why = 'a credential'; Option = @{ UserName = 'alice'; Credential = 'env:PROTORPC_TEST_FIRST' }; User = 'bob'; Sent = 'Basic bob:pw' }
+        @{ Why = 'a token'; Option = @{ UserName = 'alice'; Credential = 'env:PROTORPC_TEST_FIRST' }; User = ''; Sent = 'Bearer second' }
+        @{ Why = 'a credential beside a token'; Option = @{ Token = 'env:PROTORPC_TEST_FIRST' }; User = 'bob'; Sent = 'Basic bob:pw' }
     ) {
-        $given = $Own ? @{ Credential = [pscredential]::new($Own, (ConvertTo-SecureString pw -AsPlainText)) } : @{ Token = 'env:PROTORPC_TEST_SECOND' }
+        $given = $User ? @{ Credential = [pscredential]::new($User, (ConvertTo-SecureString pw -AsPlainText)) } : @{ Token = 'env:PROTORPC_TEST_SECOND' }
 
         $text = Get-Text $where (@{ ConnectionOption = $Option } + $given)
 
