@@ -64,12 +64,19 @@ internal sealed class ReflectionService
 
     private async ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
-        while (await stream.ReadAsync().ConfigureAwait(false) is ServerReflectionRequest request)
+        try
         {
-            ServerReflectionResponse reply = Answer(request);
-            reply.ValidHost = request.Host;
-            reply.OriginalRequest = request;
-            await stream.WriteAsync(reply).ConfigureAwait(false);
+            while (await stream.ReadAsync().ConfigureAwait(false) is ServerReflectionRequest request)
+            {
+                ServerReflectionResponse reply = Answer(request);
+                reply.ValidHost = request.Host;
+                reply.OriginalRequest = request;
+                await stream.WriteAsync(reply).ConfigureAwait(false);
+            }
+        }
+        catch (IOException)
+        {
+            // The client knows what it asked for and has reset the stream, which is no failure of the server.
         }
     }
 
