@@ -11,6 +11,6 @@ internal enum Leak
     /// <summary>A thread for one listener in five never ends.</summary>
     Threads,
 
-    /// <summary>Two kilobytes of each call are kept.</summary>
+    /// <summary>Four kilobytes of each call are kept.</summary>
     Memory,
 }

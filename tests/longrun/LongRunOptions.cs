@@ -7,7 +7,7 @@ internal sealed record LongRunOptions
 {
     private const string Usage = """
         dotnet run -c Release --project tests/longrun -- [options]
-          --seconds 3600   how long the load lasts
+          --seconds 3600   how long the load lasts, at least 20
           --rate 200       calls in a second, of all callers together
           --cycles 500     listeners that are started and stopped before the load
           --seed 1         the same seed makes the same choices
@@ -44,7 +44,7 @@ internal sealed record LongRunOptions
             {
                 "--record" => options with { Record = true },
                 "--no-shell" => options with { HasShell = false },
-                "--seconds" => options with { Seconds = Number(10) },
+                "--seconds" => options with { Seconds = Number(20) },
                 "--rate" => options with { Rate = Number(1) },
                 "--cycles" => options with { Cycles = Number(0) },
                 "--seed" => options with { Seed = Number(int.MinValue) },

@@ -71,7 +71,7 @@ internal sealed class TestSuites
                 "the input that ran is in artifacts/fuzz/*.running"),
             new ProgramSuite(
                 "long-run", root, "tests/longrun/ProtoRpc.LongRun.csproj",
-                options.IsLong ? ["--seconds", "90"] : ["--seconds", "20", "--cycles", "100"])
+                options.IsLong ? ["--seconds", "90"] : ["--seconds", "30", "--cycles", "100"])
             {
                 StartsPowerShell = true,
             },

@@ -53,7 +53,7 @@ internal sealed class MixedLoad(Servers servers, LongRunOptions options, Tally t
                 await WordCalls.AnyAsync(place, client, random);
                 if (options.Leak == Leak.Memory)
                 {
-                    _leaked.Add(new byte[2000]);
+                    _leaked.Add(new byte[4000]);
                 }
             },
             stop);

@@ -13,13 +13,17 @@ internal sealed record Trend(Measure Measure, double Median, double Growth, doub
     // Code is compiled again, pools and caches fill, and the first of each kind of call has been made.
     private const double WarmUp = 0.3;
 
+    // However short the run: until each thread has rented a large array of the shared pool, its heap grows.
+    private const double WarmUpSeconds = 12;
+
     public bool IsFlat => Growth <= Measure.Most;
 
     /// <summary>The trend of each measure that the samples have.</summary>
     /// <exception cref="InvalidOperationException">There are too few samples.</exception>
     public static IReadOnlyList<Trend> Of(IReadOnlyList<Sample> samples)
     {
-        Sample[] warm = [.. samples.Skip((int)(samples.Count * WarmUp))];
+        double warmUp = samples.Count == 0 ? 0 : Math.Max(WarmUpSeconds, samples[^1].Seconds * WarmUp);
+        Sample[] warm = [.. samples.SkipWhile(sample => sample.Seconds < warmUp)];
         if (warm.Length < Fewest)
         {
             throw new InvalidOperationException($"There are {warm.Length} samples, too few to see a trend.");
