@@ -76,4 +76,13 @@ message HelloReply {
             $PSStyle.OutputRendering = $rendering
         }
     }
+
+    It 'gives the well-known types of imports last' {
+        $schema = Import-RpcSchema (Join-Path $RepositoryRoot tests unit Schema protos parcels.proto)
+
+        $names = (Get-RpcMessageType -Schema $schema).FullName
+        $names[0] | Should -BeLike 'parcels.*'
+        $names[-1] | Should -BeLike 'google.protobuf.*'
+        $names.Where({ $_ -like 'google.protobuf.*' }, 'SkipUntil') | Should -Not -Match '^parcels'
+    }
 }

@@ -74,6 +74,6 @@ Describe 'ping handlers' {
         { Test-RpcEndpoint $listener.Endpoint[2] -Schema $proto -Message @{ question = 'x' } -Quiet -ErrorAction Stop } |
             Should -Throw -ErrorId 'UnknownField,*'
         { Test-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ErrorAction Stop } |
-            Should -Throw '*did not return a google.protobuf.rpc_messages.RpcPingResponse*'
+            Should -Throw '*did not return a message google.protobuf.rpc_messages.RpcPingResponse*'
     }
 }

@@ -208,7 +208,7 @@ service Crossing {
             Read-Json @{ any = $raw } |
                 Should -BeExactly $json.Replace('{"text":"x"', '{"any":{"@type":"type.googleapis.com/crossing.All","text":"x"').Replace('"env":"test"}}', '"env":"test"}}}')
             { ConvertTo-RpcMessage google.protobuf.Timestamp $raw -Schema $schema -AllowUnknownField -ErrorAction Stop } |
-                Should -Throw '*is a message crossing.All, where a google.protobuf.Timestamp is needed*'
+                Should -Throw '*is a message crossing.All, where google.protobuf.Timestamp is needed*'
         }
 
         $time = Copy-Serialized (Invoke-RpcMethod At '2024-02-29T12:30:00.1234567Z' -Connection $rpc)

@@ -104,3 +104,93 @@ Describe 'The views of mocks' {
             Should -Match '(?m)^\d\d:\d\d:\d\d demo.Greeter/SayHello +OK +[\d.]+ .*Ann'
     }
 }
+
+Describe 'The views in a window of 80 columns' {
+    BeforeAll {
+        function Show($Value) {
+            ($Value | Out-String -Width 80) -replace '\e\[[\d;]*m' -split '\r?\n' | ForEach-Object TrimEnd | Where-Object { $_ }
+        }
+        $file = $env:PROTORPC_ENDPOINTS
+    }
+
+    AfterAll {
+        $env:PROTORPC_ENDPOINTS = $file
+        Clear-Test
+    }
+
+    It 'show endpoint, health, server and services of a ping' {
+        $ping = [ProtoRpc.RpcPingResult]::new(
+            'grpcs://shop.production.eu-west-1.example.com:443', [timespan]::FromMilliseconds(1.5), 'ProtoRpc', '1.2.3',
+            [string[]] ('shop.catalog.v1.Catalog', 'shop.orders.v1.Orders'), '1.02:03:04')
+
+        $lines = Show $ping
+        $lines[0] | Should -Match '^Endpoint +ms Health +Server +Services$'
+        $text = $lines -join "`n"
+        $text | Should -Match '1\.500 +ProtoRpc 1\.2\.3 '
+        $text | Should -Match 'up 1\.02:03:04'
+        ($lines[2..9].ForEach{ $_.PadRight(80).Substring(0, 28).Trim() } -join '') |
+            Should -Be 'grpcs://shop.production.eu-west-1.example.com:443' -Because 'a long endpoint is wrapped and not cut'
+        ($lines[2..9].ForEach{ $_.PadRight(80).Substring(64).Trim() } -join '') |
+            Should -Be 'shop.catalog.v1.Catalogshop.orders.v1.Orders'
+    }
+
+    It 'show name, endpoint, tags and schema of a registered endpoint' {
+        $env:PROTORPC_ENDPOINTS = Join-Path $TestDrive endpoints.json
+        Register-RpcEndpoint shop-eu 'grpc://shop.example.com:443' -Tag prod, eu -Schema (Join-Path $TestProtos greeter.proto)
+
+        $lines = Show (Get-RpcEndpoint)
+        $lines[0] | Should -Match '^Name +Endpoint +Tag +Schema$'
+        $lines[2] | Should -Match '^shop-eu +grpc://shop\.example\.com:443 +prod, eu +greeter\.proto$'
+    }
+
+    It 'show more than a few letters of the reply or the error of a call' {
+        $listener = Start-TestListener { throw [ProtoRpc.RpcException]::new('FailedPrecondition', 'The shop is closed.') }
+        $rpc = Connect-Test $listener
+
+        $lines = Show (Invoke-RpcMethod SayHello -Connection $rpc -PassThruResult)
+        $lines[-1] | Should -Match 'FailedPrecondition +[\d.]+ The shop is closed\.$'
+    }
+}
+
+Describe 'The views of what came from a job' {
+    BeforeAll {
+        $mock = New-RpcMock (Join-Path $TestProtos greeter.proto) -Service demo.Greeter -Endpoint "ncalrpc:[$(New-TestName)]" -Reply @{
+            SayHello = { param($Request) $Request.name -eq 'Bob' ? $(throw [ProtoRpc.RpcException]::new('NotFound', 'no Bob')) : @{ text = 'hi' } }
+        }
+        $endpoint = "$($mock.Endpoint[0])"
+        $output = Start-Job {
+            Import-Module $using:ModuleManifest
+            $schema = Import-RpcSchema (Join-Path $using:TestProtos greeter.proto)
+            $call = @{ Endpoint = $using:endpoint; Schema = $schema; Service = 'demo.Greeter' }
+            $rpc = Connect-RpcEndpoint @call
+            Measure-RpcEndpoint SayHello @{ name = 'Ann' } -Connection $rpc -Count 5 -Histogram
+            Measure-RpcEndpoint SayHello @{ name = 'Bob' } -Connection $rpc -Count 5 -ErrorAction SilentlyContinue
+            Invoke-RpcMethod SayHello @{ name = 'Ann' } -Connection $rpc -PassThruResult
+            Invoke-RpcMethod SayHello @{ name = 'Bob' } -Connection $rpc -PassThruResult
+            $own = New-RpcMock $schema -Service demo.Greeter -Reply @{ SayHello = @{ text = 'hi' } }
+            $null = Invoke-RpcMethod SayHello @{ name = 'Eve' } -Connection $own.Connection
+            Get-RpcMockCall $own
+        } | Complete-Job
+
+        function Show($Value) { ($Value | Out-String -Width 80) -replace '\e\[[\d;]*m' }
+    }
+
+    AfterAll {
+        Get-Job | Remove-Job -Force
+        Clear-Test
+    }
+
+    It 'are the whole report of a load test' {
+        $text = Show $output[0]
+        $text | Should -Match '(?m)^  Calls +5, 0 failed'
+        $text | Should -Match '(?m)^  Latency +min '
+        $text | Should -Match '(?m)^  [\d.]+ .s - .*#'
+        Show $output[1] | Should -Match '(?m)^  Failed +5 NotFound, first: no Bob'
+    }
+
+    It 'are the rows of calls and of a mock' {
+        Show $output[2] | Should -Match '(?m)^ncalrpc\S+ +OK +[\d.]+ {"text":"hi"'
+        Show $output[3] | Should -Match '(?m)^ncalrpc\S+ +NotFound +[\d.]+ no Bob'
+        Show $output[4] | Should -Match '(?m)^\d\d:\d\d:\d\d demo.Greeter/SayHello +OK +[\d.]+ {"name":"Eve"'
+    }
+}

@@ -444,7 +444,7 @@ internal sealed class SecretReader
     }
 
     private static RpcException WrongType(SecretReference reference, object secret, string wanted) =>
-        reference.NotFound($"it is a {secret.GetType().Name}, not {wanted}");
+        reference.NotFound($"it is of the type {secret.GetType().Name}, not {wanted}");
 
     private object Read(SecretReference reference)
     {

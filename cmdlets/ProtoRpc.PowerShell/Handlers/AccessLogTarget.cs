@@ -36,7 +36,9 @@ internal static class AccessLogTarget
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidAccessLog,
                     "-AccessLog takes the path of a file or a script block, not "
-                    + (given is string ? "an empty text." : $"a {given.GetType().FullName}."));
+                    + (given is string
+                        ? "an empty text."
+                        : $"an object of the type {given.GetType().FullName}."));
         }
 
         void Warn(string text) => streams.Add(new WarningRecord(text));

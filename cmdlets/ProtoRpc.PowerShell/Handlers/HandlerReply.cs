@@ -57,7 +57,7 @@ internal static class HandlerReply
         }
         catch (RpcException e)
         {
-            throw Wrong(method, $"did not return a {method.ReplyType.FullName}: {e.Message}", e);
+            throw Wrong(method, $"did not return a message {method.ReplyType.FullName}: {e.Message}", e);
         }
     }
 

@@ -208,8 +208,8 @@ public abstract class RpcConvertObjectCommand : RpcConvertCommand
     {
         null => "$null",
         PSObject { BaseObject: PSCustomObject } => "the object",
-        PSObject wrapped => $"a {wrapped.BaseObject.GetType().Name}",
-        _ => $"a {value.GetType().Name}",
+        PSObject wrapped => $"an object of the type {wrapped.BaseObject.GetType().Name}",
+        _ => $"an object of the type {value.GetType().Name}",
     };
 }
 

@@ -4,7 +4,8 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Rendering;
 
-/// <summary>The type data of messages and of the lists in them, which define their text.</summary>
+/// <summary>The type data of messages and of the lists in them, which define their text, and of results of
+/// load tests.</summary>
 /// <remarks>The type data is added directly to the runspace's table, which is not public. A types.ps1xml
 /// fails if a runspace imports the module again from another folder, for example after an update.
 /// Update-TypeData is in a module that takes longer to load than this one.</remarks>
@@ -13,6 +14,9 @@ internal static class MessageTypeData
     // Without a property name, Compare-Object, Sort-Object and Group-Object compare messages by this
     // property, their text. No field can have this name.
     private const string Key = "@text";
+
+    // The report of a load test, which the shell cannot make of an object that came from a job.
+    private const string Report = "@report";
 
     // Values of .NET in a message, such as a DateTimeOffset, are cut to a text at depth 0, without
     // fractions of seconds.
@@ -26,6 +30,7 @@ internal static class MessageTypeData
         Add(shell, OfMessages(ObjectTypeNames.Common));
         Add(shell, OfMessages(DeserializedValue.Prefix + ObjectTypeNames.Common));
         Add(shell, OfRaw());
+        Add(shell, OfLoadResults());
         Add(shell, OfCollections(ObjectTypeNames.Collection));
         Add(shell, OfCollections(DeserializedValue.Prefix + ObjectTypeNames.Collection));
     }
@@ -62,6 +67,19 @@ internal static class MessageTypeData
         AddHidden(raw, DeserializedValue.RawType, MethodOf(nameof(RpcView.TypeOf)));
         AddHidden(raw, DeserializedValue.RawBytes, MethodOf(nameof(RpcView.Encode)));
         return raw;
+    }
+
+    private static TypeData OfLoadResults()
+    {
+        TypeData result = new(typeof(RpcLoadResult))
+        {
+            IsOverride = true,
+            SerializationMethod = "SpecificProperties",
+            PropertySerializationSet = new PropertySetData(
+                [.. typeof(RpcLoadResult).GetProperties().Select(property => property.Name), Report]),
+        };
+        AddHidden(result, Report, MethodOf(nameof(RpcView.Report)));
+        return result;
     }
 
     private static TypeData OfCollections(string name)

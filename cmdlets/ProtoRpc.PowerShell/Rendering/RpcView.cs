@@ -37,6 +37,13 @@ public static class RpcView
     /// <summary>The bytes of a raw message, to serialize it.</summary>
     public static byte[] Encode(PSObject message) => RawOf(message).ToByteArray();
 
+    /// <summary>The report of a load test, to show and to serialize it.</summary>
+    public static string Report(PSObject result)
+    {
+        ArgumentNullException.ThrowIfNull(result);
+        return ((RpcLoadResult)result.BaseObject).ToText();
+    }
+
     /// <summary>The table that contains a message as a row; nothing for a message that is shown as a
     /// list.</summary>
     public static object Group(PSObject message)

@@ -302,6 +302,6 @@ internal sealed class ClientInterceptors
     private static RpcException BadAnswer(RpcEndpoint endpoint, RpcMethodInfo method, IMessage? reply) => new(
         RpcStatusCode.Internal,
         $"An interceptor of the client answered {method.FullName} with "
-        + $"{(reply is null ? "nothing" : $"a {reply.Descriptor.FullName}")}. "
-        + $"Return a {method.ReplyType.FullName}.", endpoint);
+        + $"{(reply is null ? "nothing" : $"the message {reply.Descriptor.FullName}")}. "
+        + $"Return the message {method.ReplyType.FullName}.", endpoint);
 }

@@ -79,7 +79,7 @@ internal static class ReplyParser
         why is RpcException { Code: RpcStatusCode.ResourceExhausted }
             ? RpcStatusCode.ResourceExhausted
             : RpcStatusCode.Internal,
-        $"The reply to {method.FullName} is not a {method.ReplyType.FullName}: {why.Message}",
+        $"The reply to {method.FullName} is not a message {method.ReplyType.FullName}: {why.Message}",
         why)
     {
         ErrorId = RpcErrorIds.BadReply,

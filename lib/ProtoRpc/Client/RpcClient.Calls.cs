@@ -141,8 +141,8 @@ public sealed partial class RpcClient
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"{method.FullName} takes a {method.RequestType.FullName}, "
-                + $"not a {message.Descriptor.FullName}.");
+                $"{method.FullName} takes the message {method.RequestType.FullName}, "
+                + $"not {message.Descriptor.FullName}.");
         }
 
         MessageChecks.RequireInitialized(message, method.RequestType);

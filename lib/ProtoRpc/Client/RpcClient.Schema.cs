@@ -235,7 +235,8 @@ public sealed partial class RpcClient
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"{method.FullName} takes a {method.RequestType.FullName}, not a {request.FullName}.");
+                $"{method.FullName} takes the message {method.RequestType.FullName}, "
+                + $"not {request.FullName}.");
         }
     }
 
@@ -295,7 +296,8 @@ public sealed partial class RpcClient
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A ping sends a {method.RequestType.FullName}, not a {request.Descriptor.FullName}.");
+                $"A ping sends the message {method.RequestType.FullName}, "
+                + $"not {request.Descriptor.FullName}.");
         }
 
         try

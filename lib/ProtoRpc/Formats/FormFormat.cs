@@ -79,7 +79,7 @@ internal sealed class FormMessageReader(
         if (field.IsMap || (field.IsMessage && !WellKnownText.IsOne(field.Message.WellKnown)))
         {
             throw Invalid(
-                $"a form cannot hold a {field.Info.TypeName}, only scalars and lists of them. Use JSON.");
+                $"a form cannot hold {field.Info.TypeName}, only scalars and lists of them. Use JSON.");
         }
         string value = Decode(equals < 0 ? [] : pair[(equals + 1)..]);
         if (value.Length > 0 || MayBeEmpty(field))
@@ -156,7 +156,7 @@ internal sealed class FormMessageWriter(
             if (field.IsMap || (field.IsMessage && !WellKnownText.IsOne(field.Message.WellKnown)))
             {
                 throw Invalid(
-                    $"a form cannot hold a {field.Info.TypeName}, only scalars and lists of them. Use JSON.");
+                    $"a form cannot hold {field.Info.TypeName}, only scalars and lists of them. Use JSON.");
             }
             object value = message.Get(field.Info)!;
             if (field.IsRepeated)

@@ -122,8 +122,8 @@ public abstract class RpcLoadRequests
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"{method.FullName} takes a {method.RequestType.FullName}, "
-                + $"not a {message.Descriptor.FullName}.");
+                $"{method.FullName} takes the message {method.RequestType.FullName}, "
+                + $"not {message.Descriptor.FullName}.");
         }
         else
         {

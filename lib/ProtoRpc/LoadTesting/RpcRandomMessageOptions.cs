@@ -81,7 +81,7 @@ internal sealed class RandomMessageSource(int seed, int maxBytes)
 
         throw new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLoadTest,
-            $"A {type.FullName} has required fields that do not fit into {maxBytes:N0} bytes. "
+            $"The message {type.FullName} has required fields that do not fit into {maxBytes:N0} bytes. "
             + "Allow larger messages.");
     }
 

@@ -71,7 +71,7 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"A {type.FullName} of {bytes.Length} bytes cannot be read; {Array.MaxLength} are possible.");
+                $"{type.FullName} of {bytes.Length} bytes cannot be read; {Array.MaxLength} are possible.");
         }
         byte[] whole = ArrayPool<byte>.Shared.Rent((int)bytes.Length);
         try

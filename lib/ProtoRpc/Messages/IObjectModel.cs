@@ -154,7 +154,7 @@ public sealed class PlainObjectModel : IObjectModel
     // Without this error, a field would be silently absent if the trimmer removed the property.
     private static RpcException NotKept(object value) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.TrimmedType,
-        $"A message cannot be made of the properties of a {value.GetType().FullName}, because this program "
+        $"A message cannot be made of the properties of {value.GetType().FullName}, because this program "
         + "is trimmed and the properties may be missing. Pass a generated message, a DynamicMessage or a "
         + "dictionary.");
 
@@ -168,7 +168,7 @@ public sealed class PlainObjectModel : IObjectModel
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
-                $"The property {property.Name} of a {value.GetType().FullName} cannot be read: " +
+                $"The property {property.Name} of the type {value.GetType().FullName} cannot be read: " +
                 $"{e.InnerException?.Message}", e.InnerException);
         }
     }

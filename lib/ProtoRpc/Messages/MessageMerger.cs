@@ -11,7 +11,7 @@ internal static class MessageMerger
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"A {source.Type.FullName} cannot be merged into a {target.Type.FullName}: both must be of " +
+                $"{source.Type.FullName} cannot be merged into {target.Type.FullName}: both must be of " +
                 "the same type of the same schema.");
         }
         RuntimeHelpers.EnsureSufficientExecutionStack();

@@ -59,10 +59,11 @@ public sealed class RpcSchema
     /// no server was asked.</summary>
     internal IReadOnlyList<RpcServiceInfo> ServedServices { get; }
 
-    /// <summary>The messages of all files, nested ones after their parent, without map entries.</summary>
+    /// <summary>The messages of all files, nested ones after their parent, without map entries. Those of
+    /// google/protobuf/*.proto come last.</summary>
     public IReadOnlyList<RpcMessageInfo> Messages => _index.Messages;
 
-    /// <summary>The enums of all files.</summary>
+    /// <summary>The enums of all files. Those of google/protobuf/*.proto come last.</summary>
     public IReadOnlyList<RpcEnumInfo> Enums => _index.Enums;
 
     /// <summary>The files with what they were made of, imports first.</summary>
@@ -267,6 +268,11 @@ internal sealed class SchemaIndex
         {
             AddFile(file);
         }
+
+        // Imports come before the files that import them, and a list that begins with google.protobuf.Any
+        // hides the types of the schema's author.
+        _messageList = [.. _messageList.OrderBy(message => WellKnownFiles.Contains(message.FileName))];
+        _enumList = [.. _enumList.OrderBy(type => WellKnownFiles.Contains(type.FileName))];
     }
 
     /// <summary>All but map entries, nested ones after their parent.</summary>

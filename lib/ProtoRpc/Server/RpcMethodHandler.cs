@@ -243,7 +243,7 @@ internal sealed class PreparedReplies(IReadOnlyList<object> replies, MessageMapp
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidHandler,
-                $"It is a {message.Descriptor.FullName}, not a {method.ReplyType.FullName}.");
+                $"It is a message {message.Descriptor.FullName}, not {method.ReplyType.FullName}.");
         }
     }
 }

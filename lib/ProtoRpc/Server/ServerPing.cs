@@ -85,6 +85,6 @@ internal static class PingHandlers
         string wanted = PingProtocol.Info.ReplyType.FullName;
         return reply.Descriptor.FullName == wanted ? reply : throw new RpcException(
             RpcStatusCode.Internal,
-            $"A ping handler returned a {reply.Descriptor.FullName} and not a {wanted}.");
+            $"A ping handler returned the message {reply.Descriptor.FullName} and not {wanted}.");
     }
 }

@@ -369,8 +369,8 @@ internal sealed class ServerMethod : IIntercepted
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The handler of {Info.FullName} returned a {reply.Descriptor.FullName} "
-                + $"and not a {Info.ReplyType.FullName}.");
+                $"The handler of {Info.FullName} returned the message {reply.Descriptor.FullName} "
+                + $"and not {Info.ReplyType.FullName}.");
         }
 
         MessageChecks.RequireInitialized(reply, Info.ReplyType);
@@ -431,7 +431,7 @@ internal sealed class ServerMethod : IIntercepted
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"The request is not a {Info.RequestType.FullName}: {e.Message}", e);
+                $"The request is not a message {Info.RequestType.FullName}: {e.Message}", e);
         }
     }
 }

@@ -28,7 +28,7 @@ internal sealed class CrossFormatTarget : FuzzTarget
         [MessageFormats.Json] =
             $"{OfOneText}|a Value cannot hold NaN|the bytes in the Any",
         [MessageFormats.Xml] = $"{OfOneText}|XML cannot hold this",
-        [MessageFormats.Form] = $"{OfOneText}|a form cannot hold a",
+        [MessageFormats.Form] = $"{OfOneText}|a form cannot hold ",
     };
 
     private readonly MessageMapper _mapper = new();

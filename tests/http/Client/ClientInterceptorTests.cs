@@ -110,8 +110,8 @@ public static class ClientInterceptorTests
             () => client.InvokeAsync<PlaceReply>("Place", Place("a")));
 
         Assert.Equal(RpcStatusCode.Internal, error.Code);
-        Assert.Contains(isNull ? "with nothing" : "with a shop.PlaceRequest", error.Message);
-        Assert.Contains("Return a shop.PlaceReply", error.Message);
+        Assert.Contains(isNull ? "with nothing" : "with the message shop.PlaceRequest", error.Message);
+        Assert.Contains("Return the message shop.PlaceReply", error.Message);
     }
 
     [Fact]
@@ -127,7 +127,7 @@ public static class ClientInterceptorTests
         RpcException error =
             Assert.Throws<RpcException>(() => client.Invoke<PlaceReply>("Place", Place("a")));
 
-        Assert.Contains("takes a shop.PlaceRequest, not a shop.WatchRequest", error.Message);
+        Assert.Contains("takes the message shop.PlaceRequest, not shop.WatchRequest", error.Message);
     }
 
     [Fact]

@@ -166,7 +166,7 @@ public static class GeneratedClientTests
             () => client.InvokeAsync<PlaceReply>("Plaec", Place("x")));
 
         Assert.Contains("returns shop.PlaceReply, not shop.OrderEvent", reply.Message);
-        Assert.Contains("takes a shop.WatchRequest, not a shop.PlaceRequest", request.Message);
+        Assert.Contains("takes the message shop.WatchRequest, not shop.PlaceRequest", request.Message);
         Assert.Contains("'shop.Orders/Place'", name.Message);
         Assert.Equal(0, server.Server.Counters.Calls);
     }

@@ -128,7 +128,7 @@ public static class RpcClientTests
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Say", new EchoReply { Text = "x" }));
 
-        Assert.Contains("takes a calls.EchoRequest, not a calls.EchoReply", error.Message);
+        Assert.Contains("takes the message calls.EchoRequest, not calls.EchoReply", error.Message);
         Assert.Equal(0, server.Counters.Calls);
     }
 

@@ -106,7 +106,7 @@ public static class MessageMapperTests
         RpcException e = Assert.Throws<RpcException>(
             () => Mapper.ToMessage(Type("proto2.Leaf"), new Throwing()));
 
-        Assert.Contains("The property Text of a ", e.Message);
+        Assert.Contains("The property Text of the type ", e.Message);
         Assert.Contains("not today", e.Message);
     }
 

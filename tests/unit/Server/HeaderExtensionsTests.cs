@@ -171,7 +171,7 @@ public static class HeaderExtensionsTests
         RpcException required = Sending(Message(RequestHeader, ("[ext.span]", Message("ext.Span"))));
 
         Assert.Contains(
-            $"given as a {RequestHeader}, not as a {ResponseHeader}", other.Message,
+            $"given as {RequestHeader}, not as {ResponseHeader}", other.Message,
             StringComparison.Ordinal);
         Assert.Contains("MaxHeaderBytes", large.Message, StringComparison.Ordinal);
         Assert.Contains("sampled", required.Message, StringComparison.Ordinal);

@@ -43,7 +43,7 @@ public static class RpcServerStreamTests
         RpcException error = await Assert.ThrowsAsync<RpcException>(() => RunAsync(
             "Watch", (_, stream) => stream.WriteAsync(new EchoRequest { Text = "x" }), [], "a"));
 
-        Assert.Contains("calls.EchoRequest and not a calls.EchoReply", error.Message);
+        Assert.Contains("calls.EchoRequest and not calls.EchoReply", error.Message);
     }
 
     [Fact]

@@ -228,7 +228,7 @@ public static class RpcServerTests
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }));
 
-        Assert.Contains("returned a calls.EchoRequest and not a calls.EchoReply", error.Message);
+        Assert.Contains("returned the message calls.EchoRequest and not calls.EchoReply", error.Message);
         Assert.Equal("", client.Ping().Product.Replace("ProtoRpc", "", StringComparison.Ordinal));
     }
 

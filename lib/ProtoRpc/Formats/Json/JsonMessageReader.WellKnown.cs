@@ -208,7 +208,7 @@ internal sealed partial class JsonMessageReader
         }
         if (isNeeded && !valueSeen)
         {
-            throw Invalid($"a {inner.Layout.Type.FullName} in an Any needs the key 'value' beside '@type'.");
+            throw Invalid($"{inner.Layout.Type.FullName} in an Any needs the key 'value' beside '@type'.");
         }
     }
 }

@@ -154,7 +154,7 @@ internal sealed class OpaqueMessage(RpcMessageInfo type, ReadOnlyMemory<byte> by
         {
             throw new RpcException(
                 e.Code == RpcStatusCode.ResourceExhausted ? e.Code : RpcStatusCode.Internal,
-                $"The forwarded message is not a {type.FullName}: {e.Message}",
+                $"The forwarded message is not of the type {type.FullName}: {e.Message}",
                 e)
             {
                 ErrorId = RpcErrorIds.BadReply,

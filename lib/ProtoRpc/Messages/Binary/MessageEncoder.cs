@@ -18,7 +18,7 @@ internal static class MessageEncoder
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.TooDeep,
-                $"A {message.Type.FullName} cannot be sent: messages are nested more than " +
+                $"The message {message.Type.FullName} cannot be sent: messages are nested more than " +
                 $"{MessageLayout.MaxDepth} deep, or a message contains itself.");
         }
     }

@@ -510,7 +510,7 @@ internal sealed class ObjectReader
     }
 
     private RpcException WrongMessage(MessageLayout layout, object message, string fullName) =>
-        Invalid(message, $"is a message {fullName}, where a {layout.Type.FullName} is needed.");
+        Invalid(message, $"is a message {fullName}, where {layout.Type.FullName} is needed.");
 }
 
 /// <summary>Where in an object the mapper is: <c>SearchRequest.results[3].url</c>,

@@ -30,7 +30,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.TooDeep,
-                $"A {root.FullName} cannot be shown: messages are nested more than {mapper.MaxDepth} deep.");
+                $"{root.FullName} cannot be shown: messages are nested more than {mapper.MaxDepth} deep.");
         }
         FieldLayout[] fields = message.Layout.Fields;
         switch (message.Layout.WellKnown)
@@ -83,7 +83,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         if (++_made % ObjectsPerCheck == 0 && mapper.IsGivenUp?.Invoke() == true)
         {
             throw new OperationCanceledException(
-                $"The caller left while the objects of a {root.FullName} were made.");
+                $"The caller left while the objects of the message {root.FullName} were made.");
         }
         object?[] values = new object?[shown.Length];
         for (int i = 0; i < values.Length; i++)

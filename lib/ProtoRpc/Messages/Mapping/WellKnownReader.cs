@@ -305,7 +305,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         {
             throw reader.Error(
                 RpcErrorIds.InvalidFieldValue,
-                $"a {fullName} in an Any needs the key 'value' beside '@type'.");
+                $"{fullName} in an Any needs the key 'value' beside '@type'.");
         }
         else
         {

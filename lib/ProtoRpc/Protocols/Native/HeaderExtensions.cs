@@ -107,7 +107,7 @@ internal static class HeaderExtensions
         if (given is not IMessage message || message.Descriptor.FullName != name)
         {
             string other = given is IMessage { Descriptor.FullName: var type } ? type : given.GetType().Name;
-            throw Invalid(code, $"Extensions of the {what} are given as a {name}, not as a {other}");
+            throw Invalid(code, $"Extensions of the {what} are given as {name}, not as {other}");
         }
 
         byte[] bytes = BytesOf(message, what, code);
