@@ -35,7 +35,9 @@ Describe 'Import-RpcService' {
             $parameters.Photo.ParameterType | Should -Be ([byte[]])
             $parameters.Gift.SwitchParameter | Should -BeTrue
             $parameters.PageSize.Aliases | Should -Be 'page_size'
-            $fields = $parameters.Keys.Where{ $_ -notin [System.Management.Automation.Cmdlet]::CommonParameters }
+            $common = [System.Management.Automation.Cmdlet]::CommonParameters +
+                [System.Management.Automation.Cmdlet]::OptionalCommonParameters
+            $fields = $parameters.Keys.Where{ $_ -notin $common }
             $fields.Count | Should -Be (18 + 7)
             foreach ($name in $fields.Where{
                     $_ -notin 'InputObject', 'Connection', 'Deadline', 'Header', 'AsHashtable', 'ThrottleLimit', 'AsJob' }) {
@@ -209,8 +211,10 @@ Describe 'Import-RpcService' {
         }
 
         It 'refuses objects that have nothing of a request' {
-            7 | Get-TestOrder -ErrorAction SilentlyContinue -ErrorVariable failed
+            [pscustomobject]@{ other = 7 } | Get-TestOrder -ErrorAction SilentlyContinue -ErrorVariable failed
             $failed.FullyQualifiedErrorId | Should -Be 'InvalidInputObject,Get-TestOrder'
+            'x' | New-TestOrder -ErrorAction SilentlyContinue -ErrorVariable failed
+            $failed.FullyQualifiedErrorId | Should -Be 'InvalidInputObject,New-TestOrder'
             @{ idd = 7 } | Get-TestOrder -ErrorAction SilentlyContinue -ErrorVariable failed
             $failed.FullyQualifiedErrorId | Should -Be 'UnknownField,Get-TestOrder'
         }
@@ -235,6 +239,97 @@ Describe 'Import-RpcService' {
 
         It 'works under Set-StrictMode -Version Latest' {
             & { Set-StrictMode -Version Latest; (Get-TestOrder -Id 6).id } | Should -Be 6
+        }
+    }
+
+    Context 'the first required or the only field' {
+        It 'takes its value without a name' {
+            (Get-TestOrder 7).id | Should -Be 7
+            (Get-Command Get-TestOrder -Syntax) -replace '\s+', ' ' | Should -BeLike '*Get-TestOrder `[`[-Id`] <long>`]*'
+            (Get-Help Get-TestOrder -Parameter Id).position | Should -Be '0'
+            { New-TestOrder 7 -ErrorAction Stop } | Should -Throw '*positional*'
+
+            Import-RpcService -Schema (Join-Path $RepositoryRoot protos/search.proto) -Prefix Two
+            (Get-Command Search-Two).ParameterSets[0].Parameters.Where{ $_.Position -eq 0 }.Name | Should -Be Query
+            Remove-Module Two
+        }
+
+        It 'takes texts and numbers of the pipeline where it is the only one' {
+            ('7', '8' | Get-TestOrder).id | Should -Be 7, 8
+            (7, [long]8 | Get-TestOrder).id | Should -Be 7, 8
+            (Get-TestOrder -InputObject '9').id | Should -Be 9
+            ('1', '2' | Connect-TestOrders).id | Should -Be 2, 4
+            (([pscustomobject]@{ id = 3 }), @{ id = 4 } | Get-TestOrder).id | Should -Be 3, 4
+
+            'x', '5' | Get-TestOrder -ErrorAction SilentlyContinue -ErrorVariable failed | ForEach-Object id | Should -Be 5
+            "$failed" | Should -BeLike "Row 1:*id*'x'*"
+        }
+    }
+
+    Context '-WhatIf and -Confirm' {
+        BeforeAll {
+            # The lines of a transcript that -WhatIf writes to the host.
+            function Get-WhatIf([scriptblock] $Script) {
+                $file = Join-Path $TestDrive "$(New-TestName).txt"
+                $null = Start-Transcript $file
+                try { & $Script } finally { $null = Stop-Transcript }
+                Get-Content $file | Where-Object { $_ -like 'What if:*' }
+            }
+        }
+
+        It 'are there unless the verb only reads' {
+            foreach ($name in 'New-TestOrder', 'Add-TestOrders', 'Connect-TestOrders', 'Invoke-TestSayHello') {
+                (Get-Command $name).Parameters.Keys | Should -Contain WhatIf
+                (Get-Help $name -Parameter Confirm).name | Should -Be Confirm
+            }
+            foreach ($name in 'Get-TestOrder', 'Search-Test') {
+                (Get-Command $name).Parameters.Keys | Should -Not -Contain WhatIf
+                (Get-Help $name).syntax.syntaxItem[0].parameter.name | Should -Not -Contain WhatIf
+            }
+        }
+
+        It 'show what would be called, and call nothing' {
+            $before = $shop.Calls
+            $lines = Get-WhatIf {
+                @{ id = 1 }, [pscustomobject]@{ id = 2 } | New-TestOrder -Customer "Ann`e[31m" -WhatIf | Should -BeNullOrEmpty
+                New-TestOrder -Id 3 -WhatIf -AsJob | Should -BeNullOrEmpty
+                1..3 | ForEach-Object { @{ id = $_ } } | Add-TestOrders -WhatIf | Should -BeNullOrEmpty
+                Add-TestOrders -WhatIf | Should -BeNullOrEmpty
+                @() | Add-TestOrders -WhatIf | Should -BeNullOrEmpty
+            }
+
+            $shop.Calls | Should -Be $before
+            $endpoint = "$($rpc.Endpoint)"
+            $lines | Should -HaveCount 6
+            $lines[0] | Should -BeLike "What if: * `"shop.Shop/CreateOrder`" on target `"{`"customer`": `"Ann\u001B``[31m`", `"id`": 1} at $endpoint`"."
+            $lines[1] | Should -BeLike '*"id": 2}*'
+            $lines[3] | Should -BeLike "*`"shop.Shop/AddOrders`" on target `"$endpoint`"."
+        }
+
+        It 'follow the preferences of the session' {
+            & {
+                $WhatIfPreference = $true
+                New-TestOrder -Id 4 | Should -BeNullOrEmpty
+                (Get-TestOrder 4).id | Should -Be 4
+            }
+            (New-TestOrder -Id 5 -Confirm:$false).id | Should -Be 5
+            (New-TestOrder -Id 5).id | Should -Be 5
+            $result = Invoke-Pwsh @"
+Import-Module '$ModuleManifest'
+`$listener = Start-RpcListener inproc://asked -Schema '$ShopProto' -Handler @{ CreateOrder = { `$_ } }
+Connect-RpcEndpoint inproc://asked -Schema `$listener.Schema | Import-RpcService -Prefix Asked
+`$ConfirmPreference = 'Medium'
+try { New-AskedOrder -Id 6 } catch { "asked: `$_" }
+"calls: `$(`$listener.Calls)"
+"@
+            $result.Output | Should -Match 'asked:'
+            $result.Output | Should -Match 'calls: 0'
+        }
+
+        It 'leave the request out of -Verbose' {
+            $records = New-TestOrder -Card secret -Verbose 4>&1
+            "$($records -join "`n")" | Should -Match 'shop\.Shop/CreateOrder'
+            "$($records.Where{ $_ -is [System.Management.Automation.VerboseRecord] })" | Should -Not -Match 'secret'
         }
     }
 
@@ -265,7 +360,7 @@ Describe 'Import-RpcService' {
             ($help.description.Text -join "`n") | Should -Match 'The order must exist\.'
             (Get-Help New-TestOrder -Parameter Customer).description.Text | Should -Match 'Who ordered\.'
             (Get-Help New-TestOrder -Parameter Status).description.Text | Should -Match 'STATUS_OPEN'
-            $help.examples.example.code | Should -Be 'Get-TestOrder -Id 1'
+            $help.examples.example.code | Should -Be 'Get-TestOrder 1'
         }
     }
 

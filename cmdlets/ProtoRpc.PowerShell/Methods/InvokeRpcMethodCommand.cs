@@ -501,6 +501,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private CancellationTokenRegistration _stopping;
     private object? _inputOfCommand;
     private Func<object?>? _messageOfCommand;
+    private Func<object?, bool>? _allowsMessage;
 
     /// <summary>The method that the command calls, which does not depend on the schema of a connection; null
     /// outside of a command.</summary>
@@ -537,17 +538,26 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     /// <summary>The process block of the command.</summary>
     /// <param name="message">Makes the message, or for a stream the messages.</param>
+    /// <param name="allows">Whether a message is sent.</param>
     /// <param name="input">What it is made of, for errors; null for parameters alone.</param>
-    internal void ProcessCommand(Func<object?> message, object? input)
+    internal void ProcessCommand(Func<object?> message, Func<object?, bool> allows, object? input)
     {
         _inputOfCommand = input;
         _messageOfCommand = message;
+        _allowsMessage = allows;
         ProcessRecord();
     }
 
     // Within the record, so that an error names its row.
-    private bool MakeMessage() =>
-        _messageOfCommand is not { } make || Guard(Method, () => InputObject = make());
+    private bool MakeMessage()
+    {
+        bool isAllowed = true;
+        return _messageOfCommand is not { } make || (Guard(Method, () =>
+        {
+            InputObject = make();
+            isAllowed = _allowsMessage!(InputObject);
+        }) && isAllowed);
+    }
 
     /// <summary>The end block of the command.</summary>
     internal void EndCommand() => EndProcessing();

@@ -31,6 +31,12 @@ internal sealed class CommandHelp
         ("AsJob", "", "Runs the calls in the background, and returns a job."),
     ];
 
+    private static readonly (string Name, string Type, string Help)[] ConfirmingParameters =
+    [
+        ("WhatIf", "", "Shows what would be called, and calls nothing."),
+        ("Confirm", "", "Asks before each call."),
+    ];
+
     private readonly XmlWriter _xml;
     private readonly TextBudget _budget;
     private int _parameters = MaxParameters;
@@ -110,8 +116,10 @@ internal sealed class CommandHelp
         _parameters -= own.Count;
 
         _xml.WriteStartElement("syntax", Command);
-        WriteSyntax(command.Name, own, byInput: false);
-        WriteSyntax(command.Name, own, byInput: true);
+        (string Name, string Type, string Help)[] others =
+            command.CanConfirm ? [.. OwnParameters, .. ConfirmingParameters] : OwnParameters;
+        WriteSyntax(command.Name, own, others, byInput: false);
+        WriteSyntax(command.Name, own, others, byInput: true);
         _xml.WriteEndElement();
 
         _xml.WriteStartElement("parameters", Command);
@@ -124,17 +132,21 @@ internal sealed class CommandHelp
                 $"{(comment.Length > 0 ? comment : $"The field {parameter.Field.Name}.")}\n{type}");
         }
 
-        foreach ((string name, string type, string help) in OwnParameters)
+        foreach ((string name, string type, string help) in others)
         {
+            bool isInput = name == RpcServiceCommand.ByInput;
             WriteParameter(
-                name, type, isMandatory: false,
-                name == RpcServiceCommand.ByInput ? "True (ByValue)" : "False", aliases: [], help);
+                name, type, isMandatory: false, isPositional: false,
+                isInput ? "True (ByValue)" : "False", aliases: [],
+                isInput && command.OnlyValue is { } only ? $"{help} Text is the value of -{only.Name}." : help);
         }
 
         _xml.WriteEndElement();
     }
 
-    private void WriteSyntax(string name, IReadOnlyList<CommandParameter> parameters, bool byInput)
+    private void WriteSyntax(
+        string name, IReadOnlyList<CommandParameter> parameters,
+        IEnumerable<(string Name, string Type, string Help)> others, bool byInput)
     {
         _xml.WriteStartElement("syntaxItem", Command);
         Text("name", Maml, name);
@@ -143,11 +155,12 @@ internal sealed class CommandHelp
             WriteParameter(parameter, help: null, isMandatory: parameter.IsMandatory && !byInput);
         }
 
-        foreach ((string own, string type, _) in OwnParameters)
+        foreach ((string own, string type, _) in others)
         {
             if (byInput || own != RpcServiceCommand.ByInput)
             {
-                WriteParameter(own, type, isMandatory: false, "False", aliases: [], help: null);
+                WriteParameter(
+                    own, type, isMandatory: false, isPositional: false, "False", aliases: [], help: null);
             }
         }
 
@@ -159,6 +172,7 @@ internal sealed class CommandHelp
             parameter.Name,
             parameter.IsSwitch ? "" : parameter.Type.Name,
             isMandatory ?? parameter.IsMandatory,
+            parameter.IsPositional,
             "True (ByPropertyName)",
             parameter.Aliases,
             help,
@@ -166,15 +180,15 @@ internal sealed class CommandHelp
 
     // Without a help it is a part of the syntax.
     private void WriteParameter(
-        string name, string type, bool isMandatory, string pipeline, IReadOnlyList<string> aliases,
-        string? help, string? defaultValue = null)
+        string name, string type, bool isMandatory, bool isPositional, string pipeline,
+        IReadOnlyList<string> aliases, string? help, string? defaultValue = null)
     {
         _xml.WriteStartElement("parameter", Command);
         _xml.WriteAttributeString("required", isMandatory ? "true" : "false");
         _xml.WriteAttributeString("variableLength", "false");
         _xml.WriteAttributeString("globbing", "false");
         _xml.WriteAttributeString("pipelineInput", pipeline);
-        _xml.WriteAttributeString("position", "named");
+        _xml.WriteAttributeString("position", isPositional ? "0" : "named");
         _xml.WriteAttributeString("aliases", aliases.Count > 0 ? string.Join(", ", aliases) : "none");
         Text("name", Maml, name);
         if (help is not null)
@@ -263,7 +277,9 @@ internal sealed class CommandHelp
         IEnumerable<CommandParameter> wanted = command.Parameters.Where(parameter => parameter.IsMandatory);
         IEnumerable<string> arguments = (wanted.Any() ? wanted : command.Parameters.Take(1))
             .Take(5)
-            .Select(parameter => $"-{parameter.Name}{SampleOf(parameter)}");
+            .Select(parameter => parameter.IsPositional
+                ? SampleOf(parameter).TrimStart()
+                : $"-{parameter.Name}{SampleOf(parameter)}");
         return string.Join(' ', arguments.Prepend(command.Name));
     }
 

@@ -3,7 +3,9 @@ using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.Rendering;
 using ProtoRpc.ServiceCommands;
 
 namespace ProtoRpc;
@@ -77,16 +79,31 @@ public abstract class RpcServiceCommand : PSCmdlet, IDisposable
 /// them.</summary>
 internal sealed class ServiceCall : IDisposable
 {
+    private const int MaxRequestCells = 200;
+    private const int MaxEndpoints = 3;
+
+    private readonly ServiceCommand _plan;
+    private readonly RpcServiceCommand _command;
     private readonly InvokeRpcMethodCommand _invoke;
     private readonly CommandRequest _request;
 
     // Kept, so that objects of the pipeline do not allocate a delegate each.
     private readonly Func<object?> _next;
+    private readonly Func<object?, bool> _allows;
+
+    // With -Verbose alone the request is left out: it may have secrets, which do not belong into a log.
+    private readonly bool _namesRequest;
     private object? _input;
+    private bool _wasAllowed;
+    private bool _wasDeclined;
 
     public ServiceCall(RpcServiceModule module, ServiceCommand plan, RpcServiceCommand command)
     {
+        _plan = plan;
+        _command = command;
         _next = () => _request!.Next(_input);
+        _allows = plan.CanConfirm ? Allows : static _ => true;
+        _namesRequest = plan.CanConfirm && IsAsked(command);
         HashSet<string> given = new(StringComparer.OrdinalIgnoreCase);
         _invoke = InvokeRpcMethodCommand.For(command, plan.Method, given);
         try
@@ -134,14 +151,56 @@ internal sealed class ServiceCall : IDisposable
     public void Process(object? input)
     {
         _input = input;
-        _invoke.ProcessCommand(_next, input);
+        _invoke.ProcessCommand(_next, _allows, input);
     }
 
     /// <summary>Ends the stream, and waits for calls that run.</summary>
-    public void End() => _invoke.EndCommand();
+    public void End()
+    {
+        // A stream without messages is a call, too.
+        bool isFirst = !_wasAllowed && !_wasDeclined;
+        if (isFirst && _plan.Method.IsClientStreaming ? _allows(null) : !_wasDeclined || _wasAllowed)
+        {
+            _invoke.EndCommand();
+        }
+    }
 
     /// <summary>Cancels what still runs.</summary>
     public void Dispose() => _invoke.Dispose();
+
+    // Whether -WhatIf, -Confirm or a preference of the session asks before the call.
+    private static bool IsAsked(PSCmdlet command) =>
+        command.MyInvocation.BoundParameters.ContainsKey("WhatIf")
+        || command.MyInvocation.BoundParameters.ContainsKey("Confirm")
+        || LanguagePrimitives.IsTrue(command.GetVariableValue("WhatIfPreference"))
+        || (LanguagePrimitives.TryConvertTo(
+                command.GetVariableValue("ConfirmPreference"), out ConfirmImpact impact)
+            && impact is ConfirmImpact.Low or ConfirmImpact.Medium);
+
+    // The messages of a stream are one call.
+    private bool Allows(object? request)
+    {
+        if (_plan.Method.IsClientStreaming && (_wasAllowed || _wasDeclined))
+        {
+            return _wasAllowed;
+        }
+
+        bool isAllowed = _command.ShouldProcess(TargetOf(request), _plan.Method.FullName);
+        _wasAllowed |= isAllowed;
+        _wasDeclined |= !isAllowed;
+        return isAllowed;
+    }
+
+    private string TargetOf(object? request)
+    {
+        IEnumerable<RpcConnection> connections =
+            _invoke.Connection ?? RunspaceStore.Current.Connections.Where(connection => connection.IsOpen);
+        string endpoints = string.Join(", ", connections.Take(MaxEndpoints).Select(one => one.Endpoint))
+            + (connections.Skip(MaxEndpoints).Any() ? ", ..." : "");
+        return request is null || !_namesRequest || _plan.Method.IsClientStreaming
+            ? endpoints
+            : $"{CommandRequest.TextOf(request, MaxRequestCells)} at {endpoints}";
+    }
 
     // Parameters of Invoke-RpcMethod; the others are fields.
     private bool SetOwn(string name, object? value)
@@ -204,6 +263,12 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
             return isRequest ? Given() : null;
         }
 
+        if (_given.Count == 0 && command.OnlyValue is { } only
+            && (value is string || (ScalarReader.IsScalar(value) && !HasFields(PSObject.AsPSObject(input)))))
+        {
+            return new OrderedDictionary(StringComparer.Ordinal) { [only.Field.Name] = input };
+        }
+
         if (IsValue(value))
         {
             return _given.Count == 0
@@ -222,6 +287,12 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
             _ => OfProperties(PSObject.AsPSObject(input)),
         };
     }
+
+    /// <summary>The beginning of a request in one line.</summary>
+    public static string TextOf(object request, int cells) => ViewLine.Format(
+        PSObjectModel.Instance,
+        request is PropertyRow row ? row.Members.ToDictionary(StringComparer.Ordinal) : request,
+        field: null, cells, out _);
 
     // Whether the object is the request: a time where the request is a Timestamp. The properties of such an
     // object, as the seconds of a TimeSpan, are not the fields.
@@ -291,7 +362,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         }
 
         RpcMessageInfo type = command.Method.RequestType;
-        return found.Count > _given.Count || type.Fields.Count == 0 || input.Properties.Any(IsField)
+        return found.Count > _given.Count || type.Fields.Count == 0 || HasFields(input)
             ? new PropertyRow(found)
             : throw NothingOf(input, type);
     }
@@ -301,7 +372,8 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         NameOf(property.Name) is { } name
         && command.Method.RequestType.FindField(property.Name)?.Name == name);
 
-    private bool IsField(PSPropertyInfo property) => NameOf(property.Name) is not null;
+    private bool HasFields(PSObject input) =>
+        input.Properties.Any(property => NameOf(property.Name) is not null);
 
     private string? NameOf(string property) =>
         command.FindParameter(property)?.Field.Name ?? NestedName(property);

@@ -25,18 +25,6 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
     // also in other runspaces, makes no new classes.
     private static readonly ConcurrentDictionary<string, Type> Known = new(StringComparer.Ordinal);
 
-    private static readonly CustomAttributeBuilder Optional = Parameter(
-        (nameof(ParameterAttribute.ValueFromPipelineByPropertyName), true),
-        (nameof(ParameterAttribute.ParameterSetName), RpcServiceCommand.ByFields));
-
-    private static readonly CustomAttributeBuilder Mandatory = Parameter(
-        (nameof(ParameterAttribute.Mandatory), true),
-        (nameof(ParameterAttribute.ValueFromPipelineByPropertyName), true),
-        (nameof(ParameterAttribute.ParameterSetName), RpcServiceCommand.ByFields));
-
-    private static readonly CustomAttributeBuilder WithInput = Parameter(
-        (nameof(ParameterAttribute.ParameterSetName), RpcServiceCommand.ByInput));
-
     private static readonly CustomAttributeBuilder AllowEmptyList =
         CreateAttribute(typeof(AllowEmptyCollectionAttribute));
 
@@ -68,7 +56,10 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
         foreach ((CommandParameter parameter, string[] values) in command.Parameters.Zip(suggestions))
         {
             parts.AddRange(
-                [parameter.Name, TypeOf(parameter).FullName!, $"{parameter.Text} {parameter.IsMandatory}"]);
+                [
+                    parameter.Name, TypeOf(parameter).FullName!,
+                    $"{parameter.Text} {parameter.IsMandatory} {parameter.IsPositional}",
+                ]);
             parts.AddRange([$"{parameter.Aliases.Count}", .. parameter.Aliases]);
             parts.AddRange([$"{values.Length}", .. values]);
         }
@@ -101,8 +92,12 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
         type.SetCustomAttribute(new(
             typeof(CmdletAttribute).GetConstructor([typeof(string), typeof(string)])!,
             [command.Name[..dash], command.Name[(dash + 1)..]],
-            [typeof(CmdletAttribute).GetProperty(nameof(CmdletAttribute.DefaultParameterSetName))!],
-            [RpcServiceCommand.ByFields]));
+            [
+                typeof(CmdletAttribute).GetProperty(nameof(CmdletAttribute.DefaultParameterSetName))!,
+                typeof(CmdletAttribute).GetProperty(nameof(CmdletAttribute.SupportsShouldProcess))!,
+                typeof(CmdletAttribute).GetProperty(nameof(CmdletAttribute.ConfirmImpact))!,
+            ],
+            [RpcServiceCommand.ByFields, command.CanConfirm, ConfirmImpact.Medium]));
         type.SetCustomAttribute(
             CreateAttribute(typeof(OutputTypeAttribute), [ObjectTypeNames.Get(command.Method.ReplyType)]));
         return type.CreateType();
@@ -126,8 +121,14 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
     private static void Add(TypeBuilder type, CommandParameter parameter, string[] suggestions)
     {
         PropertyBuilder property = Property(type, parameter.Name, TypeOf(parameter));
-        property.SetCustomAttribute(parameter.IsMandatory ? Mandatory : Optional);
-        property.SetCustomAttribute(WithInput);
+        property.SetCustomAttribute(Parameter(
+            (nameof(ParameterAttribute.Mandatory), parameter.IsMandatory),
+            (nameof(ParameterAttribute.Position), PositionOf(parameter)),
+            (nameof(ParameterAttribute.ValueFromPipelineByPropertyName), true),
+            (nameof(ParameterAttribute.ParameterSetName), RpcServiceCommand.ByFields)));
+        property.SetCustomAttribute(Parameter(
+            (nameof(ParameterAttribute.Position), PositionOf(parameter)),
+            (nameof(ParameterAttribute.ParameterSetName), RpcServiceCommand.ByInput)));
         if (parameter.Aliases.Count > 0)
         {
             property.SetCustomAttribute(CreateAttribute(typeof(AliasAttribute), [.. parameter.Aliases]));
@@ -154,6 +155,9 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
             property.SetCustomAttribute(AllowEmptyText);
         }
     }
+
+    // The smallest number is that of a parameter without a position.
+    private static int PositionOf(CommandParameter parameter) => parameter.IsPositional ? 0 : int.MinValue;
 
     private static Type TypeOf(CommandParameter parameter) =>
         parameter.IsSwitch ? typeof(SwitchParameter) : parameter.Type;

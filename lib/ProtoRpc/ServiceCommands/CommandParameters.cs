@@ -23,6 +23,15 @@ internal static class CommandParameters
             parameters[i] = Create(names[i], AliasesOf(fields[i], used), fields[i]);
         }
 
+        int first = parameters.Length == 1
+            ? 0
+            : Array.FindIndex(parameters, parameter => parameter.IsMandatory);
+        if (first >= 0)
+        {
+            // The shell binds no switch by position.
+            parameters[first] = parameters[first] with { IsPositional = !parameters[first].IsSwitch };
+        }
+
         return parameters;
     }
 

@@ -125,6 +125,11 @@ internal sealed class ServicePlan
 /// <summary>The command of a method, as it is planned from the schema.</summary>
 internal sealed class ServiceCommand
 {
+    // Methods with other verbs may change what cannot be changed back.
+    private static readonly FrozenSet<string> ReadingVerbs = FrozenSet.Create(
+        StringComparer.OrdinalIgnoreCase,
+        "ConvertFrom", "ConvertTo", "Find", "Get", "Measure", "Read", "Search", "Test", "Watch");
+
     private readonly Lazy<FrozenDictionary<string, CommandParameter>> _byName;
     private readonly Lazy<FrozenDictionary<string, CommandParameter>> _byField;
 
@@ -146,6 +151,19 @@ internal sealed class ServiceCommand
 
     /// <summary>Whether the fields have parameters. Requests with very many fields are given whole.</summary>
     public bool HasParameters { get; }
+
+    /// <summary>Whether the command takes <c>-WhatIf</c> and <c>-Confirm</c>: not if it only reads.</summary>
+    public bool CanConfirm => !ReadingVerbs.Contains(Name.Split('-')[0]);
+
+    /// <summary>The parameter whose value a text of the pipeline is: that of the only field, if it takes text
+    /// or numbers; or null.</summary>
+    public CommandParameter? OnlyValue =>
+        Parameters is [{ Field: { IsMap: false } single } only]
+        && (single.MessageType is not { } type
+            || WellKnownTypes.Get(type) is WellKnownType.Timestamp or WellKnownType.Duration
+                or WellKnownType.Wrapper or WellKnownType.FieldMask)
+            ? only
+            : null;
 
     /// <summary>Which of the well-known types the request is, whose values are requests themselves.</summary>
     public WellKnownType WellKnown { get; }
@@ -218,6 +236,9 @@ internal sealed record CommandParameter(
 
     /// <summary>Whether it is a switch: a bool that may be left out.</summary>
     public bool IsSwitch { get; init; }
+
+    /// <summary>Whether its value needs no name: the first required field, or the only field.</summary>
+    public bool IsPositional { get; init; }
 
     /// <summary>How it reads text.</summary>
     public ArgumentText Text { get; init; }

@@ -128,7 +128,7 @@ public static class MessageMapperTests
                 ));
         RpcException e = Assert.Throws<RpcException>(() => Map("proto3.Singular", ("f_message", leaf)));
         Assert.Contains(
-            "is a message everything.proto2.Leaf, where a everything.proto3.Leaf is needed", e.Message);
+            "is a message everything.proto2.Leaf, where everything.proto3.Leaf is needed", e.Message);
     }
 
     [Fact]

@@ -49,6 +49,27 @@ public static class CommandParametersTests
         Assert.Equal([true, true, true, false], parameters.Select(parameter => parameter.IsSwitch));
     }
 
+    [Theory]
+    [InlineData("string name = 1;", "Name")]
+    [InlineData("repeated string names = 1;", "Names")]
+    [InlineData("M self = 1;", "Self")]
+    [InlineData("bool all = 1;", null)]
+    [InlineData("string name = 1; int32 page = 2;", null)]
+    public static void Needs_no_name_if_it_is_the_only_one(string fields, string? expected) =>
+        Assert.Equal(expected, Of(fields).SingleOrDefault(parameter => parameter.IsPositional)?.Name);
+
+    [Fact]
+    public static void Needs_no_name_if_it_is_the_first_required_one()
+    {
+        RpcSchema schema = CommandSchema.Of(
+            "message M { optional int32 page = 1; required int32 id = 2; required string name = 3; }", "proto2");
+
+        IReadOnlyList<CommandParameter> parameters = CommandParameters.Create(schema.GetMessage("M"));
+
+        Assert.Equal(
+            ["Id"], parameters.Where(parameter => parameter.IsPositional).Select(parameter => parameter.Name));
+    }
+
     [Fact]
     public static void Is_mandatory_where_proto2_requires_the_field()
     {
