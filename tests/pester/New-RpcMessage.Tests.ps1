@@ -25,12 +25,71 @@ Describe 'New-RpcMessage' {
         (New-RpcMessage -Method $_ -Schema $schema).Keys | Should -Contain 'times'
     }
 
-    It 'gives a template that can be sent unchanged' {
+    It 'gives an empty message if it is sent unchanged' {
         $template = New-RpcMessage SayHello -Schema $schema
 
         $template.counts.Count | Should -Be 0
-        ConvertTo-RpcMessage demo.HelloRequest $template -Schema $schema -Format Json |
-            Should -BeExactly '{"times":0,"tags":[""]}'
+        ConvertTo-RpcMessage demo.HelloRequest $template -Schema $schema -Format Json | Should -BeExactly '{}'
+    }
+
+    Context 'with nested messages, lists and oneofs' {
+        BeforeAll {
+            $parcels = Import-RpcSchema (Join-Path $RepositoryRoot tests unit Schema protos parcels.proto)
+            function Read-Json($Message) { ConvertTo-RpcMessage parcels.Parcel $Message -Schema $parcels -Format Json }
+            function Show($Value) { ($Value | Out-String -Width 80) -replace '\e\[[\d;]*m' -replace '\r' }
+        }
+
+        It 'sends the fields, elements and nested messages in which something was set' {
+            $parcel = New-RpcMessage Parcel -Schema $parcels
+            Read-Json $parcel | Should -BeExactly '{}'
+
+            $parcel.to.geo.lat = 1.5
+            $parcel.via[0].city = 'Rom'
+            $parcel.via += @{ city = 'Wien' }
+            $parcel.tags = 'a', 'b'
+            $parcel.counts.x = 1
+            Read-Json $parcel | Should -BeExactly (
+                '{"to":{"geo":{"lat":1.5}},"tags":["a","b"],"counts":{"x":1},"via":[{"city":"Rom"},{"city":"Wien"}]}')
+
+            $parcel.to = @{ }
+            Read-Json $parcel | Should -BeLike '{"to":{},*' -Because 'an empty message was set'
+        }
+
+        It 'sends the same after a job' {
+            $text = [System.Management.Automation.PSSerializer]::Serialize((New-RpcMessage Parcel -Schema $parcels), 1)
+            $copy = [System.Management.Automation.PSSerializer]::Deserialize($text)
+            Read-Json $copy | Should -BeExactly '{}'
+            $copy.via[0].city = 'Rom'
+            Read-Json $copy | Should -BeExactly '{"via":[{"city":"Rom"}]}'
+        }
+
+        It 'shows the tree of fields, values and types' {
+            $parcel = New-RpcMessage Parcel -Schema $parcels
+            $parcel.id = "P`e[31m"
+            $lines = (Show $parcel) -split "`n"
+
+            $lines.ForEach('Length') | ForEach-Object { $_ | Should -BeLessOrEqual 80 }
+            "$($lines -join "`n")" | Should -Match '(?m)^to +: # parcels\.Address$'
+            "$($lines -join "`n")" | Should -Match '(?m)^  geo +: # parcels\.Geo$'
+            "$($lines -join "`n")" | Should -Match '(?m)^    lat +: 0 # double$'
+            "$($lines -join "`n")" | Should -Match '(?m)^via\[0\] +: # list of parcels\.Address$'
+            "$($lines -join "`n")" | Should -Match '(?m)^id +: "P\\u001B\[31m" # string$'
+            "$($lines -join "`n")" | Should -Match '(?m)^counts +: \{\} # map<string, int32>$'
+        }
+
+        It 'gives a text to edit with -Json' {
+            $json = New-RpcMessage Parcel -Schema $parcels -Json
+
+            $json | Should -BeOfType string
+            $fields = $json | ConvertFrom-Json
+            $fields.to.geo.lat | Should -Be 0
+            $fields.via | Should -HaveCount 0
+            $fields.psobject.Properties.Name | Should -Contain sent
+            $json | ConvertFrom-RpcMessage parcels.Parcel -Format Json -Schema $parcels | ForEach-Object { $_.via.Count } | Should -Be 0
+            New-RpcMessage SayHello -Schema $schema -Json |
+                ConvertFrom-RpcMessage demo.HelloRequest -Format Json -Schema $schema |
+                ConvertTo-RpcMessage -Format Json | Should -BeExactly '{}'
+        }
     }
 
     It 'names the nearest method' {

@@ -1,3 +1,5 @@
+using ProtoRpc.Formats.Json;
+using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
@@ -6,7 +8,7 @@ using ProtoRpc.Schema;
 namespace ProtoRpc;
 
 [Cmdlet(VerbsCommon.New, "RpcMessage", DefaultParameterSetName = ByConnection)]
-[OutputType(typeof(System.Collections.Specialized.OrderedDictionary))]
+[OutputType(typeof(System.Collections.Specialized.OrderedDictionary), typeof(string))]
 public sealed class NewRpcMessageCommand : RpcDescribeCommand
 {
     [Parameter(Mandatory = true, Position = 0)]
@@ -15,8 +17,18 @@ public sealed class NewRpcMessageCommand : RpcDescribeCommand
     [ArgumentCompleter(typeof(MessageOrMethodCompleter))]
     public string Type { get; set; } = "";
 
-    protected override void Process() =>
-        WriteObject(ShellMapper.Create(asHashtable: true).Template(FindType()));
+    [Parameter]
+    public SwitchParameter Json { get; set; }
+
+    protected override void Process()
+    {
+        RpcMessageInfo type = FindType();
+        object message = MessageMapper.Blank(type);
+        WriteObject(
+            message is BlankMessage blank ? Json ? BlankJson.Write(blank) : blank
+            : Json ? MessageFormats.Json.ToText(ShellMapper.Create(asHashtable: true).ToMessage(type, null))
+            : ShellMapper.Create(asHashtable: true).Template(type));
+    }
 
     private RpcMessageInfo FindType()
     {

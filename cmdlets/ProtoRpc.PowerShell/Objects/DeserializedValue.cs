@@ -20,6 +20,7 @@ internal static class DeserializedValue
     public const string Prefix = "Deserialized.";
 
     private const string Raw = $"{Prefix}{nameof(ProtoRpc)}.{nameof(DynamicMessage)}";
+    private const string Blank = $"{Prefix}ProtoRpc.Messages.Mapping.{nameof(BlankMessage)}";
     private const string System = $"{Prefix}System.";
     private const string Enumeration = $"{System}Enum";
 
@@ -42,6 +43,7 @@ internal static class DeserializedValue
                     && ObjectTypeNames.Contains(wrapped, Enumeration)
                     ? new NamedNumber(wrapped.ToString(), inner)
                     : inner,
+            IDictionary copy when ObjectTypeNames.FirstOf(wrapped) == Blank => new BlankMessage(copy),
             PSObject or ArrayList => ObjectTypeNames.FirstOf(wrapped) is { } list && IsOfSystem(list)
                 ? RestoreList(inner, list[System.Length..])
                 : inner,

@@ -85,6 +85,14 @@ public static class RpcView
         }
     }
 
+    /// <summary>Formats a message of New-RpcMessage as a tree of its fields.</summary>
+    public static string Blank(object message) =>
+        PSObjectModel.Instance.Unwrap(message) is BlankMessage blank
+            ? string.Join(
+                '\n',
+                BlankList.Format(ViewObjectModel.Instance, blank, ViewState.Current.Width, ViewState.Style)) + "\n"
+            : TerminalText.Neutralize($"{message}");
+
     /// <summary>The package, message or service that declares a part of a schema; nothing for a part without
     /// package.</summary>
     public static object Scope(object part) => (part is PSObject wrapped ? wrapped.BaseObject : part) switch

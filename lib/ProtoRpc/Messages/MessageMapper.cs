@@ -95,4 +95,10 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// <remarks>Maps are empty. Only the first member of each oneof has a value, and the others are null, so
     /// that <see cref="ToMessage"/> accepts the template unchanged.</remarks>
     public object Template(RpcMessageInfo type) => new MessageTemplate(MessageLayout.For(type)).Make();
+
+    /// <summary>Creates a message to fill in, with every field, of which <see cref="ToMessage"/> makes an empty
+    /// message as long as nothing is set. <see cref="DBNull"/> for well-known types that are one
+    /// value.</summary>
+    internal static object Blank(RpcMessageInfo type) =>
+        new MessageTemplate(MessageLayout.For(type), isBlank: true).Make();
 }

@@ -2,9 +2,10 @@ using System.Collections.Specialized;
 
 namespace ProtoRpc.Messages.Mapping;
 
-/// <summary>Makes an example of a message that the mapper takes as it is.</summary>
+/// <summary>Makes an example of a message that the mapper takes as it is, or a message to fill in.</summary>
 /// <param name="root">The type.</param>
-internal sealed class MessageTemplate(MessageLayout root)
+/// <param name="isBlank">Whether it is one to fill in, of which nothing is sent as it is.</param>
+internal sealed class MessageTemplate(MessageLayout root, bool isBlank = false)
 {
     // A type can contain thousands of others on many paths. Such a large template is not useful.
     private const int MaxMessages = 2000;
@@ -19,6 +20,10 @@ internal sealed class MessageTemplate(MessageLayout root)
     /// <summary>The example; null where the type is already on the path.</summary>
     private object? MessageOf(MessageLayout layout) => layout.WellKnown switch
     {
+        WellKnownType.Struct when isBlank => new BlankMessage(layout.Type, StringComparer.Ordinal).Seal(),
+        WellKnownType.Any when isBlank =>
+            new BlankMessage(layout.Type, StringComparer.OrdinalIgnoreCase).Seal(),
+        not WellKnownType.None when isBlank => null,
         WellKnownType.Timestamp => DateTimeOffset.UnixEpoch,
         WellKnownType.Duration => TimeSpan.Zero,
         WellKnownType.Wrapper => ValueOf(layout.Fields[0]),
@@ -38,17 +43,19 @@ internal sealed class MessageTemplate(MessageLayout root)
         }
         _messages++;
         _members += layout.Shown.Length;
-        OrderedDictionary members = new(layout.NameComparer);
+        BlankMessage? blank = isBlank ? new(layout.Type, layout.NameComparer) : null;
+        OrderedDictionary members = blank ?? new OrderedDictionary(layout.NameComparer);
         HashSet<int> chosen = [];
         foreach (FieldLayout field in layout.Shown)
         {
             object? value = field.CaseSlot >= 0 && chosen.Contains(field.CaseSlot) ? null : FieldOf(field);
-            if (field.CaseSlot >= 0 && value is not null)
+            if (field.CaseSlot >= 0 && value is not null && !isBlank)
             {
                 chosen.Add(field.CaseSlot);
             }
             members.Add(field.Info.Name, value);
         }
+        blank?.Seal();
         _path.Remove(layout);
         return members;
     }
@@ -60,6 +67,11 @@ internal sealed class MessageTemplate(MessageLayout root)
             // An entry would be sent with the template; a list shows its element,
             // for its fields are to be seen.
             return new OrderedDictionary(StringComparer.Ordinal);
+        }
+        if (isBlank && !field.IsMessage && (field.IsRepeated || field.HasPresence))
+        {
+            // A field with presence is sent with its default, too.
+            return field.IsRepeated ? Array.Empty<object>() : null;
         }
         return field.IsRepeated
             ? ValueOf(field) is { } element ? new[] { element } : Array.Empty<object>()

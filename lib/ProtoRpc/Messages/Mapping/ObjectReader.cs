@@ -106,6 +106,10 @@ internal sealed class ObjectReader
         DynamicMessage message, FieldLayout field, string name, object value, Span<bool> seen,
         ref List<FieldLayout>? emptyChoices, int depth)
     {
+        if (value is BlankMessage blank && blank.IsBlank(_objects))
+        {
+            return;
+        }
         bool isEmpty = value is string { Length: 0 };
         if (isEmpty && field.CaseSlot >= 0)
         {
@@ -295,8 +299,13 @@ internal sealed class ObjectReader
 
     private void AddElement(DynamicMessage message, FieldLayout field, object? wrapped, int index, int depth)
     {
+        object? element = Unwrap(wrapped);
+        if (element is BlankMessage blank && blank.IsBlank(_objects))
+        {
+            return;
+        }
         Path.PushIndex(index);
-        Add(message, field, Unwrap(wrapped), depth);
+        Add(message, field, element, depth);
         Path.Pop();
     }
 
