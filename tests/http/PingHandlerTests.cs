@@ -81,7 +81,8 @@ public static class PingHandlerTests
         RpcException error = Assert.Throws<RpcException>(() => client.Ping());
 
         Assert.Equal(RpcStatusCode.Internal, error.Code);
-        Assert.Contains($"returned the message {Request} and not {Reply}", error.Message, StringComparison.Ordinal);
+        Assert.Contains(
+            $"returned the message {Request} and not {Reply}", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -30,6 +30,7 @@ Describe 'The view of messages' {
         $PSStyle.OutputRendering = 'PlainText'
 
         function Show($Value) { ($Value | Out-String -Width 500).Trim() -replace '\r' }
+        function Read-Ask($Json = '{"id":"a","count":1}') { $Json | ConvertFrom-RpcMessage parcels.Ask -Format Json -Schema $schema }
     }
 
     AfterAll {
@@ -57,33 +58,59 @@ cents   : 0
 "@
     }
 
-    It 'is a table of the replies of a stream, with scalar fields first' {
-        $lines = (Show (Invoke-RpcMethod List @{ count = 2 } @call)) -split '\n'
+    It 'is the same by itself, from a stream, after Select-Object, from the pipeline and from a list' {
+        $shown = Show (Invoke-RpcMethod List @{ count = 1 } @call)
+        $shown | Should -Match '(?m)^id +: R-1$'
+        $shown | Should -Match '(?m)^to +: { city: "Rom" }$'
+        $replies = Invoke-RpcMethod List @{ count = 3 } @call
+        Show $replies | Should -BeLike "$([WildcardPattern]::Escape($shown))*"
+        Show $replies[0] | Should -BeExactly $shown
+        Show ($replies | Select-Object -First 1) | Should -BeExactly $shown
+        Show (Invoke-RpcMethod List @{ count = 3 } @call | Select-Object -First 1) | Should -BeExactly $shown
+        Show (Invoke-RpcMethod List @{ count = 1 } -Connection $rpc, $other) | Should -Match '(?m)^id +: R-1$'
 
-        $lines.Count | Should -Be 6
-        $lines[0].Trim() | Should -Be 'parcels.Line'
-        $lines[2] | Should -Match '^id +number ok +state +at +to +sizes$'
-        $lines[3] | Should -Match '^-- +------ -- +----- +-- +-- +-----$'
-        $lines[4] | Should -Match '^R-1 +1000 false SENT +{ city: "Rom" } +\[1\]$'
-        $lines[5] | Should -Match '^R-2 +2000 true  DELIVERED +{ city: "Rom" } +\[1, 2\]$'
+        $asks = '{"asks":[{"id":"a","count":1},{"id":"b","count":2}]}' |
+            ConvertFrom-RpcMessage parcels.Round -Format Json -Schema $schema
+        $first = Invoke-RpcMethod List @{ count = 3 } @call | Select-Object -First 1
+        $first | ConvertTo-RpcMessage -Format Json | Should -BeExactly ($replies[0] | ConvertTo-RpcMessage -Format Json)
+        $row = Show (Read-Ask)
+        $row | Should -Match '(?m)^id +count$'
+        Show $asks.asks[0] | Should -BeExactly $row
+        Show ($asks.asks | Select-Object -First 1) | Should -BeExactly $row
+        Show $asks.asks | Should -BeLike "$row*"
     }
 
-    It 'is a table of what messages of the pipeline give, of the elements of a list, and of several connections' {
-        $asked = 1..2 | ForEach-Object { @{ id = "x$_"; count = $_ } } | Invoke-RpcMethod One @call
-        Show $asked | Should -Match '(?m)^id +number ok'
-        Show (Invoke-RpcMethod Get @call).via | Should -Match '(?m)^street +city +geo$'
-        Show (Invoke-RpcMethod One @{ id = 'x' } -Connection $rpc, $other) | Should -Match '(?m)^id .* sizes'
-        Show (Invoke-RpcMethod One @{ id = 'x' } @call) | Should -Match '(?m)^id +: x$'
+    It 'is a table for messages without nested values' {
+        $lines = (Show ((Read-Ask '{"id":"R-1","count":1000}'), (Read-Ask '{"id":"R-2","count":2}'))) -split '\n'
+
+        $lines.Count | Should -Be 6
+        $lines[0].Trim() | Should -Be 'parcels.Ask'
+        $lines[2] | Should -Match '^id +count$'
+        $lines[3] | Should -Match '^-- +-----$'
+        $lines[4] | Should -Match '^R-1 +1000$'
+        $lines[5] | Should -Match '^R-2 +2$'
+    }
+
+    It 'is cut after the first messages of a long list' {
+        $asks = 1..45 | ForEach-Object { "{`"id`":`"number $_`",`"count`":$_}" }
+        $round = "{`"asks`":[$($asks -join ',')]}" | ConvertFrom-RpcMessage parcels.Round -Format Json -Schema $schema
+
+        $lines = (Show $round) -split '\n'
+        $lines | Should -HaveCount 23
+        $lines[0] | Should -Match '^asks : id +count$'
+        $lines[2] | Should -Match '^ {7}number 1 +1$'
+        $lines[22] | Should -Match '^ {7}# … 25 more$'
     }
 
     It 'begins a new table where the type changes, and goes on after other objects' {
         $reply = Invoke-RpcMethod Get @call
-        $lines = Invoke-RpcMethod List @{ count = 2 } @call
+        $ask = Read-Ask
+        $geo = '{"lat":1}' | ConvertFrom-RpcMessage parcels.Geo -Format Json -Schema $schema
 
-        $text = Show @($lines; $reply.via; $reply; $lines[0]; 'text'; $lines[1])
+        $text = Show @($ask; $ask; $geo; $reply; $ask; 'text'; $ask)
 
-        [regex]::Matches($text, '(?m)^   parcels\.Line$|^parcels\.Line$').Count | Should -Be 2
-        [regex]::Matches($text, '(?m)^   parcels\.Address$').Count | Should -Be 1
+        [regex]::Matches($text, '(?m)^   parcels\.Ask$|^parcels\.Ask$').Count | Should -Be 2
+        [regex]::Matches($text, '(?m)^   parcels\.Geo$').Count | Should -Be 1
         $text | Should -Match '(?m)^text$'
         $text | Should -Match '(?m)^id      : P-1$'
     }
@@ -94,6 +121,8 @@ cents   : 0
 
     It 'shows raw messages as the others' {
         Show (Invoke-RpcMethod Get @call -Raw) | Should -Be (Show (Invoke-RpcMethod Get @call))
+        $raw = '{"id":"a","count":1}' | ConvertFrom-RpcMessage parcels.Ask -Format Json -Schema $schema -Raw
+        Show $raw | Should -Be (Show (Read-Ask))
     }
 
     It 'shows replies that came from a job or another process' {
@@ -120,7 +149,7 @@ cents   : 0
             $accent = [regex]::Escape($PSStyle.Formatting.FormatAccent)
             $reply | Out-String | Should -Match "$accent`id "
             $header = [regex]::Escape($PSStyle.Formatting.TableHeader)
-            Invoke-RpcMethod List @{ count = 1 } @call | Out-String | Should -Match "${header}id "
+            Read-Ask | Out-String | Should -Match "${header}id "
             $PSStyle.OutputRendering = 'Host'
             $reply | Out-String | Should -Not -Match '\e'
             $PSStyle.OutputRendering = 'PlainText'
@@ -224,5 +253,73 @@ Describe 'Messages in the commands of the shell' {
 
         $json = $parcel | Select-Object id, state, counts, sent, cents | ConvertTo-Json -Compress
         $json | Should -BeExactly '{"id":"x","state":"SENT","counts":{"a":1},"sent":"2026-11-22T12:00:00+00:00","cents":7}'
+    }
+
+    It 'are read again from Export-Csv under <_>' -ForEach 'de-DE', 'fr-FR', 'sv-SE', 'ar-SA', '' {
+        $proto = Join-Path $TestDrive numbers.proto
+        Set-Content $proto @'
+syntax = "proto3";
+package numbers;
+import "google/protobuf/wrappers.proto";
+message Numbers { double price = 1; float share = 2; sint64 big = 3; repeated double all = 4; google.protobuf.DoubleValue maybe = 5; }
+'@
+        $numbers = Import-RpcSchema $proto
+        $json = '{"price":-1234.5,"share":0.25,"big":"-1234567","all":[1.5,-2.25],"maybe":-0.5}'
+        $message = $json | ConvertFrom-RpcMessage numbers.Numbers -Format Json -Schema $numbers
+        $before = [cultureinfo]::CurrentCulture
+        try {
+            [cultureinfo]::CurrentCulture = $_
+            $again = $message | ConvertTo-Csv | ConvertFrom-Csv |
+                ConvertTo-RpcMessage numbers.Numbers -Schema $numbers -Format Json
+            $local = $message | ConvertTo-Csv -UseCulture | ConvertFrom-Csv -UseCulture |
+                ConvertTo-RpcMessage numbers.Numbers -Schema $numbers -Format Json
+            $record = $message | ConvertTo-RpcRecord | ConvertTo-Csv | ConvertFrom-Csv |
+                ConvertTo-RpcMessage numbers.Numbers -Schema $numbers -Format Json
+            $point = [pscustomobject]@{ price = '1.5' } | ConvertTo-RpcMessage numbers.Numbers -Schema $numbers -Format Json
+            [pscustomobject]@{ price = '1.2.3,5'; big = 'x' } |
+                ConvertTo-RpcMessage numbers.Numbers -Schema $numbers -ErrorAction SilentlyContinue -ErrorVariable failed
+            [pscustomobject]@{ big = 'x' } |
+                ConvertTo-RpcMessage numbers.Numbers -Schema $numbers -ErrorAction SilentlyContinue -ErrorVariable +failed
+        }
+        finally {
+            [cultureinfo]::CurrentCulture = $before
+        }
+
+        foreach ($text in $again, $local, $record) { $text | Should -BeExactly $json }
+        $point | Should -BeExactly '{"price":1.5}'
+        $failed.FullyQualifiedErrorId | Should -Match '^InvalidFieldValue,'
+        "$($failed[1])" | Should -BeLike '*from -9223372036854775808 to*'
+    }
+
+    It 'have fields with names of members that every object has' {
+        $proto = Join-Path $TestDrive reserved.proto
+        Set-Content $proto @'
+syntax = "proto3";
+package reserved;
+message Odd { string PSObject = 1; string name = 2; string pstypenames = 3; string psbase = 4; }
+service Echo { rpc Send (Odd) returns (Odd); }
+'@
+        $listener = Start-RpcListener "inproc://$(New-TestName)" -Schema $proto -Handler @{ Send = { param($Request) $Request } }
+        $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema
+        $json = '{"PSObject":"x","name":"n","pstypenames":"p","psbase":"b"}'
+        $odd = Invoke-RpcMethod Send ($json | ConvertFrom-Json -AsHashtable) -Connection $rpc
+
+        function Read-Json($Message) { ConvertTo-RpcMessage reserved.Odd $Message -Schema $listener.Schema -Format Json }
+        $odd['PSObject'], $odd['pstypenames'], $odd['psbase'], $odd.name | Should -Be x, p, b, n
+        $odd.PSObject.Properties.Name | Should -Contain Count
+        $odd | Out-String | Should -Match '(?m)^PSObject +x'
+        Read-Json $odd | Should -BeExactly $json
+        Read-Json (Invoke-RpcMethod Send $odd -Connection $rpc) | Should -BeExactly $json
+        { ConvertTo-RpcRecord reserved.Odd $odd -Schema $listener.Schema -ErrorAction Stop } |
+            Should -Throw -ErrorId 'AmbiguousColumn,*' -ExpectedMessage "*'PSObject'*-Format Json*"
+        $rpc | Import-RpcService -Prefix Reserved
+        try {
+            Read-Json (Send-Reserved -PSObject x -Name n -Pstypenames p -Psbase b) | Should -BeExactly $json
+        }
+        finally {
+            Remove-Module Reserved
+            Disconnect-RpcEndpoint $rpc
+            Stop-RpcListener $listener
+        }
     }
 }

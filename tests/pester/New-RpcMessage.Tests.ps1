@@ -55,6 +55,36 @@ Describe 'New-RpcMessage' {
             Read-Json $parcel | Should -BeLike '{"to":{},*' -Because 'an empty message was set'
         }
 
+        It 'is sent to several servers, by jobs and by commands of services as to one' {
+            $proto = Join-Path $TestDrive outer.proto
+            Set-Content $proto @'
+syntax = "proto3";
+package outer;
+message Inner { string a = 1; }
+message Outer { Inner inner = 1; repeated Inner inners = 2; optional string note = 3; }
+service Echo { rpc Send (Outer) returns (Outer); }
+'@
+            $listener = Start-RpcListener "inproc://$(New-TestName)" -Schema $proto -Handler @{ Send = { param($Request) $Request } }
+            $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema
+            $rpc | Import-RpcService -Prefix Outer
+            try {
+                $message = New-RpcMessage Send -Connection $rpc
+                $message.inners[0].a = 'x'
+                $expected = '{"inners":[{"a":"x"}]}'
+
+                "$(Invoke-RpcMethod Send $message -Connection $rpc)" | Should -BeExactly $expected
+                Invoke-RpcMethod Send $message -Connection $rpc, $rpc | ForEach-Object { "$_" } | Should -BeExactly $expected, $expected
+                "$(Invoke-RpcMethod Send $message -Connection $rpc -AsJob | Complete-Job)" | Should -BeExactly $expected
+                "$($message | Send-Outer)" | Should -BeExactly $expected
+                "$($message | Send-Outer -Note n)" | Should -BeExactly $expected.Replace('}]}', '}],"note":"n"}')
+            }
+            finally {
+                Remove-Module Outer
+                Disconnect-RpcEndpoint $rpc
+                Stop-RpcListener $listener
+            }
+        }
+
         It 'sends the same after a job' {
             $text = [System.Management.Automation.PSSerializer]::Serialize((New-RpcMessage Parcel -Schema $parcels), 1)
             $copy = [System.Management.Automation.PSSerializer]::Deserialize($text)

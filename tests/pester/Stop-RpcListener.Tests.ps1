@@ -46,6 +46,23 @@ Describe 'Stop-RpcListener' {
         { Start-TestListener { } -Endpoint $endpoint } | Should -Not -Throw
     }
 
+    It 'takes ids from the pipeline, but no other objects with an Id' {
+        $listener = Start-TestListener { }
+        $other = Start-TestListener { }
+        $rpc = Connect-Test $listener
+
+        { $rpc | Stop-RpcListener -ErrorAction Stop } | Should -Throw -ErrorId 'InputObjectNotBound,*'
+        { [pscustomobject]@{ Id = $listener.Id } | Stop-RpcListener -ErrorAction Stop } | Should -Throw -ErrorId 'InputObjectNotBound,*'
+        $listener.State | Should -Be 'Listening'
+
+        $listener.Id, $other.Id | Stop-RpcListener
+        $listener.State, $other.State | Should -Be 'Stopped', 'Stopped'
+        4711 | Stop-RpcListener -ErrorAction SilentlyContinue -ErrorVariable failed
+        "$failed" | Should -BeLike '*4711*'
+        $rpc.Id | Disconnect-RpcEndpoint
+        $rpc.State | Should -Be 'Closed'
+    }
+
     It 'lets running calls end' {
         $listener = Start-TestListener { Start-Sleep -Milliseconds 500; @{ text = 'ended' } }
         $job = Start-Call $listener

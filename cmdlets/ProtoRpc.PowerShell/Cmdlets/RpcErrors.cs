@@ -147,10 +147,9 @@ internal sealed class NeutralObjectModel : PSObjectModel
 {
     public static new NeutralObjectModel Instance { get; } = new();
 
-    protected override object Create(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values,
-        bool isElement) =>
-        base.Create(source, fields, [.. values.Select(Neutral)], isElement);
+    public override object CreateObject(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
+        base.CreateObject(source, fields, [.. values.Select(Neutral)]);
 
     public override object CreateAny(
         DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>

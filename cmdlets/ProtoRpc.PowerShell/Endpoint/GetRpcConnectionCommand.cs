@@ -58,7 +58,7 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
     [ArgumentCompleter(typeof(ConnectionCompleter))]
     public RpcConnection[] Connection { get; set; } = [];
 
-    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ById)]
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ById)]
     [ArgumentCompleter(typeof(ConnectionIdCompleter))]
     public int[] Id { get; set; } = [];
 

@@ -18,7 +18,8 @@ public abstract class RpcListenerCommand : RpcCmdlet
     [ArgumentCompleter(typeof(ListenerCompleter))]
     public RpcListener[] Listener { get; set; } = [];
 
-    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ById)]
+    // Not by property name: a connection, or a copy of another process's listener, also has an Id.
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ById)]
     [ArgumentCompleter(typeof(ListenerIdCompleter))]
     public int[] Id { get; set; } = [];
 

@@ -278,6 +278,15 @@ public sealed class ConvertToRpcRecordCommand : RpcConvertObjectCommand
                     + "differ only in case. Use ConvertTo-RpcMessage -Format Json.");
             }
 
+            if (PSObjectModel.IsOfEveryObject(name))
+            {
+                throw new RpcException(
+                    RpcStatusCode.InvalidArgument, RpcErrorIds.AmbiguousColumn,
+                    $"A record of {message.Type.FullName} cannot have the column '{name}', because every "
+                    + "object of PowerShell has a property of that name. Use ConvertTo-RpcMessage "
+                    + "-Format Json.");
+            }
+
             record.Properties.Add(new PSNoteProperty(name, value));
         }
 

@@ -17,9 +17,7 @@ public sealed partial class InvokeRpcMethodCommand
     private MessageMapper? _replies;
     private CallRows? _rows;
 
-    // Several replies are shown as a table.
-    private MessageMapper Replies => _replies ??= ShellMapper.Create(
-        AsHashtable, makesRows: IsFed || FansOut || _stream is not null);
+    private MessageMapper Replies => _replies ??= ShellMapper.Create(AsHashtable);
 
     // Several calls at the same time; without, each waits for the one before.
     private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Targets.Count > 1

@@ -1,6 +1,7 @@
 using System.Collections.Specialized;
 using Google.Protobuf;
 using ProtoRpc.Messages;
+using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.PowerShell.Objects;
 
@@ -54,7 +55,9 @@ internal sealed class ObjectSnapshot
 
     private OrderedDictionary CopyEntries(IDictionary dictionary, int depth)
     {
-        OrderedDictionary copy = new(dictionary.Count, MapKeys.Boxed);
+        OrderedDictionary copy = dictionary is BlankMessage blank
+            ? blank.ToEmpty()
+            : new OrderedDictionary(dictionary.Count, MapKeys.Boxed);
         _copies.Add(dictionary, copy);
         foreach (DictionaryEntry entry in dictionary)
         {

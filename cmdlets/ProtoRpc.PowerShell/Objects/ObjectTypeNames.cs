@@ -28,21 +28,20 @@ internal static class ObjectTypeNames
 
     private static readonly string[] Bases = [.. new PSObject().TypeNames];
     private static readonly ConditionalWeakTable<RpcMessageInfo, object> Known = [];
-    private static readonly ConditionalWeakTable<RpcMessageInfo, object> KnownRows = [];
+    // By the list of names, and by the name itself: Select-Object copies the list and adds a name.
     private static readonly ConditionalWeakTable<object, RpcMessageInfo> Types = [];
-    private static readonly ConditionalWeakTable<object, RpcMessageInfo> RowTypes = [];
     private static readonly ConditionalWeakTable<Type, object> Collections = [];
     private static readonly bool CanShare = TryShare();
 
     /// <summary>The type name of the objects of a message type.</summary>
     public static string Get(RpcMessageInfo type) => Prefix + type.FullName;
 
-    /// <summary>The full name of the message type in an object's first type name; null if the name is not
-    /// that of a message.</summary>
+    /// <summary>The full name of the message type in an object's type names; null for an object that is no
+    /// message.</summary>
     public static string? FullNameOf(PSObject value) =>
-        FirstOf(value) is { } first && DeserializedValue.OriginalName(first) is var name
-            && name.StartsWith(Prefix, StringComparison.OrdinalIgnoreCase)
-            ? name[Prefix.Length..]
+        NamesOf(value).Select(DeserializedValue.OriginalName)
+            .FirstOrDefault(name => name.StartsWith(Prefix, StringComparison.OrdinalIgnoreCase)) is { } found
+            ? found[Prefix.Length..]
             : DeserializedValue.EncodedOf(value)?.FullName;
 
     /// <summary>The first type name of an object; null for an object without.</summary>
@@ -54,17 +53,12 @@ internal static class ObjectTypeNames
     /// <summary>Makes the name of a message type the first of an object's type names.</summary>
     /// <param name="value">The object.</param>
     /// <param name="type">The type.</param>
-    /// <param name="isRow">Whether the object is one of several; <see cref="IsRow"/> returns this.</param>
-    public static void Set(PSObject value, RpcMessageInfo type, bool isRow)
+    public static void Set(PSObject value, RpcMessageInfo type)
     {
         if (CanShare)
         {
-            ConditionalWeakTable<RpcMessageInfo, object> known = isRow ? KnownRows : Known;
             SetNames(
-                value,
-                known.TryGetValue(type, out object? names)
-                    ? names
-                    : known.GetValue(type, isRow ? RowNamesOf : NamesOf));
+                value, Known.TryGetValue(type, out object? names) ? names : Known.GetValue(type, NamesOf));
         }
         else
         {
@@ -92,16 +86,26 @@ internal static class ObjectTypeNames
         return wrapped;
     }
 
-    /// <summary>Finds the message type of an object that was made of a message, unless its type names were
-    /// changed.</summary>
+    /// <summary>Finds the message type of an object that was made of a message, unless the name of the type
+    /// was removed.</summary>
     public static bool TryGetType(PSObject value, [NotNullWhen(true)] out RpcMessageInfo? type)
     {
         type = null;
-        return CanShare && Types.TryGetValue(GetNames(value), out type);
-    }
+        if (!CanShare || Types.TryGetValue(GetNames(value), out type))
+        {
+            return type is not null;
+        }
 
-    /// <summary>Whether an object was made as one of several.</summary>
-    public static bool IsRow(PSObject value) => CanShare && RowTypes.TryGetValue(GetNames(value), out _);
+        foreach (string name in NamesOf(value))
+        {
+            if (Types.TryGetValue(name, out type))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 
     // The list that is not copied, as in the remarks.
     private static IList<string> NamesOf(PSObject value) =>
@@ -109,8 +113,10 @@ internal static class ObjectTypeNames
 
     private static object NamesOf(RpcMessageInfo type)
     {
-        object names = NewNames([Get(type), Common, .. Bases], interned: true);
+        string name = Get(type);
+        object names = NewNames([name, Common, .. Bases], interned: true);
         Types.Add(names, type);
+        Types.Add(name, type);
         return names;
     }
 
@@ -123,14 +129,6 @@ internal static class ObjectTypeNames
         }
 
         return NewNames([.. names, Collection], interned: true);
-    }
-
-    // The same names in a separate list, which identifies rows.
-    private static object RowNamesOf(RpcMessageInfo type)
-    {
-        object names = NamesOf(type);
-        RowTypes.Add(names, type);
-        return names;
     }
 
     // The members are not public, and another version of the shell may not have them.

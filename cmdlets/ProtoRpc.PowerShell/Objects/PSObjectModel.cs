@@ -1,5 +1,6 @@
 using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Messages;
 
@@ -21,6 +22,9 @@ internal class PSObjectModel : IObjectModel
 
     /// <summary>Whether the model creates custom objects, whose properties can be converted later.</summary>
     protected virtual bool MakesShellObjects => true;
+
+    // Export-Csv writes numbers in the culture of the session.
+    CultureInfo? IObjectModel.CellCulture => CultureInfo.CurrentCulture;
 
     IDictionary? IObjectModel.DictionaryOf(object value) => value as IDictionary;
 
@@ -54,26 +58,19 @@ internal class PSObjectModel : IObjectModel
 
     bool IObjectModel.IsMessage(object value) => value is PSObject { BaseObject: PSCustomObject };
 
-    public object CreateObject(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
-        Create(source, fields, values, isElement: false);
-
-    object IObjectModel.CreateElement(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
-        Create(source, fields, values, isElement: true);
-
-    protected virtual object Create(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values,
-        bool isElement)
+    public virtual object CreateObject(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
     {
-        if (ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal))
+        if (ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal)
+            || HasNameOfEveryObject(fields))
         {
-            // Two field names differ only in case, which a custom object cannot have.
+            // A custom object cannot have two names that differ only in case. A property PSObject hides that
+            // of the shell, without which scripts cannot list the others.
             return PlainObjectModel.Instance.CreateObject(
                 source, fields, Array.ConvertAll([.. values], Made));
         }
 
-        PSObject result = Build(source, [.. fields.Select(field => field.Name)], values, isElement);
+        PSObject result = Build(source, [.. fields.Select(field => field.Name)], values);
         if (!source.UnknownFieldBytes.IsEmpty)
         {
             _sources.Add(result, source);
@@ -84,7 +81,29 @@ internal class PSObjectModel : IObjectModel
 
     public virtual object CreateAny(
         DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
-        Build(source, names, values, isRow: false);
+        names.Any(IsOfEveryObject)
+            ? ((IObjectModel)PlainObjectModel.Instance).CreateAny(
+                source, names, Array.ConvertAll([.. values], Made))
+            : Build(source, names, values);
+
+    /// <summary>Whether the shell reserves the name of a property.</summary>
+    public static bool IsOfEveryObject(string name) =>
+        name.StartsWith("ps", StringComparison.OrdinalIgnoreCase)
+        && name[2..].ToUpperInvariant() is "OBJECT" or "BASE" or "ADAPTED" or "EXTENDED" or "TYPENAMES";
+
+    // Without an enumerator: each reply is asked.
+    private static bool HasNameOfEveryObject(IReadOnlyList<RpcFieldInfo> fields)
+    {
+        for (int i = 0; i < fields.Count; i++)
+        {
+            if (IsOfEveryObject(fields[i].Name))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 
     public DynamicMessage? TryGetSource(object value) =>
         value is PSObject or OrderedDictionary && _sources.TryGetValue(value, out DynamicMessage? source)
@@ -101,7 +120,7 @@ internal class PSObjectModel : IObjectModel
     }
 
     private static PSObject Build(
-        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values, bool isRow)
+        DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)
     {
         // The capacity reserves room for the members in the object itself. Without it, the shell keeps them
         // in a table of weak references, which costs more than the rest of a reply.
@@ -114,7 +133,7 @@ internal class PSObjectModel : IObjectModel
             result.Properties.Add(property, preValidated: true);
         }
 
-        ObjectTypeNames.Set(result, source.Type, isRow);
+        ObjectTypeNames.Set(result, source.Type);
         return result;
     }
 
@@ -255,16 +274,12 @@ internal static class ShellMapper
     /// <param name="asHashtable">Whether to convert messages to ordered hashtables instead of
     /// objects.</param>
     /// <param name="allowUnknownFields">Whether to ignore keys that are not fields.</param>
-    /// <param name="makesRows">Whether messages are shown as rows of a table, because there are
-    /// several.</param>
     /// <param name="isGivenUp">Polled during the conversion: whether to stop it.</param>
     public static MessageMapper Create(
-        bool asHashtable, bool allowUnknownFields = false, bool makesRows = false,
-        Func<bool>? isGivenUp = null) =>
+        bool asHashtable, bool allowUnknownFields = false, Func<bool>? isGivenUp = null) =>
         new(asHashtable ? OrderedHashtableModel.Instance : PSObjectModel.Instance)
         {
             AllowUnknownFields = allowUnknownFields,
-            MakesRows = makesRows,
             IsGivenUp = isGivenUp,
         };
 }
@@ -276,9 +291,8 @@ internal sealed class OrderedHashtableModel : PSObjectModel
 
     protected override bool MakesShellObjects => false;
 
-    protected override object Create(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values,
-        bool isElement) =>
+    public override object CreateObject(
+        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
         PlainObjectModel.Instance.CreateObject(source, fields, values);
 
     public override object CreateAny(

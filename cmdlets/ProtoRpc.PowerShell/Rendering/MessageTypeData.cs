@@ -30,6 +30,7 @@ internal static class MessageTypeData
         Add(shell, OfMessages(ObjectTypeNames.Common));
         Add(shell, OfMessages(DeserializedValue.Prefix + ObjectTypeNames.Common));
         Add(shell, OfRaw());
+        Add(shell, OfRestoredRaw());
         Add(shell, OfLoadResults());
         Add(shell, OfCollections(ObjectTypeNames.Collection));
         Add(shell, OfCollections(DeserializedValue.Prefix + ObjectTypeNames.Collection));
@@ -48,9 +49,7 @@ internal static class MessageTypeData
         };
         message.Members.Add(nameof(ToString), new CodeMethodData(nameof(ToString), text));
         AddHidden(message, Key, text);
-        AddHidden(message, "@table", MethodOf(nameof(RpcView.Group)));
-        AddHidden(message, "@header", MethodOf(nameof(RpcView.StartTable)));
-        AddHidden(message, "@view", MethodOf(nameof(RpcView.Show)));
+        AddView(message);
         return message;
     }
 
@@ -66,6 +65,15 @@ internal static class MessageTypeData
         };
         AddHidden(raw, DeserializedValue.RawType, MethodOf(nameof(RpcView.TypeOf)));
         AddHidden(raw, DeserializedValue.RawBytes, MethodOf(nameof(RpcView.Encode)));
+        AddView(raw);
+        return raw;
+    }
+
+    private static TypeData OfRestoredRaw()
+    {
+        TypeData raw =
+            new($"{DeserializedValue.Prefix}{typeof(DynamicMessage).FullName}") { IsOverride = true };
+        AddView(raw);
         return raw;
     }
 
@@ -88,6 +96,14 @@ internal static class MessageTypeData
         collection.Members.Add(
             nameof(ToString), new CodeMethodData(nameof(ToString), MethodOf(nameof(RpcView.ToCell))));
         return collection;
+    }
+
+    // What the view of messages reads.
+    private static void AddView(TypeData data)
+    {
+        AddHidden(data, "@table", MethodOf(nameof(RpcView.Group)));
+        AddHidden(data, "@header", MethodOf(nameof(RpcView.StartTable)));
+        AddHidden(data, "@view", MethodOf(nameof(RpcView.Show)));
     }
 
     private static MethodInfo MethodOf(string name) => typeof(RpcView).GetMethod(name, [typeof(PSObject)])!;

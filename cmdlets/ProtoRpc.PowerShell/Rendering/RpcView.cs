@@ -2,6 +2,7 @@ using System.Management.Automation.Host;
 using System.Management.Automation.Internal;
 using System.Management.Automation.Runspaces;
 using System.Runtime.CompilerServices;
+using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Rendering;
@@ -60,7 +61,7 @@ public static class RpcView
         ViewState state = ViewState.Current;
         state.TypeOfTable = TypeOfRow(message, state);
         state.Table = state.TypeOfTable is { } type
-            ? new MessageTable(ViewObjectModel.Instance, message, type, state.Width)
+            ? new MessageTable(ViewObjectModel.Instance, [ObjectOf(message)], type, state.Width)
             : null;
         state.IsFirstRow = true;
         return $"   {state.TypeOfTable?.FullName}";
@@ -75,7 +76,7 @@ public static class RpcView
         {
             return state.Table is { } table && TypeOfRow(message, state) is { } row
                 && row == state.TypeOfTable
-                ? ShowRow(state, table, message)
+                ? ShowRow(state, table, ObjectOf(message))
                 : ShowList(message, state.Width, ViewState.Style);
         }
         catch (RpcException e)
@@ -86,12 +87,14 @@ public static class RpcView
     }
 
     /// <summary>Formats a message of New-RpcMessage as a tree of its fields.</summary>
-    public static string Blank(object message) =>
-        PSObjectModel.Instance.Unwrap(message) is BlankMessage blank
+    public static string Blank(object message)
+    {
+        ViewObjectModel objects = ViewObjectModel.Instance;
+        return objects.Unwrap(message) is BlankMessage blank
             ? string.Join(
-                '\n',
-                BlankList.Format(ViewObjectModel.Instance, blank, ViewState.Current.Width, ViewState.Style)) + "\n"
+                '\n', BlankList.Format(objects, blank, ViewState.Current.Width, ViewState.Style)) + "\n"
             : TerminalText.Neutralize($"{message}");
+    }
 
     /// <summary>The package, message or service that declares a part of a schema; nothing for a part without
     /// package.</summary>
@@ -128,7 +131,7 @@ public static class RpcView
     private static object ScopeOf(string fullName, RpcSchema schema) =>
         (object?)ProtoView.ScopeOf(fullName, schema) ?? AutomationNull.Value;
 
-    private static string ShowRow(ViewState state, MessageTable table, PSObject message)
+    private static string ShowRow(ViewState state, MessageTable table, object message)
     {
         string row = table.Row(message);
         if (!state.IsFirstRow)
@@ -143,25 +146,25 @@ public static class RpcView
     private static string ShowList(PSObject message, int width, ViewStyle style)
     {
         ViewObjectModel objects = ViewObjectModel.Instance;
-        RpcMessageInfo? type = null;
-        object shown = message;
-        if (message.BaseObject is DynamicMessage raw)
-        {
-            type = raw.Type;
-            shown = ShellMapper.Create(asHashtable: false).ToObject(raw);
-        }
-        else if (ObjectTypeNames.TryGetType(message, out RpcMessageInfo? known))
-        {
-            type = known;
-        }
-
+        object shown = ObjectOf(message);
         return shown is PSObject { BaseObject: PSCustomObject }
-            ? string.Join('\n', MessageList.Format(objects, shown, type, width, style)) + "\n"
+            ? string.Join(
+                '\n', MessageList.Format(objects, shown, TypeOfMessage(message), width, style)) + "\n"
             : ViewLine.Format(objects, shown, null, width, out _);
     }
 
+    private static object ObjectOf(PSObject message) => message.BaseObject is DynamicMessage raw
+        ? ShellMapper.Create(asHashtable: false).ToObject(raw)
+        : message;
+
+    private static RpcMessageInfo? TypeOfMessage(PSObject message) =>
+        message.BaseObject is DynamicMessage raw ? raw.Type
+        : ObjectTypeNames.TryGetType(message, out RpcMessageInfo? type) ? type
+        : null;
+
+    // By its type alone, so that a message looks the same by itself, from a stream and in a pipeline.
     private static RpcMessageInfo? TypeOfRow(PSObject message, ViewState state) =>
-        ObjectTypeNames.TryGetType(message, out RpcMessageInfo? type) && ObjectTypeNames.IsRow(message)
+        TypeOfMessage(message) is { } type && MessageLayout.For(type).WellKnown == WellKnownType.None
             && MessageTable.Fits(type, state.Width)
                 ? type
                 : null;

@@ -138,7 +138,9 @@ internal sealed class CommandHelp
             WriteParameter(
                 name, type, isMandatory: false, isPositional: false,
                 isInput ? "True (ByValue)" : "False", aliases: [],
-                isInput && command.OnlyValue is { } only ? $"{help} Text is the value of -{only.Name}." : help);
+                isInput && command.OnlyValue is { } only
+                    ? $"{help} Text is the value of -{only.Name}."
+                    : help);
         }
 
         _xml.WriteEndElement();

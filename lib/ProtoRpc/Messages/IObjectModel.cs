@@ -25,15 +25,12 @@ public interface IObjectModel
     /// <summary>The name for a key of a dictionary.</summary>
     internal string NameOf(object key) => Convert.ToString(key, CultureInfo.InvariantCulture) ?? "";
 
-    /// <summary>Like <see cref="CreateObject"/>, for a message that is one of several: an element of a list,
-    /// or a reply of a stream. Views show these as rows.</summary>
-    internal object CreateElement(
-        DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>
-        CreateObject(source, fields, values);
-
     /// <summary>The full name and the bytes of an object that was made of a <see cref="DynamicMessage"/>
     /// which the host serialized; null for others.</summary>
     internal (string FullName, byte[] Bytes)? EncodedOf(object value) => null;
+
+    /// <summary>The culture in which the cells of tables may also have numbers; null for none.</summary>
+    internal CultureInfo? CellCulture => null;
 
     /// <summary>The value without the host's wrapper, if it has one.</summary>
     object? Unwrap(object? value);

@@ -48,9 +48,6 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// list. In shells, all rows are such objects.</summary>
     internal bool TakesRows { get; init; } = true;
 
-    /// <summary>Whether objects are marked as one of several, which views show as rows of a table.</summary>
-    internal bool MakesRows { get; init; }
-
     /// <summary>Polled during a conversion: whether to stop it, because its result is no longer
     /// needed.</summary>
     internal Func<bool>? IsGivenUp { get; init; }
@@ -77,7 +74,7 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// its type or the bytes are not of that type.
     /// </remarks>
     public object ToObject(DynamicMessage message) =>
-        new ObjectWriter(this, message.Type).WriteMessage(message, 0, MakesRows) ?? DBNull.Value;
+        new ObjectWriter(this, message.Type).WriteMessage(message, 0) ?? DBNull.Value;
 
     /// <summary>Converts a message to a row of a table: cells by the names of their columns. The columns of
     /// nested messages have dotted names (<c>location.site</c>). All messages of a type have the same
@@ -96,8 +93,8 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// that <see cref="ToMessage"/> accepts the template unchanged.</remarks>
     public object Template(RpcMessageInfo type) => new MessageTemplate(MessageLayout.For(type)).Make();
 
-    /// <summary>Creates a message to fill in, with every field, of which <see cref="ToMessage"/> makes an empty
-    /// message as long as nothing is set. <see cref="DBNull"/> for well-known types that are one
+    /// <summary>Creates a message to fill in, with every field, of which <see cref="ToMessage"/> makes an
+    /// empty message as long as nothing is set. <see cref="DBNull"/> for well-known types that are one
     /// value.</summary>
     internal static object Blank(RpcMessageInfo type) =>
         new MessageTemplate(MessageLayout.For(type), isBlank: true).Make();

@@ -53,7 +53,9 @@ internal sealed class BlankList
                 CultureInfo.InvariantCulture, $"# {ViewText.Ellipsis} {list._left} more")));
         }
 
-        return lines.Count > 0 ? lines : [style.InQuiet($"# an empty {message.MessageType?.FullName ?? "message"}")];
+        return lines.Count > 0
+            ? lines
+            : [style.InQuiet($"# an empty {message.MessageType?.FullName ?? "message"}")];
     }
 
     private void AddFields(BlankMessage message, int depth)
@@ -64,11 +66,13 @@ internal sealed class BlankList
             RpcFieldInfo? field = message.MessageType?.FindField(name);
             string note = field is null ? "" : NoteOf(field);
             object? value = _objects.Unwrap(entry.Value);
-            if (value is IList list && list.Cast<object?>().Any(item => _objects.Unwrap(item) is BlankMessage))
+            if (value is IList list
+                && list.Cast<object?>().Any(item => _objects.Unwrap(item) is BlankMessage))
             {
                 for (int i = 0; i < list.Count; i++)
                 {
-                    Add(string.Create(CultureInfo.InvariantCulture, $"{name}[{i}]"), list[i], field, note, depth);
+                    string element = string.Create(CultureInfo.InvariantCulture, $"{name}[{i}]");
+                    Add(element, list[i], field, note, depth);
                 }
             }
             else
@@ -98,7 +102,7 @@ internal sealed class BlankList
     }
 
     private static string NoteOf(RpcFieldInfo field) =>
-        (field.IsRepeated && !field.IsMap ? "list of " : "") + field.TypeName
+        (field.IsRequired ? "required " : field.IsRepeated && !field.IsMap ? "list of " : "") + field.TypeName
         + (field.EnumType is { } type
             ? $": {string.Join(", ", type.Values.Take(MaxNames).Select(value => value.Key))}" : "")
         + (field.Oneof is { } oneof

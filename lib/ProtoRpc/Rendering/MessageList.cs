@@ -10,6 +10,7 @@ internal sealed class MessageList
 {
     private const int MaxLines = 200;
     private const int MaxElements = 20;
+    private const int MaxElementLines = 30;
     private const int MaxTextLines = 20;
     private const int MaxDepth = 8;
     private const int MaxLabel = 30;
@@ -191,14 +192,34 @@ internal sealed class MessageList
 
     private void WriteElements(ViewValue seen, RpcFieldInfo? field, int indent, int depth)
     {
+        List<object?> items = [.. ((IEnumerable)seen.Value!).Cast<object?>().Take(MaxElements)];
         int written = 0;
-        foreach (object? item in ((IEnumerable)seen.Value!).Cast<object?>().Take(MaxElements))
+        if (field?.MessageType is { } type && MessageTable.Fits(type, _room - indent)
+            && items.TrueForAll(item => ViewValue.From(_objects, item, 1).Kind == ViewKind.Message))
         {
-            Write("", item, field, indent, depth);
-            written++;
+            WriteTable(
+                [.. items.Select(item => ViewValue.From(_objects, item, MaxElements).Value!)], type, indent);
+            written = items.Count;
+        }
+        else
+        {
+            int end = _lines.Count + MaxElementLines;
+            foreach (object? item in items.TakeWhile(_ => _lines.Count < end))
+            {
+                Write("", item, field, indent, depth);
+                written++;
+            }
         }
 
         AddRest(written, seen.Count, indent);
+    }
+
+    private void WriteTable(List<object> messages, RpcMessageInfo type, int indent)
+    {
+        MessageTable table = new(_objects, messages, type, _room - indent, isWhole: true);
+        string start = new(' ', indent);
+        _lines.AddRange(table.Header(_style).Split('\n').Select(line => start + line));
+        _lines.AddRange(messages.Select(message => start + table.Row(message)));
     }
 
     private void WriteEntries(ViewValue seen, RpcFieldInfo? field, int indent, int depth)

@@ -1,7 +1,6 @@
 namespace ProtoRpc.Rendering;
 
-/// <summary>A table of messages of one type: columns by the type and the first message, scalar fields first,
-/// what is nested shortened to one line.</summary>
+/// <summary>A table of messages of one type without nested values: a column for each field.</summary>
 internal sealed class MessageTable
 {
     private const int MaxCells = 4096;
@@ -9,25 +8,33 @@ internal sealed class MessageTable
     private const int UsualCells = 20;
     private const char Gap = ' ';
 
+    // Texts with fewer cells are hardly ever whole.
+    private const int UsefulCells = 12;
+
     private readonly IObjectModel _objects;
     private readonly RpcMessageInfo? _type;
     private readonly List<TableColumn> _columns;
     private readonly int _width;
 
     /// <param name="objects">How objects are read.</param>
-    /// <param name="first">The first message, whose values decide how wide columns are.</param>
+    /// <param name="first">The first messages, whose values decide how wide columns are.</param>
     /// <param name="type">The type of the messages.</param>
     /// <param name="width">The cells of a line.</param>
-    public MessageTable(IObjectModel objects, object first, RpcMessageInfo? type, int width)
+    /// <param name="isWhole">Whether no other messages follow, so that columns without values are left
+    /// out.</param>
+    public MessageTable(
+        IObjectModel objects, IReadOnlyList<object> first, RpcMessageInfo? type, int width,
+        bool isWhole = false)
     {
         _objects = objects;
         _type = type;
         _width = Math.Min(MaxCells, width);
-        Dictionary<string, ViewMember> values = MembersOf(first);
+        List<Dictionary<string, ViewMember>> values = [.. first.Select(MembersOf)];
         _columns =
         [
-            .. values.Values
+            .. values[0].Values
                 .Select(member => new TableColumn(member.Name, member.Field))
+                .Where(column => !isWhole || CellsOf(values, column) > 0)
                 .OrderBy(column => column.IsNested),
         ];
 
@@ -39,16 +46,26 @@ internal sealed class MessageTable
         }
 
         // Columns that find no room are not shown, as in other tables of the shell.
-        while (!TryLayout(values) && _columns.Count > 1)
+        while (!TryLayout(values, isWhole) && _columns.Count > 1)
         {
             _columns.RemoveAt(_columns.Count - 1);
         }
     }
 
-    /// <summary>Whether a table of a type fits into so many cells.</summary>
-    public static bool Fits(RpcMessageInfo type, int width) =>
-        type.Fields.Count > 0 && type.Fields.Count <= width
-        && MinWidthOf([.. type.Fields.Select(field => new TableColumn(field.Name, field))]) <= width;
+    /// <summary>Whether messages of a type are rows of a table: several fields, each with one value, that fit
+    /// into so many cells.</summary>
+    public static bool Fits(RpcMessageInfo type, int width)
+    {
+        if (type.Fields.Count < 2 || type.Fields.Count > width)
+        {
+            return false;
+        }
+
+        List<TableColumn> columns = [.. type.Fields.Select(field => new TableColumn(field.Name, field))];
+        return !columns.Exists(column => column.IsNested)
+            && columns.Sum(column => Math.Max(column.MinCells, column.IsFlexible ? UsefulCells : 0))
+                + columns.Count - 1 <= width;
+    }
 
     /// <summary>The two lines above the rows.</summary>
     public string Header(ViewStyle style)
@@ -119,43 +136,60 @@ internal sealed class MessageTable
         return members;
     }
 
-    // Each column gets the width of its first value. Texts get more, because later ones may be longer. If the
-    // table is too narrow, all columns share its width.
-    private bool TryLayout(Dictionary<string, ViewMember> first)
+    // Each column gets the width of its first values. Texts get half as much again if others follow, which
+    // may be longer. If the table is too narrow, all columns with values share its width.
+    private bool TryLayout(List<Dictionary<string, ViewMember>> first, bool isWhole)
     {
         int room = _width - (_columns.Count - 1);
         foreach (TableColumn column in _columns)
         {
-            int cells = column.IsFlexible ? 0 : CellsOf(first[column.Name]);
+            int cells = column.IsFlexible ? 0 : CellsOf(first, column);
             column.Cells = Math.Max(column.MinCells, cells);
             room -= column.Cells;
         }
 
+        bool fits = room >= 0;
         List<TableColumn> flexible = _columns.FindAll(column => column.IsFlexible);
-        List<int> wanted = flexible.ConvertAll(
-            column => Math.Max(0, WantedCells(CellsOf(first[column.Name])) - column.Cells));
-        int all = wanted.Sum();
-        int left = Math.Max(0, room);
-        for (int i = 0; i < flexible.Count; i++)
+        int growth = isWhole ? 2 : 3;
+        room = Share(flexible, column => CellsOf(first, column) * growth / 2, Math.Max(0, room));
+        if (isWhole)
         {
-            int more = all <= room ? wanted[i] : (int)((long)wanted[i] * Math.Max(0, room) / all);
-            flexible[i].Cells += more;
+            return fits;
+        }
+
+        // Nothing is known of what follows an empty value. Its column gets only what the others leave.
+        room = Share(
+            flexible.FindAll(column => CellsOf(first, column) == 0), static _ => UsualCells, room);
+        if (flexible.Count > 0)
+        {
+            flexible[^1].Cells += room;
+        }
+
+        return fits;
+    }
+
+    // Widens columns to the width that they want, or in proportion if there is less room; returns what is
+    // left.
+    private static int Share(List<TableColumn> columns, Func<TableColumn, int> wants, int room)
+    {
+        List<int> wanted = columns.ConvertAll(column => Math.Max(0, wants(column) - column.Cells));
+        int all = wanted.Sum();
+        int left = room;
+        for (int i = 0; i < columns.Count; i++)
+        {
+            int more = all <= room ? wanted[i] : (int)((long)wanted[i] * room / all);
+            columns[i].Cells += more;
             left -= more;
         }
 
-        if (flexible.Count > 0)
-        {
-            flexible[^1].Cells += left;
-        }
-
-        return room >= 0;
+        return left;
     }
 
-    // Nothing is known of what follows an empty value.
-    private static int WantedCells(int first) => first == 0 ? UsualCells : first * 3 / 2;
-
-    private int CellsOf(ViewMember member) => ViewText.Cells(
-        ViewLine.Format(_objects, member.Value, member.Field, _width, out _, quotes: false));
+    private int CellsOf(List<Dictionary<string, ViewMember>> rows, TableColumn column) => rows.Max(row =>
+        row.TryGetValue(column.Name, out ViewMember member)
+            ? ViewText.Cells(
+                ViewLine.Format(_objects, member.Value, member.Field, _width, out _, quotes: false))
+            : 0);
 }
 
 /// <summary>A column of a table of messages.</summary>

@@ -87,6 +87,38 @@ public static class MessageListTests
         Text(Sample, 200));
 
     [Fact]
+    public static void A_long_list_of_flat_messages_is_a_table_of_the_first_ones()
+    {
+        IReadOnlyList<string> lines = Lines("Round", Asks(25, "an id"), 80, ViewStyle.Plain);
+
+        Assert.Equal("asks : id       count", lines[0]);
+        Assert.Equal("       --       -----", lines[1]);
+        Assert.Equal("       an id        1", lines[2]);
+        Assert.Equal(23, lines.Count);
+        Assert.Equal("       # … 5 more", lines[22]);
+    }
+
+    [Fact]
+    public static void A_table_in_a_list_has_no_column_without_values()
+    {
+        IReadOnlyList<string> lines = Lines("Round", Asks(12, ""), 80, ViewStyle.Plain);
+
+        Assert.Equal("asks : count", lines[0]);
+    }
+
+    [Fact]
+    public static void A_list_of_long_messages_ends_after_the_first_ones()
+    {
+        Hashtable stop = new() { ["street"] = new string('s', 60), ["city"] = new string('c', 60) };
+        Hashtable parcel = new() { ["via"] = Enumerable.Repeat<object>(stop, 50).ToArray() };
+
+        IReadOnlyList<string> lines = Lines("Parcel", parcel, 80, ViewStyle.Plain);
+
+        Assert.InRange(lines.Count, 30, 50);
+        Assert.Contains(lines, line => line.EndsWith("# … 42 more", StringComparison.Ordinal));
+    }
+
+    [Fact]
     public static void Labels_and_notes_have_colours()
     {
         Assert.Equal(
@@ -181,6 +213,12 @@ public static class MessageListTests
             ["a    : 1", "guid : 00000000-0000-0000-0000-000000000000", "time : 2026-11-22 12:00:00"],
             MessageList.Format(DeferringModel.Instance, message, null, 80, ViewStyle.Plain));
     }
+
+    private static Hashtable Asks(int count, string id) => new()
+    {
+        ["asks"] = Enumerable.Range(1, count)
+            .Select(i => (object)new Hashtable { ["id"] = id, ["count"] = i }).ToArray(),
+    };
 
     private static string Text(Hashtable values, int width) =>
         string.Join('\n', Lines("Parcel", values, width, ViewStyle.Plain));

@@ -45,13 +45,29 @@ public static class MessageTableTests
     }
 
     [Fact]
-    public static void Only_what_fits_is_a_table()
+    public static void Only_flat_messages_that_fit_are_a_table()
     {
-        Assert.True(MessageTable.Fits(Type("Line"), 80));
-        Assert.False(MessageTable.Fits(Type("Line"), 40));
-        Assert.False(MessageTable.Fits(Type("Parcel"), 80));
-        Assert.True(MessageTable.Fits(Type("Parcel"), 200));
+        Assert.True(MessageTable.Fits(Type("Ask"), 80));
+        Assert.True(MessageTable.Fits(Type("Ask"), 18));
+        Assert.False(MessageTable.Fits(Type("Ask"), 17));
+        Assert.False(MessageTable.Fits(Type("Line"), 80));
+        Assert.False(MessageTable.Fits(Type("Address"), 200));
+        Assert.False(MessageTable.Fits(Type("Round"), 200));
         Assert.False(MessageTable.Fits(Type("Nothing"), 200));
+    }
+
+    [Fact]
+    public static void A_column_whose_first_value_is_empty_takes_no_room_from_others()
+    {
+        string[] lines = Table(
+            79,
+            Line("", 1000, true, 1, "Street 1 and some more", "Berlin", []),
+            Line("an id", 1000, true, 1, "Street 1", "Berlin", [])).Split('\n');
+
+        Assert.StartsWith("id       number ok", lines[0], StringComparison.Ordinal);
+        Assert.EndsWith(" sizes", lines[0], StringComparison.Ordinal);
+        Assert.StartsWith("           1000 true", lines[2], StringComparison.Ordinal);
+        Assert.StartsWith("an id      1000 true", lines[3], StringComparison.Ordinal);
     }
 
     [Fact]
@@ -108,7 +124,7 @@ public static class MessageTableTests
 
     private static string Table(int width, params object[] rows)
     {
-        MessageTable table = new(DeferringModel.Instance, rows[0], Type("Line"), width);
+        MessageTable table = new(DeferringModel.Instance, [rows[0]], Type("Line"), width);
         return string.Join('\n', rows.Select(table.Row).Prepend(table.Header(ViewStyle.Plain)));
     }
 }

@@ -62,12 +62,12 @@ public static class CommandParametersTests
     public static void Needs_no_name_if_it_is_the_first_required_one()
     {
         RpcSchema schema = CommandSchema.Of(
-            "message M { optional int32 page = 1; required int32 id = 2; required string name = 3; }", "proto2");
+            "message M { optional int32 page = 1; required int32 id = 2; required string name = 3; }",
+            "proto2");
 
         IReadOnlyList<CommandParameter> parameters = CommandParameters.Create(schema.GetMessage("M"));
 
-        Assert.Equal(
-            ["Id"], parameters.Where(parameter => parameter.IsPositional).Select(parameter => parameter.Name));
+        Assert.Equal("Id", Assert.Single(parameters, parameter => parameter.IsPositional).Name);
     }
 
     [Fact]

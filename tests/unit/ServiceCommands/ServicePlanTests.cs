@@ -43,6 +43,16 @@ public static class ServicePlanTests
         Assert.Equal(RpcErrorIds.ServiceNotFound, error.ErrorId);
     }
 
+    [Theory]
+    [InlineData("GetOrder", false)]
+    [InlineData("ListOrders", false)]
+    [InlineData("SearchOrders", false)]
+    [InlineData("WatchOrders", false)]
+    [InlineData("DeleteOrder", true)]
+    [InlineData("SayHello", true)]
+    public static void Asks_before_what_may_change_something(string method, bool asks) => Assert.Equal(
+        asks, Assert.Single(ServicePlan.Create(CommandSchema.WithMethods(method), [], "").Commands).CanConfirm);
+
     [Fact]
     public static void Says_that_there_is_no_method() => Assert.Equal(
         RpcErrorIds.NoMethods,

@@ -16,6 +16,9 @@ internal sealed class BlankMessage : OrderedDictionary
     public BlankMessage(RpcMessageInfo type, StringComparer comparer)
         : base(comparer) => MessageType = type;
 
+    private BlankMessage(RpcMessageInfo? type)
+        : base(StringComparer.Ordinal) => MessageType = type;
+
     /// <param name="copy">The entries of a message that crossed a process.</param>
     public BlankMessage(IDictionary copy)
         : base(StringComparer.Ordinal)
@@ -43,6 +46,9 @@ internal sealed class BlankMessage : OrderedDictionary
 
         return true;
     }
+
+    /// <summary>A message without entries, for copies of those of this one.</summary>
+    internal BlankMessage ToEmpty() => new(MessageType) { _initial = _initial };
 
     /// <summary>Ends the making of the message: values that differ from now on are set.</summary>
     internal BlankMessage Seal()

@@ -29,6 +29,18 @@ internal static class CellText
         _ => false,
     };
 
+    /// <summary>The number that a culture writes, in the invariant culture. Only signs and the decimal
+    /// separator differ: Export-Csv does not group digits, and other text would be ambiguous.</summary>
+    public static bool TryReadNumber(
+        string text, CultureInfo? culture, [NotNullWhen(true)] out string? number)
+    {
+        NumberFormatInfo? format = culture?.NumberFormat;
+        number = format is null ? null : text
+            .Replace(format.NegativeSign, "-", StringComparison.Ordinal)
+            .Replace(format.NumberDecimalSeparator, ".", StringComparison.Ordinal);
+        return number is not null && number != text;
+    }
+
     /// <summary>The list of a repeated field that is JSON text.</summary>
     /// <remarks>Text in brackets is one element of a list of texts, unless all in it are texts.</remarks>
     public static bool TryReadList(FieldLayout field, object value, [NotNullWhen(true)] out object[]? list)

@@ -179,10 +179,17 @@ internal sealed class ObjectReader
     }
 
     /// <summary>Reads a scalar as <see cref="ScalarValue"/> keeps it.</summary>
-    public ulong ReadScalar(FieldLayout field, object value) =>
-        ScalarReader.ReadScalar(field, value, out ulong bits) is { } problem
-            ? throw Invalid(value, problem)
-            : bits;
+    public ulong ReadScalar(FieldLayout field, object value)
+    {
+        string? problem = ScalarReader.ReadScalar(field, value, out ulong bits);
+        if (problem is not null && _isRow && value is string text
+            && CellText.TryReadNumber(text, _objects.CellCulture, out string? number)
+            && ScalarReader.ReadScalar(field, number, out ulong local) is null)
+        {
+            return local;
+        }
+        return problem is null ? bits : throw Invalid(value, problem);
+    }
 
     /// <summary>Whether a value stands for many where many may be.</summary>
     public static bool IsList(object value, [NotNullWhen(true)] out IEnumerable? list)

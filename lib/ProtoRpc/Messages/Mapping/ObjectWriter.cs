@@ -23,8 +23,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     /// <summary>The object; null only of a Value that holds null.</summary>
     /// <param name="message">The message.</param>
     /// <param name="depth">How many messages it is in.</param>
-    /// <param name="isElement">Whether it is one of several.</param>
-    public object? WriteMessage(DynamicMessage message, int depth, bool isElement = false)
+    public object? WriteMessage(DynamicMessage message, int depth)
     {
         if (depth > mapper.MaxDepth)
         {
@@ -57,16 +56,14 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
             case WellKnownType.Any:
                 return WriteAny(message, depth);
             default:
-                return WriteFields(message, depth, isElement);
+                return WriteFields(message, depth);
         }
     }
 
-    private object WriteFields(DynamicMessage message, int depth, bool isElement = false)
+    private object WriteFields(DynamicMessage message, int depth)
     {
         (IReadOnlyList<RpcFieldInfo> fields, object?[] values) = MembersOf(message, depth);
-        return isElement
-            ? _objects.CreateElement(message, fields, values)
-            : _objects.CreateObject(message, fields, values);
+        return _objects.CreateObject(message, fields, values);
     }
 
     private (IReadOnlyList<RpcFieldInfo> Fields, object?[] Values) MembersOf(
@@ -172,7 +169,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         object?[] items = new object?[messages.Count];
         for (int i = 0; i < items.Length; i++)
         {
-            items[i] = WriteMessage(messages[i], depth + 1, isElement: true);
+            items[i] = WriteMessage(messages[i], depth + 1);
         }
         return items;
     }

@@ -138,11 +138,15 @@ internal static class ScalarReader
         bits = 0;
         if (!TryGetInteger(value, out Int128 number))
         {
-            return $"is not a whole number; {typeName} takes numbers from {min} to {max}.";
+            return string.Create(
+                CultureInfo.InvariantCulture,
+                $"is not a whole number; {typeName} takes numbers from {min} to {max}.");
         }
         if (number < min || number > max)
         {
-            return $"does not fit into {typeName}, which takes numbers from {min} to {max}.";
+            return string.Create(
+                CultureInfo.InvariantCulture,
+                $"does not fit into {typeName}, which takes numbers from {min} to {max}.");
         }
         bits = unchecked((ulong)number);
         return null;
