@@ -101,11 +101,11 @@ internal enum EndpointFeatures
     /// <summary>Requests that stream, while replies do.</summary>
     RequestStreams = 1 << 5,
 
-    /// <summary>Messages compressed with gzip.</summary>
-    Gzip = 1 << 6,
+    /// <summary>Compressed messages.</summary>
+    Compression = 1 << 6,
 
-    /// <summary>Messages compressed with Brotli.</summary>
-    Brotli = 1 << 7,
+    /// <summary>Replies that servers compress if the client asks for it.</summary>
+    CompressedReplies = 1 << 7,
 
     /// <summary>Callers as the account that their process runs as.</summary>
     OwnAccount = 1 << 8,
@@ -159,12 +159,12 @@ internal enum EndpointFeatures
     OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts | HeaderExtensions,
 
     /// <summary>What HTTP brings.</summary>
-    OfHttp = ReplyStreams | Gzip | Brotli | OwnAccount | Passwords | Tokens | Mechanisms | Formats | Browsers
-        | AspNetCore,
+    OfHttp = ReplyStreams | Compression | CompressedReplies | OwnAccount | Passwords | Tokens | Mechanisms
+        | Formats | Browsers | AspNetCore,
 
     /// <summary>What gRPC brings.</summary>
-    OfGrpc = RequestStreams | ReplyStreams | Gzip | Passwords | Tokens | KeepAlive | Reflection | AspNetCore
-        | HostNames,
+    OfGrpc = RequestStreams | ReplyStreams | Compression | Passwords | Tokens | KeepAlive | Reflection
+        | AspNetCore | HostNames,
 }
 
 /// <summary>A row of the table of endpoint kinds, which is <see cref="RpcTransport"/>.</summary>

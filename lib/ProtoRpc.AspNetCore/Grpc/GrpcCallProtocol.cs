@@ -38,7 +38,9 @@ internal sealed class GrpcCallProtocol(
 
     public override PeerIdentity Peer => peer;
 
-    public override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+    // Kestrel cancels the token on another thread, after reads and writes have already failed.
+    public override bool IsAbandoned =>
+        _stream is { IsCut: true } || http.RequestAborted.IsCancellationRequested;
 
     public override string System => "grpc";
 
@@ -142,12 +144,12 @@ internal static class GrpcRequest
                 + $"use one of {GrpcEncoding.Accepted}.");
     }
 
-    /// <summary>Whether the caller takes messages compressed with gzip.</summary>
-    public static bool TakesGzip(HttpRequest request)
+    /// <summary>Whether the caller accepts messages in an encoding.</summary>
+    public static bool Accepts(HttpRequest request, ContentEncoding encoding)
     {
         foreach (string? line in request.Headers[GrpcHeaders.AcceptEncoding])
         {
-            if (line!.Split(',', StringSplitOptions.TrimEntries).Any(ContentEncoding.Gzip.IsNamed))
+            if (line!.Split(',', StringSplitOptions.TrimEntries).Any(encoding.IsNamed))
             {
                 return true;
             }
@@ -202,7 +204,7 @@ internal class GrpcResponse(HttpContext http)
     /// <summary>Prepares the first message.</summary>
     /// <exception cref="RpcException">Internal:
     /// the handler set a header that belongs to the protocol.</exception>
-    public void Begin(RpcServerCallContext context, bool compresses)
+    public void Begin(RpcServerCallContext context, ContentEncoding? encoding)
     {
         if (_hasBody)
         {
@@ -210,9 +212,9 @@ internal class GrpcResponse(HttpContext http)
         }
 
         _hasBody = true;
-        if (compresses)
+        if (encoding is not null)
         {
-            Response.Headers[GrpcHeaders.Encoding] = ContentEncoding.Gzip.Name;
+            Response.Headers[GrpcHeaders.Encoding] = encoding.Name;
         }
 
         if (context.SetHeaders is { } headers)
@@ -299,7 +301,7 @@ internal class GrpcResponse(HttpContext http)
             return ValueTask.CompletedTask;
         }
 
-        Begin(context, compresses: false);
+        Begin(context, encoding: null);
         return new ValueTask(Response.StartAsync());
     }
 

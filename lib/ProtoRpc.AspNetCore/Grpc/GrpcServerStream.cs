@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Server;
@@ -21,6 +22,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     private readonly SemaphoreSlim? _writing;
     private bool _ended;
     private volatile bool _closed;
+    private volatile bool _isCut;
 
     /// <param name="method">The method.</param>
     /// <param name="context">The call.</param>
@@ -57,6 +59,9 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 
     /// <summary>The request, for how the caller takes replies.</summary>
     public required HttpRequest Request { get; init; }
+
+    /// <summary>Whether a read or a write has found that the caller disconnected.</summary>
+    public bool IsCut => _isCut;
 
     /// <summary>The bytes of the requests, as they came.</summary>
     public long BytesReceived { get; private set; }
@@ -122,7 +127,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         try
         {
             RequireOpen();
-            _response.Begin(_context, Compresses);
+            _response.Begin(_context, ReplyEncoding);
             await FlushAsync().ConfigureAwait(false);
         }
         finally
@@ -152,8 +157,9 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         }
     }
 
-    private bool Compresses =>
-        _context.ReplyCompression == RpcCompression.Gzip && GrpcRequest.TakesGzip(Request);
+    private ContentEncoding? ReplyEncoding =>
+        ContentEncoding.Get(_context.ReplyCompression) is { IsSentByGrpc: true } encoding
+            && GrpcRequest.Accepts(Request, encoding) ? encoding : null;
 
     // The one request of a method that takes one.
     private async ValueTask<IMessage?> ReceiveOnlyAsync()
@@ -180,7 +186,18 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 
         while (!_ended)
         {
-            ReadResult result = await _input.ReadAsync(_cancellation).ConfigureAwait(false);
+            ReadResult result;
+            try
+            {
+                result = await _input.ReadAsync(_cancellation).ConfigureAwait(false);
+            }
+            catch (IOException e)
+            {
+                throw HttpFraming.IsReset(Request, e)
+                    ? Cut(e)
+                    : GrpcDefects.BadFrame($"the request cannot be read ({e.Message})", e);
+            }
+
             ReadOnlySequence<byte> buffer = result.Buffer;
             Memory.Hold(buffer.Length);
             if (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame))
@@ -228,15 +245,21 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         FlushResult flushed = await _output.FlushAsync(_cancellation).ConfigureAwait(false);
         if (flushed.IsCompleted || flushed.IsCanceled)
         {
-            throw new OperationCanceledException("The caller disconnected.");
+            throw Cut(cause: null);
         }
+    }
+
+    private OperationCanceledException Cut(IOException? cause)
+    {
+        _isCut = true;
+        return new OperationCanceledException("The caller disconnected.", cause);
     }
 
     private void Write(IMessage reply, bool compress)
     {
-        bool compresses = Compresses;
-        _response.Begin(_context, compresses);
-        BytesSent += GrpcFrameWriter.Write(_output, reply, compresses && compress);
+        ContentEncoding? encoding = ReplyEncoding;
+        _response.Begin(_context, encoding);
+        BytesSent += GrpcFrameWriter.Write(_output, reply, compress ? encoding : null);
     }
 
     private void RequireOpen()

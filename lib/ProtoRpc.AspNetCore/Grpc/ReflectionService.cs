@@ -64,19 +64,12 @@ internal sealed class ReflectionService
 
     private async ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
-        try
+        while (await stream.ReadAsync().ConfigureAwait(false) is ServerReflectionRequest request)
         {
-            while (await stream.ReadAsync().ConfigureAwait(false) is ServerReflectionRequest request)
-            {
-                ServerReflectionResponse reply = Answer(request);
-                reply.ValidHost = request.Host;
-                reply.OriginalRequest = request;
-                await stream.WriteAsync(reply).ConfigureAwait(false);
-            }
-        }
-        catch (IOException)
-        {
-            // The client knows what it asked for and has reset the stream, which is no failure of the server.
+            ServerReflectionResponse reply = Answer(request);
+            reply.ValidHost = request.Host;
+            reply.OriginalRequest = request;
+            await stream.WriteAsync(reply).ConfigureAwait(false);
         }
     }
 

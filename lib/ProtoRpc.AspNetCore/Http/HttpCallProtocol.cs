@@ -29,10 +29,12 @@ internal sealed class HttpCallProtocol(
     private HttpServerStream? _stream;
     private long _bytesIn;
     private long _bytesOut;
+    private bool _isCut;
 
     public override PeerIdentity Peer => peer;
 
-    public override bool IsAbandoned => http.RequestAborted.IsCancellationRequested;
+    // Kestrel cancels the token on another thread, after reads have already failed.
+    public override bool IsAbandoned => _isCut || http.RequestAborted.IsCancellationRequested;
 
     public override ServerMethod? Routed => method;
 
@@ -82,11 +84,20 @@ internal sealed class HttpCallProtocol(
 
     public override async ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
     {
-        using RequestBody body = await ReadBodyAsync().ConfigureAwait(false);
-        _bytesIn = body.Bytes.Length;
-        ReadOnlySequence<byte> bytes = WithoutMark(_reader, body.Bytes);
-        RequireNoJson(http.Request, _reader, bytes);
-        return method.ReadRequest(_reader ?? EmptyReader(http.Request, bytes), bytes, _formats, context);
+        try
+        {
+            using RequestBody body = await ReadBodyAsync().ConfigureAwait(false);
+            _bytesIn = body.Bytes.Length;
+            ReadOnlySequence<byte> bytes = WithoutMark(_reader, body.Bytes);
+            RequireNoJson(http.Request, _reader, bytes);
+            return method.ReadRequest(
+                _reader ?? EmptyReader(http.Request, bytes), bytes, _formats, context);
+        }
+        catch (IOException e) when (HttpFraming.IsReset(http.Request, e))
+        {
+            _isCut = true;
+            throw new OperationCanceledException("The caller disconnected.", e);
+        }
     }
 
     public override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
@@ -288,8 +299,7 @@ internal sealed class RequestBody : IDisposable
         string encoding = request.Headers.ContentEncoding.ToString();
         if (encoding.Length == 0 || encoding.Equals("identity", StringComparison.OrdinalIgnoreCase))
         {
-            return await ReadPlainAsync(request.BodyReader, maxBytes, memory, cancellation)
-                .ConfigureAwait(false);
+            return await ReadPlainAsync(request, maxBytes, memory, cancellation).ConfigureAwait(false);
         }
 
         return await InflateAsync(request.Body, encoding, maxBytes, memory, cancellation)
@@ -342,8 +352,9 @@ internal sealed class RequestBody : IDisposable
     }
 
     private static async ValueTask<RequestBody> ReadPlainAsync(
-        PipeReader reader, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
+        HttpRequest request, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
     {
+        PipeReader reader = request.BodyReader;
         while (true)
         {
             ReadResult result;
@@ -351,7 +362,8 @@ internal sealed class RequestBody : IDisposable
             {
                 result = await reader.ReadAsync(cancellation).ConfigureAwait(false);
             }
-            catch (IOException e) when (e is not BadHttpRequestException)
+            catch (IOException e)
+                when (e is not BadHttpRequestException && !HttpFraming.IsReset(request, e))
             {
                 // So Kestrel says that the size of a chunk is too large for any number.
                 throw new HttpRefusal(

@@ -1,4 +1,5 @@
 using System.Text;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 
@@ -31,6 +32,11 @@ internal static class HttpFraming
                 ? "HTTP/1.0 has no Transfer-Encoding. Send HTTP/1.1, or a Content-Length."
                 : $"The Transfer-Encoding '{coding}' is not supported; send 'chunked' once.");
     }
+
+    /// <summary>Whether a body cannot be read because the caller disconnected or reset its stream. Over
+    /// HTTP/1.1, Kestrel throws exceptions of the same type for malformed chunks.</summary>
+    public static bool IsReset(HttpRequest request, IOException error) => error is ConnectionResetException
+        || (error is not BadHttpRequestException && !HttpProtocol.IsHttp11(request.Protocol));
 
     /// <summary>Latin-1 that has no other number than one of digits. Kestrel also parses '+2'.</summary>
     private sealed class Digits : Encoding

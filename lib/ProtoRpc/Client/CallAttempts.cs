@@ -155,7 +155,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
 
     private TimeSpan NextPause(RpcException failure)
     {
-        bool isAwaited = Waits && CallErrors.IsAbsent(failure);
+        bool isAwaited = Waits && RetryPolicy.IsAbsent(failure);
         if (!RetryPolicy.Covers(failure)
             || (!isAwaited && _made >= Retries)
             || !RetryPolicy.HasTime(clock, failure.RetryAfter))
@@ -186,7 +186,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     private void Fail(RpcException failure)
     {
         bool isLate = !failure.MayHaveExecuted && (failure.Code == RpcStatusCode.DeadlineExceeded
-            || (Waits && CallErrors.IsAbsent(failure)));
+            || (Waits && RetryPolicy.IsAbsent(failure)));
         if (isLate && (Waits || _last is not null) && !clock.Caller.IsCancellationRequested)
         {
             throw CallErrors.NotReached(policy.Endpoint, clock.Timeout, _last ?? failure);

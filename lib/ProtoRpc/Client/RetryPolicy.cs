@@ -25,8 +25,23 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
     private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(10);
 
     /// <summary>Whether a failed attempt may be followed by another one.</summary>
-    public static bool Covers(RpcException failure) =>
-        CallErrors.IsUnreached(failure) || CallErrors.IsBusy(failure);
+    public static bool Covers(RpcException failure) => IsUnreached(failure) || IsBusy(failure);
+
+    /// <summary>Whether a call surely did not reach its server, so that it can be made again,
+    /// there or elsewhere.</summary>
+    public static bool IsUnreached(RpcException e) => !e.MayHaveExecuted && !IsBusy(e)
+        && (e.Code == RpcStatusCode.Unavailable || e.ErrorId == RpcErrorIds.ConnectTimeout);
+
+    /// <summary>Whether a server or a proxy was too busy and rejected the call before it ran. The call can be
+    /// made again after a pause; at another server without one, it would only move the overload.</summary>
+    public static bool IsBusy(RpcException e) => !e.MayHaveExecuted && e.RetryAfter is not null;
+
+    /// <summary>Whether no server was reachable. A reachable server that cannot be used, because
+    /// of its protocol or its certificate, is not absent: waiting for it does not help.</summary>
+    public static bool IsAbsent(RpcException e) => IsUnreached(e)
+        && (e.ErrorId is RpcErrorIds.ConnectTimeout or RpcErrorIds.NoServerReached
+        or RpcErrorIds.ConnectionLost
+            || e.ErrorId == RpcErrorIds.OfStatus(RpcStatusCode.Unavailable));
 
     /// <summary>Whether there is time for another attempt.</summary>
     /// <param name="clock">The time for all attempts.</param>

@@ -2,6 +2,7 @@ using System.Net;
 using Microsoft.Extensions.Logging;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Native;
+using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Security;
 using ProtoRpc.Transports;
 
@@ -121,13 +122,9 @@ internal static class ClientOptionsCheck
 
         ClientLogin.Check(options.Security);
         ServerAccount.Check(endpoint, options.Security);
-        if (options.Compression == RpcCompression.Brotli && endpoint.Has(EndpointFeatures.Gzip)
-            && !endpoint.Has(EndpointFeatures.Brotli))
+        if (endpoint.IsGrpc)
         {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument, RpcErrorIds.CompressionNotSupported,
-                $"Brotli is for HTTP; requests to '{endpoint}' are compressed with gzip or not at all.",
-                endpoint);
+            GrpcEncoding.Select(options.Compression, endpoint);
         }
 
         ClientAuthorization.Check(endpoint, options);

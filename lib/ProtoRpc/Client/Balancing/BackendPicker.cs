@@ -115,7 +115,7 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
     /// <returns>The failure of the pass; null if the next server may be called.</returns>
     public RpcException? Fail(RpcException failure)
     {
-        if (!CallErrors.IsUnreached(failure))
+        if (!RetryPolicy.IsUnreached(failure))
         {
             return failure;
         }

@@ -18,7 +18,7 @@ internal sealed class GrpcCall : IRpcStream
     private readonly GrpcChannel _channel;
     private readonly RpcCallOptions? _options;
     private readonly RpcReplyInfo? _info;
-    private readonly bool _compresses;
+    private readonly ContentEncoding? _compression;
     private readonly CallClock _clock;
     private readonly CancellationTokenSource _end;
     private readonly HttpRequestMessage _request;
@@ -56,14 +56,15 @@ internal sealed class GrpcCall : IRpcStream
         _clock = clock;
         _options = options;
         _info = options?.ReplyInfo;
-        _compresses = (options?.Compression ?? channel.Options.Compression) == RpcCompression.Gzip;
+        _compression = GrpcEncoding.Select(
+            options?.Compression ?? channel.Options.Compression, channel.Endpoint);
         _request = channel.NewRequest(path, options?.Headers);
         _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller, channel.Closed);
         try
         {
             _request.Content = streamsRequests ? _content = new GrpcRequestContent(_end.Token)
                 : only is null ? _single = new GrpcMessageContent(_end.Token, replay)
-                : _single = new GrpcMessageContent(only, _compresses, replay);
+                : _single = new GrpcMessageContent(only, _compression, replay);
             if (_single is not null && (_info is not null || channel.Options.Trace is { IsEnabled: true }))
             {
                 _single.Sent = bytes => Record(isSent: true, bytes);
@@ -76,7 +77,7 @@ internal sealed class GrpcCall : IRpcStream
             }
 
             TimeSpan left = clock.Left;
-            GrpcHeaders.AddStandard(_request.Headers, left, _compresses);
+            GrpcHeaders.AddStandard(_request.Headers, left, _compression);
             RpcCallContext context = CallSideChannel.CreateContext(channel, options);
             if (context.CalculateSize() > 0)
             {
@@ -129,7 +130,7 @@ internal sealed class GrpcCall : IRpcStream
             Stream stream = content.Opened.Result;
             PooledMessageBytes frame = _frame ??= new PooledMessageBytes(int.MaxValue, "request");
             frame.Reset();
-            Record(isSent: true, GrpcFrameWriter.Write(frame, message, _compresses && compress));
+            Record(isSent: true, GrpcFrameWriter.Write(frame, message, compress ? _compression : null));
             await stream.WriteAsync(frame.Message, _end.Token).ConfigureAwait(false);
             await stream.FlushAsync(_end.Token).ConfigureAwait(false);
             return true;
@@ -235,7 +236,7 @@ internal sealed class GrpcCall : IRpcStream
             return false;
         }
 
-        return _single is { } content && content.TrySet(message, _compresses && compress)
+        return _single is { } content && content.TrySet(message, compress ? _compression : null)
             ? true
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument, "The method takes one request, which was already sent.");

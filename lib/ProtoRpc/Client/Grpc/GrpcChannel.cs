@@ -279,7 +279,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             {
                 return (await DialAsync(checksServer, cancellation).ConfigureAwait(false)).Stream;
             }
-            catch (RpcException e) when (CallErrors.IsAbsent(e)
+            catch (RpcException e) when (RetryPolicy.IsAbsent(e)
                 && request.Options.TryGetValue(WaitsUntil, out CancellationToken patience)
                 && !patience.IsCancellationRequested)
             {

@@ -13,17 +13,17 @@ internal sealed class GrpcMessageContent : HttpContent
     private readonly CancellationToken _end;
     private readonly ReplayBuffer? _replay;
     private IMessage? _message;
-    private bool _compress;
+    private ContentEncoding? _encoding;
     private volatile bool _isSent;
 
     /// <param name="message">The message.</param>
-    /// <param name="compress">Whether to compress the message.</param>
+    /// <param name="encoding">How to compress the message; null for not.</param>
     /// <param name="replay">Keeps the bytes for retries; null for a call that is not retried.</param>
-    public GrpcMessageContent(IMessage message, bool compress, ReplayBuffer? replay)
+    public GrpcMessageContent(IMessage message, ContentEncoding? encoding, ReplayBuffer? replay)
     {
         _replay = replay;
         _message = message;
-        _compress = compress;
+        _encoding = encoding;
         Headers.ContentType = GrpcHeaders.MediaType;
     }
 
@@ -47,14 +47,14 @@ internal sealed class GrpcMessageContent : HttpContent
 
     /// <summary>Sets the message. Not thread-safe.</summary>
     /// <returns>False if a message is already set.</returns>
-    public bool TrySet(IMessage message, bool compress)
+    public bool TrySet(IMessage message, ContentEncoding? encoding)
     {
         if (_message is not null)
         {
             return false;
         }
 
-        _compress = compress;
+        _encoding = encoding;
         _message = message;
         _come?.TrySetResult();
         return true;
@@ -98,7 +98,7 @@ internal sealed class GrpcMessageContent : HttpContent
             byte[] again = ReplayBuffer.Encode(_replay, () =>
             {
                 using PooledMessageBytes made = new(int.MaxValue, "request");
-                GrpcFrameWriter.Write(made, message, _compress);
+                GrpcFrameWriter.Write(made, message, _encoding);
                 return made.Message.ToArray();
             });
             Sent?.Invoke(again.Length - GrpcFraming.PrefixLength);
@@ -107,7 +107,7 @@ internal sealed class GrpcMessageContent : HttpContent
         }
 
         using PooledMessageBytes frame = new(int.MaxValue, "request");
-        int length = GrpcFrameWriter.Write(frame, message, _compress);
+        int length = GrpcFrameWriter.Write(frame, message, _encoding);
         Sent?.Invoke(length);
         await stream.WriteAsync(frame.Message, cancellationToken).ConfigureAwait(false);
     }

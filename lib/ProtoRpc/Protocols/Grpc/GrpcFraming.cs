@@ -74,15 +74,19 @@ internal readonly record struct GrpcFrame(bool IsCompressed, ReadOnlySequence<by
 /// <summary>Writes messages as frames.</summary>
 internal static class GrpcFrameWriter
 {
-    /// <returns>The bytes of the message, as they go.</returns>
-    public static int Write(IBufferWriter<byte> output, IMessage message, bool compress)
+    /// <summary>Writes a message.</summary>
+    /// <param name="output">Where the frame goes.</param>
+    /// <param name="message">The message.</param>
+    /// <param name="encoding">How the message is compressed; null for not.</param>
+    /// <returns>The number of the message's bytes, as they are sent.</returns>
+    public static int Write(IBufferWriter<byte> output, IMessage message, ContentEncoding? encoding)
     {
         using EncodedMessage body = EncodedMessage.From(message);
 
         // GZipStream writes nothing at all for an empty body, and @grpc/grpc-js rejects that as gzip.
-        if (compress && body.Length > 0)
+        if (encoding is not null && body.Length > 0)
         {
-            ReadOnlySpan<byte> compressed = ContentEncoding.Gzip.Encode(body.ToArray());
+            ReadOnlySpan<byte> compressed = encoding.Encode(body.ToArray());
             WritePrefix(output, isCompressed: true, compressed.Length);
             output.Write(compressed);
             return compressed.Length;
@@ -107,6 +111,9 @@ internal static class GrpcEncoding
 
     private const int FirstBuffer = 4 * 1024;
 
+    private static readonly string SentNames = string.Join(
+        ", ", ContentEncoding.All.Where(encoding => encoding.IsSentByGrpc).Select(e => e.Compression));
+
     /// <summary>The encodings that this side reads, for grpc-accept-encoding.</summary>
     public static string Accepted { get; } =
         string.Join(',', ContentEncoding.All.Select(encoding => encoding.Name).Prepend(Identity));
@@ -114,6 +121,16 @@ internal static class GrpcEncoding
     /// <summary>Whether a grpc-encoding says that messages are not compressed.</summary>
     public static bool IsNone(string? encoding) =>
         string.IsNullOrEmpty(encoding) || Identity.Equals(encoding, StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>The encoding of requests to an endpoint; null for none.</summary>
+    /// <exception cref="RpcException">InvalidArgument: gRPC does not send messages in it.</exception>
+    public static ContentEncoding? Select(RpcCompression compression, RpcEndpoint endpoint) =>
+        ContentEncoding.Get(compression) is { } selected
+            ? selected.IsSentByGrpc ? selected : throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.CompressionNotSupported,
+                $"Requests to '{endpoint}' cannot be compressed with {compression}, which other "
+                + $"implementations of gRPC do not support. Use {SentNames} or None.", endpoint)
+            : null;
 
     /// <summary>Undoes the compression of a body.</summary>
     /// <param name="body">The compressed body.</param>

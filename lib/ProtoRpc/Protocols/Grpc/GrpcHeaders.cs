@@ -42,7 +42,8 @@ internal static class GrpcHeaders
     public static bool IsReserved(string name) => IsOfGrpc(name) || Reserved.Contains(name);
 
     /// <summary>Writes what every call has.</summary>
-    public static void AddStandard(HttpRequestHeaders headers, TimeSpan timeout, bool compresses)
+    public static void AddStandard(
+        HttpRequestHeaders headers, TimeSpan timeout, ContentEncoding? encoding)
     {
         headers.TryAddWithoutValidation("te", "trailers");
         headers.TryAddWithoutValidation(AcceptEncoding, GrpcEncoding.Accepted);
@@ -51,9 +52,9 @@ internal static class GrpcHeaders
             headers.TryAddWithoutValidation(GrpcTimeout.HeaderName, GrpcTimeout.Format(timeout));
         }
 
-        if (compresses)
+        if (encoding is not null)
         {
-            headers.TryAddWithoutValidation(Encoding, ContentEncoding.Gzip.Name);
+            headers.TryAddWithoutValidation(Encoding, encoding.Name);
         }
 
         if (!headers.NonValidated.Contains("user-agent"))

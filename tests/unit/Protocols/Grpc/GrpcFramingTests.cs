@@ -87,10 +87,30 @@ public static class GrpcFramingTests
     {
         ArrayBufferWriter<byte> output = new();
 
-        int length = GrpcFrameWriter.Write(output, new Empty(), compress: true);
+        int length = GrpcFrameWriter.Write(output, new Empty(), ContentEncoding.Gzip);
 
         Assert.Equal(0, length);
         Assert.Equal([0, 0, 0, 0, 0], output.WrittenSpan.ToArray());
+    }
+
+    [Fact]
+    public static void Requests_are_compressed_with_what_the_table_says_of_gRPC()
+    {
+        RpcEndpoint endpoint = RpcEndpoint.Parse("grpc://localhost:1");
+
+        Assert.Null(GrpcEncoding.Select(RpcCompression.None, endpoint));
+        foreach (ContentEncoding encoding in ContentEncoding.All)
+        {
+            if (encoding is { IsSentByGrpc: true, Compression: { } compression })
+            {
+                Assert.Same(encoding, GrpcEncoding.Select(compression, endpoint));
+            }
+        }
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => GrpcEncoding.Select(RpcCompression.Brotli, endpoint));
+        Assert.Equal(RpcErrorIds.CompressionNotSupported, error.ErrorId);
+        Assert.Contains("Use Gzip or None.", error.Message);
     }
 
     [Fact]
