@@ -1,3 +1,5 @@
+using Google.Protobuf.WellKnownTypes;
+using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 
@@ -186,8 +188,47 @@ public static class CallMetadataTests
         string text = await response.Content.ReadAsStringAsync();
         string value = Convert.ToBase64String(WordsServer.Text("a detail").ToByteArray()).TrimEnd('=');
         Assert.Contains(
-            $$""""details":[{"type":"streams.Text","value":"{{value}}"},"""", text, StringComparison.Ordinal);
+            $$$""""details":[{"type":"streams.Text","value":"{{{value}}}","debug":{"text":"a detail"}},"""",
+            text, StringComparison.Ordinal);
         Assert.Equal("of all", Assert.Single(response.Headers.GetValues("Trailer-X-Last")));
+    }
+
+    [Theory]
+    [InlineData("Say", "fail", "application/json", true)]
+    [InlineData("Say", "fail", "text/xml", false)]
+    [InlineData("Split", "wrong", "application/x-ndjson", true)]
+    public static async Task A_failure_in_json_has_its_details_as_json(
+        string method, string request, string accept, bool isJson)
+    {
+        using RpcServer server = Start(Http);
+        using HttpClient http = new() { BaseAddress = new Uri(server.Endpoints[0].Uri) };
+        http.DefaultRequestHeaders.Add("Accept", accept);
+
+        using HttpResponseMessage response = await http.GetAsync($"streams.Words/{method}?text={request}");
+
+        string text = await response.Content.ReadAsStringAsync();
+        Assert.Contains("streams.Text", text, StringComparison.Ordinal);
+        Assert.Equal(isJson, text.Contains(
+            """
+            "debug":{"text":"a detail"}
+            """, StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public static void A_long_a_deep_and_an_unknown_detail_are_not_written_as_json()
+    {
+        Value deep = Value.Parser.ParseJson(new string('[', 20) + new string(']', 20));
+        Any unknown = new() { TypeUrl = "type.googleapis.com/un.Known" };
+        DetailJson json = new(RpcLimits.Default);
+        DetailJson small = new(new RpcLimits { MaxMessageBytes = 1024 });
+
+        Assert.Null(json.Next(deep));
+        Assert.Null(json.Next(unknown));
+        Assert.NotNull(json.Next(WordsServer.Text("a detail")));
+        Assert.Null(json.Next(WordsServer.Text(new string('x', 17 * 1024))));
+        Assert.Null(json.Next(WordsServer.Text("a detail")));
+        Assert.NotNull(small.Next(WordsServer.Text("a detail")));
+        Assert.Null(small.Next(WordsServer.Text(new string('x', 60))));
     }
 
     [Theory]

@@ -15,10 +15,7 @@ internal static class RpcErrors
     /// <param name="row">The pipeline object that failed; null for none.</param>
     public static ErrorRecord ToRecord(RpcException exception, object? target, PipelineRow? row = null)
     {
-        // The details that the server added, as objects of the shell.
-        exception.Details = exception.Details
-            .Select(detail => detail is DynamicMessage message ? Objects.ToObject(message) : detail)
-            .ToArray();
+        exception.Details = exception.Details.Select(ToShellObject).ToArray();
         if (exception.Extensions is DynamicMessage extensions)
         {
             exception.Extensions = HeaderExtensionMap.ToDictionary(extensions);
@@ -42,12 +39,28 @@ internal static class RpcErrors
         ErrorRecord record = new(
             exception, exception.ErrorId, CategoryOf(exception.Code),
             row?.Input ?? target ?? exception.MethodName);
-        if (row is not null || exception.Endpoint is not null || worded != text)
+        if (row is not null || exception.Endpoint is not null || worded != text
+            || exception.Details.Count > 0)
         {
-            record.ErrorDetails = new(shown);
+            // Scripts show the text in one paragraph, the prompt as it is.
+            record.ErrorDetails = new(string.Join("\n  ", [shown, .. DetailLines.Format(exception.Details)]));
         }
 
         return record;
+    }
+
+    // A detail that the server added, with its type as a handler writes it.
+    private static object ToShellObject(object detail)
+    {
+        try
+        {
+            return detail is DynamicMessage message ? Objects.ToTypedObject(message) : detail;
+        }
+        catch (RpcException)
+        {
+            // Nested too deeply for an object.
+            return detail;
+        }
     }
 
     /// <summary>The text that the shell shows for a failure at an endpoint: status, text, method and
@@ -143,9 +156,12 @@ internal static class ParameterWording
 
 /// <summary>Makes objects that the shell shows with an error. Control characters in the peer's texts are
 /// replaced by their numbers.</summary>
-internal sealed class NeutralObjectModel : PSObjectModel
+internal sealed class NeutralObjectModel : PSObjectModel, IObjectModel
 {
     public static new NeutralObjectModel Instance { get; } = new();
+
+    // A deferred value would be read as it is.
+    bool IObjectModel.Defers => false;
 
     public override object CreateObject(
         DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values) =>

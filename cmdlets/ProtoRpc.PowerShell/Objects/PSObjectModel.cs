@@ -61,11 +61,9 @@ internal class PSObjectModel : IObjectModel
     public virtual object CreateObject(
         DynamicMessage source, IReadOnlyList<RpcFieldInfo> fields, IReadOnlyList<object?> values)
     {
-        if (ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal)
-            || HasNameOfEveryObject(fields))
+        if (HasCollidingNames(source) || HasNameOfEveryObject(fields))
         {
-            // A custom object cannot have two names that differ only in case. A property PSObject hides that
-            // of the shell, without which scripts cannot list the others.
+            // A property PSObject hides that of the shell, without which scripts cannot list the others.
             return PlainObjectModel.Instance.CreateObject(
                 source, fields, Array.ConvertAll([.. values], Made));
         }
@@ -81,7 +79,7 @@ internal class PSObjectModel : IObjectModel
 
     public virtual object CreateAny(
         DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values) =>
-        names.Any(IsOfEveryObject)
+        HasCollidingNames(source) || names.Any(IsOfEveryObject)
             ? ((IObjectModel)PlainObjectModel.Instance).CreateAny(
                 source, names, Array.ConvertAll([.. values], Made))
             : Build(source, names, values);
@@ -118,6 +116,10 @@ internal class PSObjectModel : IObjectModel
             _sources.AddOrUpdate(copy, source);
         }
     }
+
+    // Two field names differ only in case, which a custom object cannot have.
+    private static bool HasCollidingNames(DynamicMessage source) =>
+        ReferenceEquals(source.Layout.NameComparer, StringComparer.Ordinal);
 
     private static PSObject Build(
         DynamicMessage source, IReadOnlyList<string> names, IReadOnlyList<object?> values)

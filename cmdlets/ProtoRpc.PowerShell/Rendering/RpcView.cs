@@ -96,6 +96,13 @@ public static class RpcView
             : TerminalText.Neutralize($"{message}");
     }
 
+    /// <summary>The details of a failed call, a line for each.</summary>
+    public static string Details(RpcException error)
+    {
+        ArgumentNullException.ThrowIfNull(error);
+        return string.Join('\n', DetailLines.Format(error.Details));
+    }
+
     /// <summary>The package, message or service that declares a part of a schema; nothing for a part without
     /// package.</summary>
     public static object Scope(object part) => (part is PSObject wrapped ? wrapped.BaseObject : part) switch

@@ -131,7 +131,8 @@ internal sealed class HttpCallProtocol(
         HttpFailure answer = HttpFailure.From(failure);
         if (_stream is not null && http.Response.HasStarted)
         {
-            await _stream.FailAsync(answer.ToMessage(context!.SetTrailers)).ConfigureAwait(false);
+            DetailJson? json = replies.JsonOf(_stream.Format);
+            await _stream.FailAsync(answer.ToMessage(json, context!.SetTrailers)).ConfigureAwait(false);
         }
         else
         {

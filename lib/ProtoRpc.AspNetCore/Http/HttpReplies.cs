@@ -117,13 +117,17 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
             return await WriteConnectErrorAsync(http, failure).ConfigureAwait(false);
         }
 
-        (MessageFormat, string) writer =
+        (MessageFormat Format, string) writer =
             WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
             ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
         FormatOptions format = Options with { ReplaceForbidden = true };
-        return await WriteAsync(http, failure.HttpStatus, writer, failure.ToMessage(), format)
-            .ConfigureAwait(false);
+        ErrorResult result = failure.ToMessage(JsonOf(writer.Format));
+        return await WriteAsync(http, failure.HttpStatus, writer, result, format).ConfigureAwait(false);
     }
+
+    /// <summary>How a failure's details are written as JSON; null for an answer in another format.</summary>
+    public DetailJson? JsonOf(MessageFormat format) =>
+        ReferenceEquals(format, MessageFormats.Json) ? new DetailJson(limits) : null;
 
     /// <summary>The error for a reply that a format cannot hold. It is the fault of the handler, so its
     /// status must not blame the request.</summary>
@@ -141,7 +145,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         MaxGeneratedMapEntries = limits.MaxGeneratedMapEntries,
     };
 
-    private static async Task<int> WriteConnectErrorAsync(HttpContext http, HttpFailure failure)
+    private async Task<int> WriteConnectErrorAsync(HttpContext http, HttpFailure failure)
     {
         ArrayBufferWriter<byte> body = new();
         using (Utf8JsonWriter json = new(body))
@@ -149,7 +153,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
             json.WriteStartObject();
             json.WriteString("code", failure.ConnectCode);
             json.WriteString("message", failure.Text);
-            failure.WriteConnectDetails(json);
+            failure.WriteConnectDetails(json, new DetailJson(limits));
             json.WriteEndObject();
         }
 
@@ -208,8 +212,9 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
                 : null;
 
     /// <summary>The failure as a message.</summary>
+    /// <param name="json">Writes details as JSON; null for their bytes only.</param>
     /// <param name="trailers">The handler's trailers, where they have no other place.</param>
-    public ErrorResult ToMessage(RpcMetadata? trailers = null)
+    public ErrorResult ToMessage(DetailJson? json, RpcMetadata? trailers = null)
     {
         ErrorResult result = new() { Code = ConnectCode, ErrorText = Text };
         if (Failure is { IsForCaller: true, Error: RpcException { FieldPath: { } path } })
@@ -217,15 +222,21 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
             result.FieldPath = path;
         }
 
-        result.Details.AddRange(
-            GrpcStatusDetails.Pack(Failure.Details).Select(any => new ErrorResult.Types.Detail
-            {
-                Type = GrpcStatusDetails.NameOf(any),
-                Value = any.Value,
-            }));
-        if (NativeMetadata.TryWrite(trailers ?? [], RpcLimits.Default) is { } written)
+        foreach (IMessage detail in Failure.Details.OfType<IMessage>())
         {
-            result.Trailers = written;
+            Any any = GrpcStatusDetails.Pack(detail);
+            ErrorResult.Types.Detail written = new() { Type = GrpcStatusDetails.NameOf(any), Value = any.Value };
+            if (json?.Next(detail) is { } text)
+            {
+                written.Debug = Value.Parser.ParseJson(text);
+            }
+
+            result.Details.Add(written);
+        }
+
+        if (NativeMetadata.TryWrite(trailers ?? [], RpcLimits.Default) is { } metadata)
+        {
+            result.Trailers = metadata;
         }
 
         if (Failure.CorrelationId is { } id)
@@ -242,7 +253,9 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
     }
 
     /// <summary>The details in an error of the Connect protocol.</summary>
-    public void WriteConnectDetails(Utf8JsonWriter json)
+    /// <param name="json">The error.</param>
+    /// <param name="debug">Writes details as JSON.</param>
+    public void WriteConnectDetails(Utf8JsonWriter json, DetailJson debug)
     {
         if (Failure.Details.Count == 0)
         {
@@ -250,11 +263,18 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         }
 
         json.WriteStartArray("details");
-        foreach (Any detail in GrpcStatusDetails.Pack(Failure.Details))
+        foreach (IMessage detail in Failure.Details.OfType<IMessage>())
         {
+            Any any = GrpcStatusDetails.Pack(detail);
             json.WriteStartObject();
-            json.WriteString("type", GrpcStatusDetails.NameOf(detail));
-            json.WriteString("value", detail.Value.ToBase64().TrimEnd('='));
+            json.WriteString("type", GrpcStatusDetails.NameOf(any));
+            json.WriteString("value", any.Value.ToBase64().TrimEnd('='));
+            if (debug.Next(detail) is { } text)
+            {
+                json.WritePropertyName("debug");
+                json.WriteRawValue(text);
+            }
+
             json.WriteEndObject();
         }
 

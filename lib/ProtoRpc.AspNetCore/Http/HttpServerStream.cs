@@ -63,6 +63,9 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
         _writing.Release();
     }
 
+    /// <summary>The format of the replies.</summary>
+    public MessageFormat Format => _format.Format;
+
     /// <summary>Begins the answer, also when there is no reply.</summary>
     public async ValueTask StartAsync()
     {

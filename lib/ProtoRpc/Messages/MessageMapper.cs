@@ -76,6 +76,12 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     public object ToObject(DynamicMessage message) =>
         new ObjectWriter(this, message.Type).WriteMessage(message, 0) ?? DBNull.Value;
 
+    /// <summary>Converts a message to an object with the full name of its type as the first member,
+    /// <c>@type</c>. An Any is converted as by <see cref="ToObject"/>.</summary>
+    internal object ToTypedObject(DynamicMessage message) => message.Layout.WellKnown == WellKnownType.Any
+        ? ToObject(message)
+        : new ObjectWriter(this, message.Type).WriteTyped(message, message.Type.FullName, 0);
+
     /// <summary>Converts a message to a row of a table: cells by the names of their columns. The columns of
     /// nested messages have dotted names (<c>location.site</c>). All messages of a type have the same
     /// columns.</summary>

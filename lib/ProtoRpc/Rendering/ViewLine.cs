@@ -48,6 +48,27 @@ internal sealed class ViewLine
         return shown;
     }
 
+    /// <summary>An object with its type in <c>@type</c>, in so many cells at most:
+    /// <c>google.rpc.ErrorInfo { reason: "QUOTA" }</c>.</summary>
+    /// <param name="objects">How objects are read.</param>
+    /// <param name="value">The object. One without <c>@type</c> is shown as any other value.</param>
+    /// <param name="type">The type of the object, where that is known.</param>
+    /// <param name="cells">How long the line is.</param>
+    public static string FormatTyped(IObjectModel objects, object value, RpcMessageInfo? type, int cells)
+    {
+        ViewMember[] members = [.. ViewMember.GetMembers(objects, value, type)];
+        if (members is not [{ Name: ViewMember.TypeKey, Value: string name }, ..])
+        {
+            return Format(objects, value, null, cells, out _);
+        }
+
+        ViewLine line = new(objects, cells);
+        ViewText.Append(line._text, name.AsSpan(name.LastIndexOf('/') + 1), cells, quoted: false);
+        line._text.Append(' ');
+        line.WriteMembers(members.Skip(1), 0);
+        return ViewText.Shorten(line._text.ToString(), cells);
+    }
+
     public static string KeyOf(object key, int most)
     {
         StringBuilder text = new();
@@ -116,8 +137,13 @@ internal sealed class ViewLine
             return;
         }
 
+        WriteMembers(ViewMember.GetMembers(_objects, message, type), depth);
+    }
+
+    private void WriteMembers(IEnumerable<ViewMember> members, int depth)
+    {
         bool isFirst = true;
-        foreach (ViewMember member in ViewMember.GetMembers(_objects, message, type))
+        foreach (ViewMember member in members)
         {
             ViewValue seen = ViewValue.From(_objects, member.Value, _most);
             if (member.IsOmitted(seen))

@@ -130,7 +130,8 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
 /// <param name="Field">The field that it is, where that is known.</param>
 internal readonly record struct ViewMember(string Name, object? Value, RpcFieldInfo? Field)
 {
-    private const string TypeKey = "@type";
+    /// <summary>The member of an object that names its type.</summary>
+    public const string TypeKey = "@type";
 
     /// <summary>The members of a message's object, with the fields of its type.</summary>
     public static IEnumerable<ViewMember> GetMembers(

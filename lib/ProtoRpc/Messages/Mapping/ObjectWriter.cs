@@ -218,14 +218,22 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         {
             return _objects.CreateAny(any, [TypeKey, ValueKey], [typeUrl, bytes]);
         }
+        return WriteTyped(message, typeUrl, depth + 1);
+    }
+
+    /// <summary>The object of a message in an Any: its type is the first member.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="type">The name of its type, or a URL that ends with it.</param>
+    /// <param name="depth">How many messages it is in.</param>
+    public object WriteTyped(DynamicMessage message, string type, int depth)
+    {
         if (message.Layout.WellKnown != WellKnownType.None)
         {
-            return _objects.CreateAny(
-                message, [TypeKey, ValueKey], [typeUrl, WriteMessage(message, depth + 1)]);
+            return _objects.CreateAny(message, [TypeKey, ValueKey], [type, WriteMessage(message, depth)]);
         }
-        (IReadOnlyList<RpcFieldInfo> fields, object?[] values) = MembersOf(message, depth + 1);
+        (IReadOnlyList<RpcFieldInfo> fields, object?[] values) = MembersOf(message, depth);
         return _objects.CreateAny(
-            message, [TypeKey, .. fields.Select(field => field.Name)], [typeUrl, .. values]);
+            message, [TypeKey, .. fields.Select(field => field.Name)], [type, .. values]);
     }
 
     private DynamicMessage? TryUnpack(RpcSchema schema, string typeUrl, byte[] bytes)

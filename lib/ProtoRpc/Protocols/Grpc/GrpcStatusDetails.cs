@@ -103,8 +103,9 @@ internal static class GrpcStatusDetails
     /// <summary>The full name of a detail's type.</summary>
     public static string NameOf(Any detail) => detail.TypeUrl[(detail.TypeUrl.LastIndexOf('/') + 1)..];
 
-    // What could not be unpacked when it came is an Any still.
-    private static Any Pack(IMessage detail) => detail.Descriptor.FullName == Any.Descriptor.FullName
+    /// <summary>A message with its type. One that could not be unpacked when it came is an Any
+    /// still.</summary>
+    public static Any Pack(IMessage detail) => detail.Descriptor.FullName == Any.Descriptor.FullName
         ? Any.Parser.ParseFrom(detail.ToByteArray())
         : new Any { TypeUrl = $"{TypePrefix}{detail.Descriptor.FullName}", Value = detail.ToByteString() };
 

@@ -1,0 +1,53 @@
+using System.Text.Json;
+using Google.Protobuf.WellKnownTypes;
+
+namespace ProtoRpc.AspNetCore.Http;
+
+/// <summary>The details of a failure as JSON beside their bytes, for people and for clients without their
+/// types. The Connect protocol names it <c>debug</c>.</summary>
+/// <remarks>Details that are long, or deeply nested, have bytes only: the failure must fit into a
+/// reply.</remarks>
+internal sealed class DetailJson(RpcLimits limits)
+{
+    private const int MaxBytes = 16 * 1024;
+    private const int MaxDepth = 16;
+
+    // The details are only a part of the reply. In a message, a level of JSON is several levels.
+    private const int PartOfReply = 16;
+    private const int LevelsOfMessage = 4;
+
+    private readonly JsonDocumentOptions _nesting =
+        new() { MaxDepth = Math.Min(MaxDepth, limits.MaxDepth / LevelsOfMessage) };
+
+    private int _room = limits.MaxDepth < MaxDepth
+        ? 0
+        : Math.Min(MaxBytes, limits.MaxMessageBytes / PartOfReply);
+
+    /// <summary>The JSON of the next detail; null for one without.</summary>
+    public string? Next(IMessage detail)
+    {
+        if (detail.Descriptor.FullName == Any.Descriptor.FullName)
+        {
+            // Its type is not known here.
+            return null;
+        }
+
+        try
+        {
+            _room -= detail.CalculateSize();
+            if (_room < 0)
+            {
+                return null;
+            }
+
+            string text = MessageFormats.Json.ToText(detail);
+            using JsonDocument json = JsonDocument.Parse(text, _nesting);
+            return text;
+        }
+        catch (Exception e) when (e is RpcException or JsonException)
+        {
+            // Nested too deeply.
+            return null;
+        }
+    }
+}
