@@ -27,6 +27,11 @@ internal static class ErrorOutput
     {
         RpcException error = failure.Cause;
         console.WriteError(Paint(console, $"{error.Code}: ", Red) + FlagNames.Rename(error));
+        if (CallerProof.Advice(error.Accepted) is { Length: > 0 } advice)
+        {
+            console.Error.WriteLine($"  {FlagNames.Rename(advice)}");
+        }
+
         foreach (object detail in error.Details.Take(MaxDetails))
         {
             console.Error.WriteLine($"  {Paint(console, TextOf(detail), Faint)}");
@@ -109,6 +114,9 @@ internal static class FlagNames
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] = "--insecure",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] = "--user",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] = "--spn",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Authentication)}"] = "--auth",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Credential)}"] = "--user",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Token)}"] = "--bearer",
         [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] = "--server-user",
         [$"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxMessageBytes)}"] = "--max-msg-sz",
         [$"{nameof(RpcLoadOptions)}.{nameof(RpcLoadOptions.Duration)}"] = "--duration",
@@ -126,7 +134,10 @@ internal static class FlagNames
     };
 
     /// <summary>The text of an error. What a server wrote stays as it is.</summary>
-    public static string Rename(RpcException error) => error.IsByProtoRpc
-        ? MemberTexts.Rename(error.Message, name => Options.GetValueOrDefault(name))
-        : error.Message;
+    public static string Rename(RpcException error) =>
+        error.IsByProtoRpc ? Rename(error.Message) : error.Message;
+
+    /// <summary>A text of the core.</summary>
+    public static string Rename(string text) =>
+        MemberTexts.Rename(text, name => Options.GetValueOrDefault(name));
 }

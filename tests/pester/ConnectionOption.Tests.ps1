@@ -45,9 +45,29 @@ Describe '-ConnectionOption' {
         Get-Text $where @{ Token = 'env:PROTORPC_TEST_FIRST' } | Should -Be 'Bearer first||'
         Get-Text $where @{ ConnectionOption = @{ Token = 'env:PROTORPC_TEST_SECOND' } } | Should -Be 'Bearer second||'
         { Connect-RpcEndpoint $where @to -Token hunter2 } |
-            Should -Throw -ErrorId 'ParameterArgumentTransformationError,*' -ExpectedMessage '*env:VARIABLE*'
+            Should -Throw -ErrorId 'ParameterArgumentTransformationError,*' -ExpectedMessage "*'env:NAME'*'secret:NAME'*SecureString*"
         { Connect-RpcEndpoint $where @to -Token env:PROTORPC_NO_SUCH -ErrorAction Stop } |
             Should -Throw -ErrorId 'SecretNotFound,*' -ExpectedMessage '*PROTORPC_NO_SUCH*'
+    }
+
+    It 'refuses a token as plain text wherever it stands: <Why>' -ForEach @(
+        @{ Why = 'splatted'; Act = { $with = @{ Token = 'hunter2' }; Connect-RpcEndpoint $where @to @with } }
+        @{ Why = 'of a call'; Act = { Invoke-RpcMethod SayHello -Endpoint $where @to -Token hunter2 } }
+        @{ Why = 'in -ConnectionOption'; Act = { Connect-RpcEndpoint $where @to -ConnectionOption @{ Token = 'hunter2' } } }
+        @{ Why = 'of New-RpcConnectionOption'; Act = { New-RpcConnectionOption -Token hunter2 } }
+        @{ Why = 'empty'; Act = { $token = ''; Connect-RpcEndpoint $where @to -Token $token } }
+    ) {
+        $problem = $Act | Should -Throw -PassThru
+
+        "$problem" | Should -BeLike "*'env:NAME'*'secret:NAME'*Read-Host -AsSecureString*"
+        "$problem$($problem.Exception)" | Should -Not -Match 'hunter2'
+    }
+
+    It 'refuses to register a token as plain text' {
+        $problem = { Register-RpcEndpoint shop $where -ConnectionOption @{ Token = 'hunter2' } -Force } | Should -Throw -PassThru
+
+        "$problem" | Should -BeLike '*never written to a file*env:VARIABLE*'
+        "$problem$($problem.Exception)" | Should -Not -Match 'hunter2'
     }
 
     It 'shows no secret that is taken for a reference' {

@@ -24,6 +24,11 @@ internal static class RpcErrors
         // The text of a server's answer is not reworded.
         string text = exception.Endpoint is null ? exception.Message : TextOf(exception);
         string worded = exception.IsAnswer ? text : ParameterWording.Rename(text);
+        if (CallerProof.Advice(exception.Accepted) is { Length: > 0 } advice)
+        {
+            worded += " " + ParameterWording.Rename(advice);
+        }
+
         string shown = row is null ? worded : $"Row {row.Number}: {worded}";
         if (row is not null && exception is { FieldPath: not null, Endpoint: null })
         {
@@ -136,6 +141,10 @@ internal static class ParameterWording
             $"{nameof(RpcListenerOption.NtlmAccount)} {OfListener}",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] =
             $"{nameof(RpcListenerOption.ServicePrincipalName)} {OfListener}",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Authentication)}"] =
+            $"{nameof(RpcConnectionOption.Authentication)} {OfConnection}",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Credential)}"] = "-Credential",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Token)}"] = "-Token",
         [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] =
             $"{nameof(RpcConnectionOption.ServerUser)} {OfConnection}",
         [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)}"] =

@@ -53,7 +53,13 @@ public sealed class RpcTokenSource
     /// itself is rejected, because the history of the shell would keep it.</summary>
     /// <exception cref="RpcException">InvalidArgument: the text is no reference.</exception>
     public RpcTokenSource(string reference) =>
-        Reference = SecretReference.Parse(reference, "Token");
+        Reference = SecretReference.IsReference(reference)
+            ? SecretReference.Parse(reference, "Token")
+            : throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.PlainSecret,
+                "The token is not accepted as plain text, because the history of the shell would keep it. "
+                + "Give 'env:NAME' for an environment variable, 'secret:NAME' for a secret of "
+                + "SecretManagement, or a SecureString: Read-Host -AsSecureString.");
 
     internal SecureString? Token { get; }
 

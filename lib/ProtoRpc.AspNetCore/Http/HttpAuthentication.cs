@@ -148,7 +148,20 @@ internal sealed class HttpAuthentication
         RpcStatusCode.Unauthenticated,
         presented
             ? "The user, password, token or certificate that came with the call is not accepted."
-            : $"'{_endpoint}' requires authentication.");
+            : $"'{_endpoint}' requires authentication{Accepted()}.");
+
+    private string Accepted()
+    {
+        string?[] ways =
+        [
+            _security.Basic is null ? null : "Basic",
+            _security.Bearer is null ? null : "Bearer",
+            .. _negotiate.Offered,
+            _security.ClientCertificate is null ? null : "a client certificate",
+        ];
+        string accepted = string.Join(", ", ways.OfType<string>());
+        return accepted.Length == 0 ? "" : $": {accepted}";
+    }
 
     private async ValueTask<(bool Presented, IIdentity? User)> IdentifyAsync(HttpContext http)
     {
@@ -251,15 +264,16 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
             .Select(mechanism => (mechanism.HttpScheme!, mechanism.Package)).Reverse(),
     ];
 
+    /// <summary>The accepted authentication schemes.</summary>
+    public IEnumerable<string> Offered =>
+        Schemes.Where(scheme => policy.Offers(scheme.Package)).Select(scheme => scheme.Scheme);
+
     /// <summary>Sends the accepted authentication schemes to a client.</summary>
     public void Challenge(HttpResponse response)
     {
-        foreach ((string scheme, byte package) in Schemes)
+        foreach (string scheme in Offered)
         {
-            if (policy.Offers(package))
-            {
-                response.Headers.Append("WWW-Authenticate", scheme);
-            }
+            response.Headers.Append("WWW-Authenticate", scheme);
         }
     }
 

@@ -353,11 +353,20 @@ internal sealed partial class HeaderOptions
 internal static class SecretText
 {
     private const string Variable = "env:";
+    private const string Managed = "secret:";
 
     /// <summary>The secret itself.</summary>
-    /// <exception cref="UsageException">The variable is not set, or the secret is empty.</exception>
+    /// <exception cref="UsageException">The variable is not set, the secret is empty, or it is one of
+    /// SecretManagement.</exception>
     public static string Read(string option, string text, ToolConsole console)
     {
+        if (text.StartsWith(Managed, StringComparison.OrdinalIgnoreCase))
+        {
+            throw new UsageException(
+                $"{option} cannot read '{Managed}...', a secret of SecretManagement. Put the secret into an "
+                + "environment variable, and give env:NAME.");
+        }
+
         string? value = text.StartsWith(Variable, StringComparison.OrdinalIgnoreCase)
             ? console.Variable(text[Variable.Length..])
             : text;

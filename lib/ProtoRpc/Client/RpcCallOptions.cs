@@ -57,6 +57,10 @@ public sealed class RpcReplyInfo
     /// <summary>The headers, once they arrive.</summary>
     public RpcMetadata Headers { get; internal set; } = new();
 
+    /// <summary>Whether <see cref="Headers"/> also has the headers of the protocol, such as grpc-encoding.
+    /// Set it before the call.</summary>
+    internal bool HasProtocolHeaders { get; set; }
+
     /// <summary>Called when the headers of a stream have arrived, before its first reply; null for nothing.
     /// Retries can call it again.</summary>
     internal Action? Began { get; set; }

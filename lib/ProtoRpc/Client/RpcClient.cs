@@ -96,9 +96,19 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         cancellation.ThrowIfCancellationRequested();
     }
 
+    private bool IsAnonymous => _options.Security.Authentication == RpcClientAuthentication.None
+        && _options.Headers.GetAll("authorization").Count == 0;
+
     private RpcException Locate(RpcException error, RpcMethodInfo? method = null)
     {
         error.Endpoint ??= Endpoint;
+        if (error is { Code: RpcStatusCode.Unauthenticated, IsAnswer: true })
+        {
+            error.Accepted = !IsAnonymous ? CallerProofs.None
+                : error.Accepted == CallerProofs.None ? CallerProof.Supported(Endpoint)
+                : error.Accepted;
+        }
+
         if (method is not null)
         {
             error.MethodName ??= method.FullName;

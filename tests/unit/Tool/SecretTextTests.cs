@@ -33,6 +33,19 @@ public static class SecretTextTests
     }
 
     [Theory]
+    [InlineData("secret:TOKEN")]
+    [InlineData("Secret:VAULT/TOKEN")]
+    public static void A_secret_of_SecretManagement_is_not_taken_for_the_secret_itself(string text)
+    {
+        ToolConsole console = Console(_ => throw new InvalidOperationException());
+
+        UsageException e = Assert.Throws<UsageException>(() => SecretText.Read("--bearer", text, console));
+
+        Assert.Contains("env:NAME", e.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain("TOKEN", e.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData("ann")]
     [InlineData("")]
     [InlineData(":x")]

@@ -260,7 +260,9 @@ internal sealed class GrpcCall : IRpcStream
         _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
         if (_info is not null)
         {
-            _info.Headers = GrpcHeaders.Read(response.Headers);
+            _info.Headers = _info.HasProtocolHeaders
+                ? GrpcHeaders.ReadAll(response.Headers, response.Content.Headers)
+                : GrpcHeaders.Read(response.Headers);
             if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null)
             {
                 _info.Began?.Invoke();
@@ -526,8 +528,12 @@ internal static class GrpcStatus
             Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
             CorrelationId = CorrelationIds.Accept(GrpcHeaders.Find(headers, GrpcHeaders.CorrelationId)),
             Trailers = trailers.ToText(),
+            Accepted = AcceptedBy(headers as HttpResponseHeaders),
         };
     }
+
+    private static CallerProofs AcceptedBy(HttpResponseHeaders? headers) =>
+        CallerProof.OfSchemes(headers?.WwwAuthenticate.Select(way => way.Scheme) ?? []);
 
     /// <summary>Converts the HTTP status of a server or proxy that did not answer with gRPC.</summary>
     public static RpcException OfHttp(HttpResponseMessage response, string? contentType, string body)
@@ -550,6 +556,7 @@ internal static class GrpcStatus
             + "and any proxy before it.")
         {
             ErrorId = RpcErrorIds.NotGrpc,
+            Accepted = AcceptedBy(response.Headers),
 
             // A proxy that limits the rate of requests has not passed this one on.
             MayHaveExecuted = status != HttpStatusCode.TooManyRequests,

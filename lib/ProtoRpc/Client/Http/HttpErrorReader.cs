@@ -30,9 +30,11 @@ internal static class HttpErrorReader
         // limits the rate of requests.
         bool isBusy = response.Headers.NonValidated.Contains(HttpNames.Busy)
             || (httpStatus == TooManyRequests && error is null);
-        return Read(
+        RpcException failure = Read(
             method, httpStatus, mediaType, error, HttpResponseMetadata.TrailersOf(response),
             isBusy ? HttpRetryAfter.Parse(response.Headers) : null);
+        failure.Accepted = CallerProof.OfSchemes(response.Headers.WwwAuthenticate.Select(way => way.Scheme));
+        return failure;
     }
 
     /// <summary>Converts an error at the end of a stream of replies.</summary>

@@ -223,8 +223,8 @@ internal static class NativeFault
     /// <summary>The server refuses callers that it does not know.</summary>
     public static RpcException Anonymous(RpcEndpoint endpoint, uint status) => new(
         RpcStatusCode.Unauthenticated,
-        $"'{endpoint}' requires authentication, and this connection is anonymous. Connect as User "
-        + "with a credential, or as Self.")
+        $"'{endpoint}' requires authentication, and this connection is anonymous. "
+        + CallerProof.Advice(CallerProofs.Password | CallerProofs.OwnAccount))
     {
         ErrorId = RpcErrorIds.AuthenticationRequired,
         Endpoint = endpoint,

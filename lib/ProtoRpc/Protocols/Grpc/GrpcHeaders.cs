@@ -116,6 +116,21 @@ internal static class GrpcHeaders
         return metadata;
     }
 
+    /// <summary>All headers as text, with those of the protocol and of the content.</summary>
+    public static RpcMetadata ReadAll(params HttpHeaders[] all)
+    {
+        RpcMetadata metadata = new();
+        foreach ((string name, HeaderStringValues values) in all.SelectMany(headers => headers.NonValidated))
+        {
+            foreach (string value in values)
+            {
+                metadata.AddReceived(name, value);
+            }
+        }
+
+        return metadata;
+    }
+
     /// <summary>The one value of a header, or null.</summary>
     public static string? Find(HttpHeaders headers, string name) =>
         headers.NonValidated.TryGetValues(name, out HeaderStringValues values) ? values.ToString() : null;
