@@ -58,12 +58,30 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
         (Get-RpcMessageType Line -Schema $schema).Fields.TypeName | Should -Be 'p.Point', 'google.protobuf.Timestamp'
     }
 
+    It 'looks for a name in the folders of -ImportPath' {
+        $folder = New-Item -ItemType Directory (Join-Path $TestDrive elsewhere/work)
+        Copy-Item (Join-Path $TestProtos greeter.proto) (Join-Path $TestDrive elsewhere)
+        Push-Location $folder
+        try {
+            (Import-RpcSchema greeter.proto -ImportPath ..).Services | Should -HaveCount 2
+            (Import-RpcSchema -LiteralPath greeter.proto -ImportPath ..).Services | Should -HaveCount 2
+            (Get-RpcMethod -Schema @{ Path = 'greeter.proto'; ImportPath = '..' }).Count | Should -BeGreaterThan 1
+            { Import-RpcSchema none.proto -ImportPath .. -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage "*'none.proto' (*work*). Also searched: '*none.proto'."
+            { Import-RpcSchema ./greeter.proto -ImportPath .. -ErrorAction Stop } |
+                Should -Throw -ErrorId 'SchemaNotFound,*'
+        }
+        finally {
+            Pop-Location
+        }
+    }
+
     It 'names -ImportPath if an import is missing' {
         $file = Join-Path $TestDrive lonely.proto
         Set-Content $file 'syntax = "proto3"; import "types/nowhere.proto";'
 
         $refused = { Import-RpcSchema $file -ErrorAction Stop } | Should -Throw -ErrorId 'SchemaError,*' -PassThru
-        "$refused" | Should -BeLike '*types/nowhere.proto*with Import-RpcSchema -ImportPath.'
+        "$refused" | Should -BeLike '*lonely.proto:1:20: The import*types/nowhere.proto*with Import-RpcSchema -ImportPath.'
     }
 
     It 'reads a descriptor set' {
@@ -135,6 +153,42 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
                 Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*none.proto*'
             { Import-RpcSchema -LiteralPath (Join-Path $folder none.proto) -ErrorAction Stop } |
                 Should -Throw -ErrorId 'SchemaNotFound,*' -ExpectedMessage '*`[x`]*none.proto*'
+        }
+        finally {
+            Pop-Location
+        }
+    }
+
+    It 'shows paths in errors as they were given' {
+        $folder = (New-Item -ItemType Directory (Join-Path $TestDrive given)).FullName
+        Set-Content -LiteralPath (Join-Path $folder 'b[1].proto') "syntax = `"proto3`";`nmessage {}"
+        Push-Location -LiteralPath $folder
+        try {
+            { Import-RpcSchema -LiteralPath './b[1].proto' -ErrorAction Stop } |
+                Should -Throw -ExpectedMessage './b`[1`].proto:2:9: *'
+            { Import-RpcSchema './b`[1`].proto' -ErrorAction Stop } |
+                Should -Throw -ExpectedMessage './b`[1`].proto:2:9: *'
+            { Get-RpcMethod -Schema './b`[1`].proto' -ErrorAction Stop } |
+                Should -Throw -ExpectedMessage './b`[1`].proto:2:9: *'
+            { Import-RpcSchema -LiteralPath './no[1].proto' -ErrorAction Stop } |
+                Should -Throw -ExpectedMessage "*'./no``[1``].proto' (*given*)*"
+            { Import-RpcSchema (Join-Path $folder 'b`[1`].proto') -ErrorAction Stop } |
+                Should -Throw -ExpectedMessage '*given*b`[1`].proto:2:9: *'
+        }
+        finally {
+            Pop-Location
+        }
+    }
+
+    It 'completes schema files and folders' {
+        $folder = (New-Item -ItemType Directory (Join-Path $TestDrive completed/inner)).Parent.FullName
+        'a.proto', 'b.pb', 'notes.txt', 'c.json' | ForEach-Object { Set-Content (Join-Path $folder $_) x }
+        Push-Location -LiteralPath $folder
+        try {
+            foreach ($line in 'Import-RpcSchema ./', 'Get-RpcMethod -Schema ./', 'Start-RpcListener x -Schema ', 'Import-RpcSchema -LiteralPath ./') {
+                (Complete $line).ListItemText | Sort-Object | Should -Be 'a.proto', 'b.pb', 'inner' -Because $line
+            }
+            (Complete 'Get-RpcMethod -Schema ./a').CompletionText | Should -BeLike '*a.proto'
         }
         finally {
             Pop-Location

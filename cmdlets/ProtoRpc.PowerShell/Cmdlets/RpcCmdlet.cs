@@ -271,8 +271,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             .DistinctBy(endpoint => endpoint.ToString())
             .ToDictionary(endpoint => endpoint.ToString(), SchemaOptionsOf);
         RpcSchema schema = RpcSchemaLoader.LoadAsync(
-            [.. ResolveFiles(paths.Except(addresses)), .. addresses],
-            new RpcSchemaLoadOptions(),
+            [.. paths.Except(addresses).SelectMany(path => LocateSchema(path)), .. addresses],
+            new RpcSchemaLoadOptions { BaseFolder = Folder },
             endpoint => options[endpoint.ToString()],
             Cancellation).GetAwaiter().GetResult();
         foreach (string warning in options.Count > 0 ? schema.Warnings : schema.LeftOut)
@@ -322,6 +322,20 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
                 RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSchemaSource,
                 $"A hashtable for -Schema has the parameters of Import-RpcSchema: {e.Message}", e);
         }
+    }
+
+    /// <summary>The folder that relative paths of files are relative to.</summary>
+    private protected string Folder => SessionState.Path.CurrentFileSystemLocation.ProviderPath;
+
+    /// <summary>Resolves a path to schema files by the rules of the shell. A path that means the same to .NET
+    /// stays as it was given, relative to <see cref="Folder"/>: errors show it, and import paths are searched
+    /// for it.</summary>
+    /// <exception cref="RpcException">NotFound: the path is not on the file system.</exception>
+    private protected IReadOnlyList<string> LocateSchema(string path, bool isLiteral = false)
+    {
+        IReadOnlyList<string> found = isLiteral ? [ResolveLiteral(path)] : ResolveFiles([path]);
+        string given = isLiteral ? path : WildcardPattern.Unescape(path);
+        return found is [{ } only] && only == Path.GetFullPath(given, Folder) ? [given] : found;
     }
 
     /// <summary>Resolves paths to files by the rules of the shell: relative to its location, with drives and

@@ -22,6 +22,7 @@ public abstract class RpcDescribeCommand : RpcCmdlet
 
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = BySchema)]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     /// <summary>The schema to describe.</summary>

@@ -20,6 +20,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
     [Parameter(Position = 2, ValueFromPipelineByPropertyName = true)]
     [EmptyCell]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ValueFromPipelineByPropertyName = true)]

@@ -30,6 +30,7 @@ public abstract class RpcEndpointCommand : RpcConnectingCommand
     [Parameter(Position = 1, ParameterSetName = ByEndpoint)]
     [Parameter(Position = 1, ParameterSetName = ByListener)]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]

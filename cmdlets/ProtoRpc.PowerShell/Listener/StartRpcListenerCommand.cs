@@ -38,6 +38,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [Parameter(ParameterSetName = ByHandler)]
     [ValidateNotNull]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]

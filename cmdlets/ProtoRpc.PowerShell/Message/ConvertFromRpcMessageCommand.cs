@@ -30,6 +30,7 @@ public abstract class RpcConvertCommand : RpcCmdlet
 
     [Parameter(Mandatory = true, ParameterSetName = BySchema)]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]

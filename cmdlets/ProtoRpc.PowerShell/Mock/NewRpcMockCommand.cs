@@ -76,6 +76,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
 {
     [Parameter(Mandatory = true, Position = 0)]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource Schema { get; set; } = null!;
 
     [Parameter]

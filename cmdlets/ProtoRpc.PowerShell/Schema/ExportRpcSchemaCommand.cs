@@ -25,6 +25,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
 
     [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true, ParameterSetName = BySchema)]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]

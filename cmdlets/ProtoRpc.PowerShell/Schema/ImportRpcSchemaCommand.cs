@@ -15,11 +15,13 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = ByPath)]
     [ValidateNotNullOrEmpty]
     [SupportsWildcards]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public string[] Path { get; set; } = [];
 
     [Parameter(Mandatory = true, ValueFromPipelineByPropertyName = true, ParameterSetName = ByLiteralPath)]
     [ValidateNotNullOrEmpty]
     [Alias("PSPath", "FullName")]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public string[] LiteralPath { get; set; } = [];
 
     [Parameter(Mandatory = true, ParameterSetName = ByEndpoint)]
@@ -62,7 +64,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
                 Guard(path, () =>
                 {
                     CheckFile(path);
-                    _files.AddRange(isLiteral ? [ResolveLiteral(path)] : ResolveFiles([path]));
+                    _files.AddRange(LocateSchema(path, isLiteral));
                 });
             }
         }
@@ -77,7 +79,12 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         }
 
         RpcSchema schema = RpcSchemaLoader.Load(
-            _files.Distinct(), new RpcSchemaLoadOptions { ImportPaths = ResolveFiles(ImportPath) },
+            _files.Distinct(),
+            new RpcSchemaLoadOptions
+            {
+                ImportPaths = ResolveFiles(ImportPath),
+                BaseFolder = Folder,
+            },
             Cancellation);
         foreach (string warning in schema.Warnings)
         {

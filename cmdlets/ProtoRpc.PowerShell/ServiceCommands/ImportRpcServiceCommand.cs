@@ -30,6 +30,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(Mandatory = true, ParameterSetName = BySchema)]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
@@ -244,6 +245,7 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
 
     [Parameter(Mandatory = true, Position = 1, ValueFromPipeline = true, ParameterSetName = BySchema)]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(Mandatory = true, ValueFromPipeline = true, ParameterSetName = ByConnection)]

@@ -85,8 +85,9 @@ public sealed class RpcSchema
     /// file with errors that such a path matches is left out with a warning, if another file is read.
     /// </param>
     /// <param name="importPaths">
-    /// The folders to search for imports, in order. The folder of a .proto file that is not in them is added
-    /// automatically, and the well-known imports (google/protobuf/*.proto) are always found.
+    /// The folders to search for imports, and for names of files that the base folder does not have, in
+    /// order. The folder of a .proto file that is not in them is added automatically, and the well-known
+    /// imports (google/protobuf/*.proto) are always found.
     /// </param>
     /// <param name="baseFolder">The base of relative paths; null for the process's current folder.</param>
     /// <exception cref="RpcException">InvalidArgument or NotFound;

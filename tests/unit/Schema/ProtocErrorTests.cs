@@ -77,10 +77,74 @@ public static class ProtocErrorTests
 
         RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
 
-        Assert.Contains("no/such.proto: File not found.", e.Message, StringComparison.Ordinal);
-        Assert.Contains(
-            $"{path}:3:1: Import \"no/such.proto\" was not found", e.Message, StringComparison.Ordinal);
-        Assert.Contains("import path", e.Message, StringComparison.Ordinal);
+        Assert.Equal(
+            $"{path}:3:1: The import 'no/such.proto' was not found. Give the folder that contains "
+            + "'no/such.proto' as an import path.",
+            e.Message);
+    }
+
+    [Fact]
+    public static void Missing_imports_come_first_and_without_what_follows_from_them()
+    {
+        using TempFolder folder = new();
+        folder.Write("a.proto", """
+            syntax = "proto3";
+            import "google/api/annotations.proto";
+            import "common/money.proto";
+            import "broken.proto";
+            message A { common.Money money = 1; Price price = 2; }
+            service S { rpc Get(A) returns (A) { option (google.api.http) = { get: "/x" }; } }
+            """);
+        folder.Write("broken.proto", "syntax = \"proto3\";\nmessage {}\n");
+
+        RpcException e = Assert.Throws<RpcException>(
+            () => RpcSchema.Load(["a.proto"], baseFolder: folder.Path));
+
+        Assert.Equal(
+            [
+                "2 imports were not found. Give the folders that contain them as an import path:",
+                "a.proto:2:1: 'google/api/annotations.proto'",
+                "a.proto:3:1: 'common/money.proto'",
+                "broken.proto:2:9: Expected message name.",
+            ],
+            e.Message.Split('\n'));
+    }
+
+    [Fact]
+    public static void An_unknown_name_stays_an_error_in_a_file_whose_imports_are_there()
+    {
+        using TempFolder folder = new();
+        folder.Write("a.proto", "syntax = \"proto3\";\nimport \"no.proto\";\nmessage A { No a = 1; }\n");
+        folder.Write("b.proto", "syntax = \"proto3\";\nmessage B { Nope b = 1; }\n");
+
+        RpcException e = Assert.Throws<RpcException>(
+            () => RpcSchema.Load(["a.proto", "b.proto"], baseFolder: folder.Path));
+
+        Assert.Contains("a.proto:2:1: The import 'no.proto'", e.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain("\"No\"", e.Message, StringComparison.Ordinal);
+        Assert.Contains("b.proto:2:13: \"Nope\" is not defined.", e.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static void The_warning_for_a_file_that_is_left_out_names_its_missing_import()
+    {
+        using TempFolder folder = new();
+        folder.Write("good.proto", "syntax = \"proto3\"; message Good {}");
+        folder.Write(
+            "mid.proto", "syntax = \"proto3\";\nimport \"no.proto\";\nmessage Mid { No a = 1; }\n");
+        folder.Write(
+            "outer.proto", "syntax = \"proto3\";\nimport \"mid.proto\";\nmessage Outer { Mid a = 1; }\n");
+
+        RpcSchema schema = RpcSchema.Load(["*.proto"], baseFolder: folder.Path);
+
+        Assert.Equal(
+            [
+                "'mid.proto' is left out of the schema, because it has errors: mid.proto:2:1: The import "
+                + "'no.proto' was not found.",
+                "'outer.proto' is left out of the schema, because it has errors: mid.proto:2:1: The import "
+                + "'no.proto' was not found.",
+            ],
+            schema.Warnings.Order());
     }
 
     [Fact]

@@ -44,6 +44,54 @@ public static class SchemaPathTests
             string.Format(CultureInfo.InvariantCulture, message, path), e.Message, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("my-stuff.proto", "Stuff")]
+    [InlineData("sub/part.proto", "Part")]
+    [InlineData("s*/*.proto", "Part")]
+    [InlineData("here.proto", "Here")]
+    public static void A_name_is_looked_for_in_the_base_folder_and_then_in_the_import_paths(
+        string name, string message)
+    {
+        using TempFolder folder = new();
+        folder.Write("protos/my-stuff.proto", "syntax = \"proto3\"; message Stuff {}");
+        folder.Write("protos/sub/part.proto", "syntax = \"proto3\"; message Part {}");
+        folder.Write("work/here.proto", "syntax = \"proto3\"; message Here {}");
+
+        RpcSchema schema = RpcSchema.Load(
+            [name], ["../protos"], Path.Combine(folder.Path, "work"));
+
+        Assert.Equal(message, Assert.Single(schema.Messages).FullName);
+    }
+
+    [Fact]
+    public static void A_folder_is_looked_for_in_the_import_paths()
+    {
+        using TempFolder folder = new();
+        folder.Write(
+            "protos/shop/a.proto", "syntax = \"proto3\"; import \"shop/b.proto\"; message A { B b = 1; }");
+        folder.Write("protos/shop/b.proto", "syntax = \"proto3\"; message B {}");
+
+        RpcSchema schema = RpcSchemaLoader.Load(
+            "shop", new RpcSchemaLoadOptions { ImportPaths = ["protos"], BaseFolder = folder.Path });
+
+        Assert.Equal(["shop/a.proto", "shop/b.proto"], schema.RootFiles.Order());
+    }
+
+    [Theory]
+    [InlineData("no.proto", "Also searched: 'protos/no.proto'.")]
+    [InlineData("./my-stuff.proto", "my-stuff.proto).")]
+    public static void The_error_for_a_missing_name_says_where_it_was_looked_for(string name, string end)
+    {
+        using TempFolder folder = new();
+        folder.Write("protos/my-stuff.proto", "syntax = \"proto3\"; message Stuff {}");
+
+        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([name], ["protos"], folder.Path));
+
+        Assert.Equal("SchemaNotFound", e.ErrorId);
+        Assert.EndsWith(
+            end.Replace('/', Path.DirectorySeparatorChar), e.Message, StringComparison.Ordinal);
+    }
+
     [Fact]
     public static void A_missing_import_path_is_not_found_by_its_path()
     {

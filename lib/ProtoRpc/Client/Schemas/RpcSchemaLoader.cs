@@ -70,12 +70,13 @@ public static class RpcSchemaLoader
         cancellation.ThrowIfCancellationRequested();
         IReadOnlyList<SchemaSource> sources = SourcesOf(optionsOf);
         SchemaRequest request = RpcSchema.RequestOf(options.ImportPaths, options.BaseFolder);
-        string[] all = [.. locations];
-        string[] folders = [.. all.Where(location => IsFolder(location, sources, request.BaseFolder))];
+        ILookup<string?, string> byFolder =
+            locations.ToLookup(location => FindFolder(location, sources, request));
+        string[] folders = [.. byFolder.Select(group => group.Key).OfType<string>()];
 
         // The files of a folder import each other by paths relative to it.
         return SchemaLoader.LoadAsync(
-            [.. all.Except(folders), .. folders.Select(folder => Path.Combine(folder, "**", "*.proto"))],
+            [.. byFolder[null], .. folders.Select(folder => Path.Combine(folder, "**", "*.proto"))],
             sources,
             request with { ImportPaths = [.. request.ImportPaths, .. folders] },
             cancellation);
@@ -89,16 +90,18 @@ public static class RpcSchemaLoader
         new EndpointSchemaSource(optionsOf),
     ];
 
-    private static bool IsFolder(string location, IReadOnlyList<SchemaSource> sources, string baseFolder) =>
-        location.Length > 0 && !location.Contains('\0')
-        && !sources.Any(source => source.Takes(location))
-        && SchemaLoader.IsFolder(location, baseFolder);
+    private static string? FindFolder(
+        string location, IReadOnlyList<SchemaSource> sources, SchemaRequest request) =>
+        location.Length > 0 && !location.Contains('\0') && !sources.Any(source => source.Takes(location))
+            ? SchemaLoader.FindFolder(location, request)
+            : null;
 }
 
 /// <summary>The options of <see cref="RpcSchemaLoader"/>.</summary>
 public sealed record RpcSchemaLoadOptions
 {
-    /// <summary>The folders to search for imports, in order.</summary>
+    /// <summary>The folders to search for imports, and for names of files that the base folder does not have,
+    /// in order.</summary>
     public IReadOnlyList<string> ImportPaths { get; init; } = [];
 
     /// <summary>The base of relative paths; null for the process's current folder.</summary>

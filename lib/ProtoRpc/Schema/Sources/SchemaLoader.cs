@@ -18,6 +18,11 @@ internal static class SchemaLoader
     public static bool IsFolder(string path, string baseFolder) =>
         Directory.Exists(Path.GetFullPath(path, baseFolder));
 
+    /// <summary>The folder that a location stands for, as it is or in an import path; null for
+    /// none.</summary>
+    public static string? FindFolder(string location, SchemaRequest request) =>
+        SearchPath.Candidates(location, request).FirstOrDefault(path => IsFolder(path, request.BaseFolder));
+
     /// <summary>Loads a schema.</summary>
     /// <param name="locations">Paths of files, which may have wildcards,
     /// and what else a source takes.</param>
@@ -34,7 +39,7 @@ internal static class SchemaLoader
     {
         List<FoundFile> found =
         [
-            .. locations.SelectMany(location => Find(location, sources, request.BaseFolder))
+            .. locations.SelectMany(location => Find(location, sources, request))
                 .GroupBy(file => file.Location.FullPath)
                 // The errors of a file that is also named are errors.
                 .Select(same => same.FirstOrDefault(file => !file.Location.IsMatched) ?? same.First()),
@@ -81,14 +86,52 @@ internal static class SchemaLoader
     }
 
     private static IEnumerable<FoundFile> Find(
-        string location, IReadOnlyList<SchemaSource> sources, string baseFolder) =>
+        string location, IReadOnlyList<SchemaSource> sources, SchemaRequest request) =>
         sources.FirstOrDefault(source => source.Takes(location)) is { } taker
             ? [new FoundFile(taker, new SourceFile(location, location))]
-            : PathPattern.Expand(location, baseFolder)
+            : SearchPath.Expand(location, request)
                 .Select(file => new FoundFile(sources.First(source => source.Reads(file.FullPath)), file));
 
     // Not a struct: code for lists of a struct is compiled when it first runs, and delays the first Tab.
     private sealed record FoundFile(SchemaSource Source, SourceFile Location);
+}
+
+/// <summary>Looks for schema files in the current folder and then in the import paths, as protoc does.
+/// </summary>
+internal static class SearchPath
+{
+    /// <summary>The paths that a location may stand for: itself, and what it is in each import path if it is
+    /// a name, not a path that says where it starts.</summary>
+    public static IEnumerable<string> Candidates(string location, SchemaRequest request)
+    {
+        bool isName = location.Length > 0 && !Path.IsPathRooted(location)
+            && !location.Split('/', Path.DirectorySeparatorChar).Any(part => part is "." or "..");
+        return [location, .. isName ? request.ImportPaths.Select(path => Path.Combine(path, location)) : []];
+    }
+
+    /// <summary>The files of the first of these paths that has some.</summary>
+    /// <exception cref="RpcException">NotFound for no file; InvalidArgument for a folder or an unknown
+    /// ending.</exception>
+    public static IReadOnlyList<SourceFile> Expand(string location, SchemaRequest request)
+    {
+        RpcException? missing = null;
+        foreach (string path in Candidates(location, request))
+        {
+            try
+            {
+                return PathPattern.Expand(path, request.BaseFolder);
+            }
+            catch (RpcException e) when (e.ErrorId == RpcErrorIds.SchemaNotFound)
+            {
+                missing ??= e;
+            }
+        }
+
+        string[] searched = [.. Candidates(location, request).Skip(1).Select(path => $"'{path}'")];
+        throw searched.Length == 0
+            ? missing!
+            : missing!.WithText($"{missing.Message} Also searched: {string.Join(", ", searched)}.");
+    }
 }
 
 /// <summary>Finds the schema files that a path with wildcards means.</summary>

@@ -9,15 +9,20 @@ internal sealed partial class ProtocDiagnostics
     private const int MaxOfFile = 3;
 
     private ProtocDiagnostics(
-        IReadOnlyList<string> errors, IReadOnlyList<string> warnings, IReadOnlySet<SourceFile> failedInputs)
+        IReadOnlyList<MissingImport> missing, IReadOnlyList<string> errors, IReadOnlyList<string> warnings,
+        IReadOnlySet<SourceFile> failedInputs)
     {
+        Missing = missing;
         Errors = errors;
         Warnings = warnings;
         FailedInputs = failedInputs;
     }
 
-    /// <summary>Errors as <c>file:line:column: text</c>,
-    /// or without a place where protoc gives none.</summary>
+    /// <summary>The imports that no folder has.</summary>
+    public IReadOnlyList<MissingImport> Missing { get; }
+
+    /// <summary>The other errors as <c>file:line:column: text</c>, or without a place where protoc gives
+    /// none. Those that only follow from a failed import are left out.</summary>
     public IReadOnlyList<string> Errors { get; }
 
     /// <summary>Warnings in the same form.</summary>
@@ -28,65 +33,88 @@ internal sealed partial class ProtocDiagnostics
 
     /// <summary>A warning for each file that has errors, to compile the others without it.</summary>
     public IReadOnlyList<string> LeftOut =>
-    [
-        .. FailedInputs.Select(file => SchemaPart.WarningOf(
-            file,
-            string.Join("; ", Errors.Where(
-                error => error.StartsWith($"{file.Given}:", StringComparison.Ordinal)).Take(MaxOfFile)))),
-    ];
+        [.. FailedInputs.Select(file => SchemaPart.WarningOf(file, string.Join("; ", ErrorsOf(file))))];
 
     public static ProtocDiagnostics Read(string text, ProtocPlan plan)
     {
-        List<string> errors = [];
-        List<string> warnings = [];
-        HashSet<SourceFile> failed = [];
-        string[] lines =
-            text.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries);
-        foreach (string line in lines.Distinct(StringComparer.Ordinal))
-        {
-            Match match = Diagnostic().Match(line);
-            if (!match.Success)
-            {
-                errors.Add(line);
-                continue;
-            }
-
-            bool isWarning = match.Groups["warning"].Success;
-            string file = match.Groups["file"].Value;
-            SourceFile? input = FindInput(file, plan);
-            if (input is not null && !isWarning)
-            {
-                failed.Add(input);
-            }
-
-            string place = (input?.Given ?? UserPath(file, plan)) + match.Groups["place"].Value;
-            (isWarning ? warnings : errors).Add($"{place}: {match.Groups["text"].Value}");
-        }
-
-        return new ProtocDiagnostics(errors, warnings, failed);
+        ProtocLine[] lines =
+        [
+            .. text.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)
+                .Distinct(StringComparer.Ordinal)
+                .Select(ProtocLine.Read),
+        ];
+        ProtocLine[] root = [.. ProtocLine.WithoutConsequences(lines)];
+        return new ProtocDiagnostics(
+            [
+                .. root.Where(line => line.MissingImport is not null)
+                    .Select(line => new MissingImport(line.MissingImport!, PlaceOf(line, plan))),
+            ],
+            [
+                .. root.Where(line => line is { IsWarning: false, MissingImport: null })
+                    .Select(line => Shown(line, plan)),
+            ],
+            [.. root.Where(line => line.IsWarning).Select(line => Shown(line, plan))],
+            lines.Where(line => !line.IsWarning)
+                .Select(line => FindInput(line.File, plan))
+                .OfType<SourceFile>()
+                .ToHashSet());
     }
 
     /// <summary>These and others of the same files.</summary>
     public ProtocDiagnostics With(ProtocDiagnostics others) => new(
+        [.. Missing.Union(others.Missing)],
         [.. Errors.Union(others.Errors)],
         [.. Warnings.Union(others.Warnings)],
         FailedInputs.Union(others.FailedInputs).ToHashSet());
 
-    /// <summary>All errors in one exception.</summary>
+    /// <summary>All errors in one exception: first the missing imports and what to do, then the
+    /// others.</summary>
     public RpcException ToException(int exitCode)
     {
-        if (Errors.Count == 0)
+        if (Missing.Count == 0 && Errors.Count == 0)
         {
             return SchemaError.Invalid($"protoc failed with exit code {exitCode} and said nothing.");
         }
 
-        string more = Errors.Count > MaxListed ? $"\n... and {Errors.Count - MaxListed} more" : "";
-        bool isImportMissing = Errors.Any(e => e.EndsWith(": File not found.", StringComparison.Ordinal));
-        string hint = isImportMissing
-            ? "\nGive the folder from which the missing import counts as an import path."
-            : "";
-        return SchemaError.Invalid(string.Join('\n', Errors.Take(MaxListed)) + more + hint);
+        string[] all = [.. TextsOfMissing(), .. Errors];
+        string more = all.Length > MaxListed ? $"\n... and {all.Length - MaxListed} more" : "";
+        return SchemaError.Invalid(string.Join('\n', all.Take(MaxListed)) + more);
     }
+
+    private IEnumerable<string> TextsOfMissing()
+    {
+        string[] names = [.. Missing.Select(import => import.Name).Distinct()];
+        if (names is [{ } name])
+        {
+            string places = string.Join(", ", Missing.Select(import => import.Place));
+            return
+            [
+                $"{places}: The import '{name}' was not found. Give the folder that contains '{name}' "
+                + "as an import path.",
+            ];
+        }
+
+        return names.Length == 0 ? [] :
+        [
+            $"{names.Length} imports were not found. Give the folders that contain them as an import path:",
+            .. Missing.Select(import => $"{import.Place}: '{import.Name}'"),
+        ];
+    }
+
+    // The errors in a file itself; if it has none, those in its imports.
+    private IEnumerable<string> ErrorsOf(SourceFile file)
+    {
+        string[] all = [.. Missing.Select(import => import.ToString()), .. Errors];
+        string[] own =
+            [.. all.Where(error => error.StartsWith($"{file.Given}:", StringComparison.Ordinal))];
+        return (own.Length > 0 ? own : all).Take(MaxOfFile);
+    }
+
+    private static string Shown(ProtocLine line, ProtocPlan plan) =>
+        line.File.Length == 0 ? line.Text : $"{PlaceOf(line, plan)}: {line.Text}";
+
+    private static string PlaceOf(ProtocLine line, ProtocPlan plan) =>
+        (FindInput(line.File, plan)?.Given ?? UserPath(line.File, plan)) + line.Place;
 
     // protoc names a file by its name below a root or, where it could open it, by its path.
     private static SourceFile? FindInput(string file, ProtocPlan plan) =>
@@ -111,9 +139,75 @@ internal sealed partial class ProtocDiagnostics
         SourceFile? holder = plan.Roots.FirstOrDefault(r => File.Exists(Path.Combine(r.FullPath, file)));
         return holder is null ? file : Path.Combine(holder.Given, file);
     }
+}
+
+/// <summary>An import that no folder has.</summary>
+/// <param name="Name">Its name in the file.</param>
+/// <param name="Place">The place of the import: <c>file:line:column</c>.</param>
+internal sealed record MissingImport(string Name, string Place)
+{
+    public override string ToString() => $"{Place}: The import '{Name}' was not found.";
+}
+
+/// <summary>A line of protoc.</summary>
+/// <param name="File">The file as protoc names it; empty if the line names none.</param>
+/// <param name="Place">The line and column, each after a colon; empty for none.</param>
+/// <param name="IsWarning">Whether it is a warning.</param>
+/// <param name="Text">What protoc says.</param>
+internal sealed partial record ProtocLine(string File, string Place, bool IsWarning, string Text)
+{
+    private const string NotFound = "File not found.";
+
+    /// <summary>The name of the import that this line is about and that no folder has; null for
+    /// none.</summary>
+    public string? MissingImport { get; private init; }
+
+    public static ProtocLine Read(string line) => Diagnostic().Match(line) is { Success: true } match
+        ? new ProtocLine(
+            match.Groups["file"].Value, match.Groups["place"].Value, match.Groups["warning"].Success,
+            match.Groups["text"].Value)
+        : new ProtocLine("", "", IsWarning: false, line);
+
+    /// <summary>The lines without those that follow from others: protoc reports a missing file, then its
+    /// import, then each name that the import should declare.</summary>
+    public static IEnumerable<ProtocLine> WithoutConsequences(IReadOnlyList<ProtocLine> lines)
+    {
+        HashSet<string> absent = [.. lines.Where(line => line.Text == NotFound).Select(line => line.File)];
+        HashSet<string> failed = [.. lines.Where(line => !line.IsWarning).Select(line => line.File)];
+        HashSet<ProtocLine> following = [.. lines.Where(line => failed.Any(line.IsOfImport))];
+        HashSet<string> cutOff = [.. following.Select(line => line.File)];
+        HashSet<string> reported = [.. lines.Select(line => line.FailedImport).OfType<string>()];
+        foreach (ProtocLine line in lines)
+        {
+            if (line.FailedImport is { } import && absent.Contains(import))
+            {
+                yield return line with { MissingImport = import };
+            }
+            else if (!(line.Text == NotFound && reported.Contains(line.File))
+                && !following.Contains(line)
+                && !(cutOff.Contains(line.File) && UnknownName().IsMatch(line.Text)))
+            {
+                yield return line;
+            }
+        }
+    }
+
+    // protoc names a file that it could open by its path.
+    private bool IsOfImport(string file) => FailedImport is { } import
+        && (file == import || file.Replace('\\', '/').EndsWith($"/{import}", StringComparison.Ordinal));
+
+    private string? FailedImport => FailedImportText().Match(Text) is { Success: true } match
+        ? match.Groups["import"].Value
+        : null;
 
     // The file is the shortest beginning that fits: a drive's colon has no space after it.
     [GeneratedRegex("""^(?<file>.+?)(?<place>(:\d+:\d+)?): (?<warning>warning: )?(?<text>.*)$""",
         RegexOptions.CultureInvariant)]
     private static partial Regex Diagnostic();
+
+    [GeneratedRegex("""^Import "(?<import>.+)" was not found or had errors\.$""")]
+    private static partial Regex FailedImportText();
+
+    [GeneratedRegex("""is not defined|^Option "[^"]+" unknown\. """)]
+    private static partial Regex UnknownName();
 }
