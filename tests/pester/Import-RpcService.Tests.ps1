@@ -148,7 +148,7 @@ Describe 'Import-RpcService' {
 
         It 'refuses a value that does not fit, and names the enum' {
             { New-TestOrder -Status STATUS_OPN -ErrorAction Stop } | Should -Throw '*shop.Status*STATUS_OPEN*'
-            { New-TestOrder -Wait 5 -ErrorAction Stop } | Should -Throw '*duration*'
+            { New-TestOrder -Wait soon -ErrorAction Stop } | Should -Throw '*duration*'
             { New-TestOrder -Photo '?' -ErrorAction Stop } | Should -Throw "*'utf8:`?'*'base64:Pw=='*"
             { New-TestOrder -Photo 'base64:?' -ErrorAction Stop } | Should -Throw '*is not base64*'
             (New-TestOrder -Photo 'utf8:a ').photo | Should -Be 0x61, 0x20

@@ -1,8 +1,9 @@
-using System.Globalization;
+using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc;
 
-/// <summary>Accepts a number of seconds for a parameter of type TimeSpan.</summary>
+/// <summary>Accepts a number of seconds and text such as <c>50ms</c> for a parameter of type
+/// TimeSpan.</summary>
 [AttributeUsage(AttributeTargets.Property)]
 public sealed class DeadlineAttribute : ArgumentTransformationAttribute
 {
@@ -12,34 +13,25 @@ public sealed class DeadlineAttribute : ArgumentTransformationAttribute
     public override object Transform(EngineIntrinsics engineIntrinsics, object inputData)
     {
         object? value = inputData is PSObject wrapped ? wrapped.BaseObject : inputData;
-        TimeSpan time = value switch
+        TimeSpan? time = value switch
         {
-            TimeSpan given => given,
-            string text when double.TryParse(
-                text, NumberStyles.Float, CultureInfo.InvariantCulture, out double seconds) =>
-                Seconds(seconds),
-            string text when TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan parsed) =>
-                parsed,
-            IConvertible number when number.GetTypeCode() is >= TypeCode.SByte and <= TypeCode.Decimal =>
-                Seconds(number.ToDouble(CultureInfo.InvariantCulture)),
-            _ => throw Invalid(value),
+            TimeSpan span => span,
+            string text => DurationText.TryParse(text),
+            null => null,
+            _ => DurationText.TryReadSeconds(value, out long seconds, out int nanos)
+                ? WellKnownTime.ToTimeSpan(seconds, nanos)
+                : null,
         };
 
-        return time > TimeSpan.Zero
-            || time == Timeout.InfiniteTimeSpan
-            || (AllowZero && time == TimeSpan.Zero)
-                ? time
-                : throw Invalid(value);
+        return time is { } given
+            && (given > TimeSpan.Zero
+                || given == Timeout.InfiniteTimeSpan
+                || (AllowZero && given == TimeSpan.Zero))
+                ? given
+                : throw new ArgumentTransformationMetadataException(
+                    $"'{value}' is not a time: give a TimeSpan, {DurationText.Forms}, or "
+                    + "[System.Threading.Timeout]::InfiniteTimeSpan for no limit.");
     }
-
-    private static TimeSpan Seconds(double seconds) =>
-        Math.Abs(seconds) < TimeSpan.MaxValue.TotalSeconds
-            ? TimeSpan.FromSeconds(seconds)
-            : throw Invalid(seconds);
-
-    private static ArgumentTransformationMetadataException Invalid(object? value) => new(
-        $"'{value}' is not a time: write seconds (2.5), a TimeSpan ('00:01:30'), or "
-        + "[System.Threading.Timeout]::InfiniteTimeSpan for no limit.");
 }
 
 /// <summary>Takes an empty text as no value. Import-Csv returns it for an empty cell, and null for a cell

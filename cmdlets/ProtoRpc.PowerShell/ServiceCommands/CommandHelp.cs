@@ -24,7 +24,7 @@ internal sealed class CommandHelp
             + "a field of their name are ignored; an unknown key of a hashtable is an error."),
         ("Connection", "RpcConnection[]", "The connections to call over. Several are called at the same "
             + "time. The default is the connection of the module, or the only open one."),
-        ("Deadline", "TimeSpan", "How long the call may take: seconds or a TimeSpan."),
+        ("Deadline", "TimeSpan", "How long the call may take: seconds, text such as 50ms, or a TimeSpan."),
         ("Header", "IDictionary", "Headers of the call, as a hashtable."),
         ("AsHashtable", "", "Returns ordered hashtables instead of objects."),
         ("ThrottleLimit", "Int32", "How many calls for pipeline objects run in parallel."),

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using System.Globalization;
 using System.Reflection;
 using System.Reflection.Emit;
 using System.Security.Cryptography;
@@ -266,9 +265,10 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
             null => Read("", inputData),
             string text => Read(_kind == ArgumentText.Bytes ? text : text.Trim(), inputData),
             byte[] bytes when _kind == ArgumentText.BytesList => new object[] { bytes },
-            // A number with the suffix of seconds, 5s, is a number for the shell, which keeps its text.
             IConvertible when _kind == ArgumentText.Duration =>
-                ReadDuration(inputData!.ToString()!) ?? throw Invalid(inputData),
+                DurationText.TryReadSeconds(value, out long seconds, out int nanos)
+                    ? WellKnownTime.ToTimeSpan(seconds, nanos)
+                    : throw Invalid(inputData),
             // After a job, an object that the shell would convert by its text.
             DateTimeOffset => value,
             _ => inputData,
@@ -286,7 +286,7 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
             ? throw new ArgumentTransformationMetadataException($"'{given}' {problem}")
             : bytes,
         ArgumentText.Timestamp => ReadTime(text) ?? throw Invalid(given),
-        ArgumentText.Duration => ReadDuration(text) ?? throw Invalid(given),
+        ArgumentText.Duration => DurationText.TryParse(text) ?? throw Invalid(given),
         _ => given,
     };
 
@@ -302,12 +302,6 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
         || WellKnownTime.TryParsePlainDate(text, out seconds, out nanos)
             ? WellKnownTime.ToDate(seconds, nanos)
             : null;
-
-    private static object? ReadDuration(string text) =>
-        text.Contains(':') && TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan span) ? span
-        : WellKnownTime.TryParseDuration(text, out long seconds, out int nanos)
-            ? WellKnownTime.ToTimeSpan(seconds, nanos)
-        : null;
 
     private object[]? ReadList(string text)
     {
@@ -346,6 +340,6 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
         {
             ArgumentText.Timestamp => "is not a time. Give a DateTime, a DateTimeOffset, or text such as "
                 + "'2024-02-29' or '2024-02-29T12:30:00Z'.",
-            _ => "is not a duration. Give a TimeSpan, or text such as '1.5s' or '00:00:01.5'.",
+            _ => $"is not a duration. Give a TimeSpan, {DurationText.Forms}.",
         });
 }

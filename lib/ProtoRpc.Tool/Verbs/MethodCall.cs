@@ -7,7 +7,7 @@ namespace ProtoRpc.Tool.Verbs;
 internal sealed class MethodCall(
     ServerSession session, RpcMethodInfo method, RpcMetadata headers, ReplyOutput output, CallReport report)
 {
-    private readonly RpcReplyInfo _response = new();
+    private readonly RpcReplyInfo _response = new() { HasProtocolHeaders = true };
 
     // Why a request cannot be read, or a reply cannot be written.
     private ExceptionDispatchInfo? _broken;
@@ -170,7 +170,7 @@ internal sealed class CallOptions
         + $"{RpcLimits.Default.CallTimeout.TotalSeconds:0}, and for ever for streams.",
         "--deadline")
     {
-        CustomParser = NumberArgument.ParseOptional,
+        CustomParser = SecondsArgument.ParseOptional,
     };
 
     private readonly ToolOption<double?> _connectTimeout = new(
@@ -178,14 +178,14 @@ internal sealed class CallOptions
         "Seconds to connect: those of --max-time, or "
         + $"{RpcLimits.Default.ConnectTimeout.TotalSeconds:0}.")
     {
-        CustomParser = NumberArgument.ParseOptional,
+        CustomParser = SecondsArgument.ParseOptional,
     };
 
     private readonly ToolOption<double?> _keepAlive = new(
         "--keepalive-time", "SECONDS",
         "Seconds after which a gRPC connection with calls on it asks whether the server is still there.")
     {
-        CustomParser = NumberArgument.ParseOptional,
+        CustomParser = SecondsArgument.ParseOptional,
     };
 
     private readonly ToolOption<int?> _maxMessage = new(
@@ -244,7 +244,7 @@ internal sealed class CallOptions
     {
         // The validator also runs on text that is not a number, which has its own error.
         if (result.Tokens is [{ Value: string text }]
-            && NumberArgument.TryParse(text, out double seconds)
+            && SecondsArgument.TryParse(text, out double seconds)
             && seconds is not (> 0 and < MaxSeconds))
         {
             result.AddError($"{name} takes seconds, over 0 and below {MaxSeconds}.");

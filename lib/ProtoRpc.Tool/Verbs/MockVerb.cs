@@ -21,7 +21,7 @@ internal static class MockVerb
         ToolOption<double> latency = new(
             "--latency", "SECONDS", "Seconds that each call waits before it is answered.")
         {
-            CustomParser = NumberArgument.Parse,
+            CustomParser = SecondsArgument.Parse,
         };
         Command command = new(
             "mock", "Serves services for tests: every call gets a valid reply, or the one that you give.");

@@ -1,5 +1,6 @@
 using System.CommandLine.Parsing;
 using System.Globalization;
+using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -15,7 +16,8 @@ internal sealed class SchemaOptions
     };
 
     private readonly ToolOption<string[]> _importPath = new(
-        "--import-path", "FOLDER", "A folder in which imports are looked up; may be repeated.", "-I");
+        "--import-path", "FOLDER",
+        "A folder in which imports and names of --schema are searched; may be repeated.", "-I");
 
     public SchemaOptions(Command command, bool required = true)
     {
@@ -119,4 +121,39 @@ internal static class NumberArgument
 
     public static bool TryParse(string text, out double number) =>
         double.TryParse(text, NumberStyles.Float, CultureInfo.InvariantCulture, out number);
+}
+
+/// <summary>Reads a time: seconds, or text with a unit such as 50ms.</summary>
+internal static class SecondsArgument
+{
+    public static double? ParseOptional(ArgumentResult result) => Parse(result);
+
+    public static double Parse(ArgumentResult result)
+    {
+        if (result.Tokens is not [{ Value: string text }])
+        {
+            // Too many have an error of their own.
+            return default;
+        }
+
+        if (!TryParse(text, out double seconds))
+        {
+            string name = result.Parent is OptionResult option ? option.Option.Name : result.Argument.Name;
+            result.AddError($"{name} takes seconds (2.5), or a time such as 50ms or 5m, not '{text}'.");
+        }
+
+        return seconds;
+    }
+
+    public static bool TryParse(string text, out double seconds)
+    {
+        // Numbers beyond every time have the error of the option, which says its limits.
+        if (NumberArgument.TryParse(text, out seconds))
+        {
+            return true;
+        }
+
+        seconds = DurationText.TryParse(text)?.TotalSeconds ?? double.NaN;
+        return !double.IsNaN(seconds);
+    }
 }

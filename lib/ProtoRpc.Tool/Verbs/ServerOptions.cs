@@ -81,7 +81,7 @@ internal sealed class ServingOptions
         "The longest time of a call in seconds, also for callers with a later deadline. No limit by "
         + "default.")
     {
-        CustomParser = NumberArgument.ParseOptional,
+        CustomParser = SecondsArgument.ParseOptional,
     };
 
     public ServingOptions(Command command)

@@ -20,7 +20,7 @@ public sealed class RpcEnumInfo
         Path = path;
         FullName = descriptor.FullName;
         IsClosed = parentFeatures.With(proto.Options?.Features).EnumType == FeatureSet.Types.EnumType.Closed;
-        _index = new Lazy<ValueIndex>(() => new ValueIndex(proto));
+        _index = new Lazy<ValueIndex>(() => new ValueIndex(proto, PrefixesOf(file.Proto.Package)));
     }
 
     /// <summary>The name without package.</summary>
@@ -59,10 +59,13 @@ public sealed class RpcEnumInfo
 
     internal string Path { get; }
 
-    /// <summary>Finds the number of a name: exactly first, then case-insensitively.</summary>
+    /// <summary>Finds the number of a name: exactly first, then case-insensitively, then by its short name.
+    /// <c>tool</c> is short for <c>CATEGORY_TOOL</c> in the enum <c>Category</c>, unless two numbers have
+    /// this short name.</summary>
     public bool TryGetNumber(string name, out int number) =>
         _index.Value.Exact.TryGetValue(name, out number)
-            || _index.Value.AnyCase.TryGetValue(name, out number);
+            || _index.Value.AnyCase.TryGetValue(name, out number)
+            || _index.Value.TryGetShort(name, out number);
 
     /// <summary>The first declared name of a number, or null.</summary>
     public string? FindName(int number) => _index.Value.Names.GetValueOrDefault(number);
@@ -86,6 +89,14 @@ public sealed class RpcEnumInfo
     /// <summary>The full name.</summary>
     public override string ToString() => FullName;
 
+    // The name of the enum, and those with the messages around it: State, OrderState.
+    private string[] PrefixesOf(string package)
+    {
+        string[] names = (package.Length == 0 ? FullName : FullName[(package.Length + 1)..]).Split('.');
+        return [.. Enumerable.Range(0, names.Length)
+            .Select(outer => string.Concat(names[outer..]).Replace("_", "", StringComparison.Ordinal))];
+    }
+
     private int IndexOf(string valueName)
     {
         int index = 0;
@@ -99,10 +110,13 @@ public sealed class RpcEnumInfo
 
     private sealed class ValueIndex
     {
+        private readonly string[] _prefixes;
         private FrozenSet<int>? _numbers;
+        private Dictionary<string, int?>? _short;
 
-        public ValueIndex(EnumDescriptorProto proto)
+        public ValueIndex(EnumDescriptorProto proto, string[] prefixes)
         {
+            _prefixes = prefixes;
             Values = proto.Value.Select(v => KeyValuePair.Create(v.Name, v.Number)).ToArray();
             foreach ((string name, int number) in Values)
             {
@@ -121,5 +135,56 @@ public sealed class RpcEnumInfo
         public Dictionary<int, string> Names { get; } = [];
 
         public FrozenSet<int> Numbers => _numbers ??= Names.Keys.ToFrozenSet();
+
+        public bool TryGetShort(string name, out int number)
+        {
+            bool isFound = (_short ??= ShortNames()).GetValueOrDefault(name) is not null;
+            number = isFound ? _short[name]!.Value : 0;
+            return isFound;
+        }
+
+        // Null for a name that several numbers have.
+        private Dictionary<string, int?> ShortNames()
+        {
+            Dictionary<string, int?> names = new(StringComparer.OrdinalIgnoreCase);
+            foreach ((string name, int number) in Values)
+            {
+                if (ShortOf(name) is { } text && !names.TryAdd(text, number) && names[text] != number)
+                {
+                    names[text] = null;
+                }
+            }
+
+            return names;
+        }
+
+        private string? ShortOf(string name) =>
+            _prefixes.Select(prefix => Without(prefix, name)).FirstOrDefault(rest => rest is not null);
+
+        // What follows a prefix, whatever its underscores. Not digits, which are a number.
+        private static string? Without(string prefix, string name)
+        {
+            int matched = 0;
+            int i = 0;
+            for (; i < name.Length && matched < prefix.Length; i++)
+            {
+                if (name[i] == '_')
+                {
+                    continue;
+                }
+
+                if (char.ToUpperInvariant(name[i]) != char.ToUpperInvariant(prefix[matched]))
+                {
+                    return null;
+                }
+
+                matched++;
+            }
+
+            return matched == prefix.Length && i + 1 < name.Length && name[i] == '_'
+                && !char.IsAsciiDigit(name[i + 1])
+                ? name[(i + 1)..]
+                : null;
+        }
     }
 }

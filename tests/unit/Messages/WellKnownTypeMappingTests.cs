@@ -33,6 +33,21 @@ public static class WellKnownTypeMappingTests
         { "315576000000s", 315576000000, 0 },
         { "00:00:01.5", 1, 500000000 },
         { "1.00:00:00", 86400, 0 },
+        { "50ms", 0, 50000000 },
+        { "-2.5ms", 0, -2500000 },
+        { "7us", 0, 7000 },
+        { "7 ns", 0, 7 },
+        { "5m", 300, 0 },
+        { "1.5h", 5400, 0 },
+        { "2.5", 2, 500000000 },
+        { "5", 5, 0 },
+        { 5, 5, 0 },
+        { 2.5, 2, 500000000 },
+        { 0.1, 0, 100000000 },
+        { 0.1m, 0, 100000000 },
+        { -1.5f, -1, -500000000 },
+        { 315576000000L, 315576000000, 0 },
+        { 1.0 / 3, 0, 333333333 },
         { TimeSpan.FromMilliseconds(-1500), -1, -500000000 },
         { new { seconds = -1, nanos = -5 }, -1, -5 },
     };
@@ -75,16 +90,22 @@ public static class WellKnownTypeMappingTests
     [InlineData("timestamp", "0001-01-01T00:00:00+01:00")]
     [InlineData("timestamp", "9999-12-31T23:59:59-01:00")]
     [InlineData("timestamp", 5)]
-    [InlineData("duration", "5")]
-    [InlineData("duration", "5m")]
     [InlineData("duration", "s")]
+    [InlineData("duration", "ms")]
+    [InlineData("duration", "5 parsecs")]
+    [InlineData("duration", "1,5s")]
+    [InlineData("duration", "1,500ms")]
+    [InlineData("duration", "1e30ms")]
     [InlineData("duration", "--1s")]
     [InlineData("duration", "1.s")]
     [InlineData("duration", "1.1234567890s")]
     [InlineData("duration", "315576000001s")]
     [InlineData("duration", "99999999999999999999s")]
     [InlineData("duration", "1:2:3:4:5")]
-    [InlineData("duration", 5)]
+    [InlineData("duration", true)]
+    [InlineData("duration", 315576000001L)]
+    [InlineData("duration", double.NaN)]
+    [InlineData("duration", double.MaxValue)]
     public static void What_is_no_time_or_out_of_range_is_refused(string field, object value)
     {
         RpcException e = Assert.Throws<RpcException>(() => Map(field, value));

@@ -103,6 +103,49 @@ public static class RpcSchemaLookupTests
         Assert.Null(service.FindMethod("No"));
     }
 
+    [Theory]
+    [InlineData("Category", "tool", 1)]
+    [InlineData("Category", "Tool", 1)]
+    [InlineData("Category", "unspecified", 0)]
+    [InlineData("Category", "category_tool", 1)]
+    [InlineData("Category", "TOY", 7)]
+    [InlineData("Category", "big_toy", 3)]
+    [InlineData("Order.State", "open", 1)]
+    [InlineData("Order.State", "closed", 2)]
+    [InlineData("HTTPMethod", "get", 1)]
+    public static void Enum_names_are_found_without_the_name_of_the_enum(string type, string name, int number)
+    {
+        Assert.True(ShortNames().GetEnum($"shop.v1.{type}").TryGetNumber(name, out int found));
+        Assert.Equal(number, found);
+    }
+
+    [Theory]
+    [InlineData("Category", "oo")]
+    [InlineData("Category", "toys")]
+    [InlineData("Category", "")]
+    [InlineData("Category", "2")]
+    [InlineData("Category", "both")]
+    [InlineData("Order.State", "state")]
+    [InlineData("Category", "egory_tool")]
+    public static void An_enum_has_no_other_short_names(string type, string name) =>
+        Assert.False(ShortNames().GetEnum($"shop.v1.{type}").TryGetNumber(name, out _));
+
+    private static RpcSchema ShortNames()
+    {
+        using TempFolder folder = new();
+        return RpcSchema.Load([folder.Write("short.proto", """
+            syntax = "proto2";
+            package shop.v1;
+            enum Category {
+              option deprecated_legacy_json_field_conflicts = true;
+              CATEGORY_UNSPECIFIED = 0; CATEGORY_TOOL = 1; CATEGORY_TOY = 2; CATEGORY_BIG_TOY = 3;
+              CATEGORY_2 = 9; CATEGORY_BOTH = 4; Category_Both = 5; TOY = 7; CATEGORYTOYS = 8;
+            }
+            message Order { enum State { STATE_UNSPECIFIED = 0; ORDER_STATE_OPEN = 1; STATE_CLOSED = 2; } }
+            enum HTTPMethod { HTTP_METHOD_ANY = 0; HTTP_METHOD_GET = 1; }
+            """)]);
+    }
+
     [Fact]
     public static void Enum_names_are_found_in_any_case_and_numbers_by_their_first_name()
     {

@@ -58,9 +58,9 @@ internal sealed class WellKnownReader(ObjectReader reader)
 
     private DynamicMessage ReadDuration(MessageLayout layout, object value, int depth)
     {
-        const string problem =
-            "is not a Duration within 315576000000 seconds; give a TimeSpan, text such as '1.5s' " +
-            "or '00:00:01.5', or seconds and nanos of the same sign.";
+        string problem =
+            $"is not a Duration within {WellKnownTime.MaxDurationSeconds} seconds; give a TimeSpan, "
+            + $"{DurationText.Forms}, or seconds and nanos of the same sign.";
         (long Seconds, int Nanos) span = default;
         bool read;
         switch (value)
@@ -69,13 +69,11 @@ internal sealed class WellKnownReader(ObjectReader reader)
                 span = ExactTime.OfTimeSpan(value);
                 read = WellKnownTime.IsDuration(span.Seconds, span.Nanos);
                 break;
-            case string text when text.Contains(':'):
-                read = TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan parsed);
-                span = WellKnownTime.OfTimeSpan(parsed);
-                read = read && WellKnownTime.IsDuration(span.Seconds, span.Nanos);
-                break;
             case string text:
-                read = WellKnownTime.TryParseDuration(text.AsSpan().Trim(), out span.Seconds, out span.Nanos);
+                read = DurationText.TryParse(text, out span.Seconds, out span.Nanos);
+                break;
+            case var _ when ScalarReader.IsScalar(value):
+                read = DurationText.TryReadSeconds(value, out span.Seconds, out span.Nanos);
                 break;
             default:
                 return ReadParts(layout, value, depth, WellKnownTime.IsDuration, problem);
