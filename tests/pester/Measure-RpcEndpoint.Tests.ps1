@@ -71,6 +71,27 @@ Describe 'Measure-RpcEndpoint' {
             $result.MessagesReceived | Should -Be (20 * $Received)
         }
 
+        It 'is the messages of a list in turn' {
+            $rows = "text`na`nb`nc" | ConvertFrom-Csv
+
+            $null = $rpc | Measure-RpcEndpoint Say $rows -Count 6 -Concurrency 1
+            $of = $got.ToArray() -join ' '
+            $got.Clear()
+            $null = $rpc | Measure-RpcEndpoint Say @{ text = 'x' }, '{"text":"y"}' -Count 4 -Concurrency 1
+
+            $of | Should -Be 'a| b| c| a| b| c|'
+            $got.ToArray() -join ' ' | Should -Be 'x| y| x| y|'
+        }
+
+        It 'is the lists of a list in turn, for a stream of requests' {
+            $other = Start-Words 'grpc://127.0.0.1:0'
+            $result = Measure-RpcEndpoint Join @(@{ text = 'a' }, @{ text = 'b' }), @(, @{ text = 'c' }) `
+                -Endpoint $other.Endpoint -Count 4 -Concurrency 1
+            $other | Stop-RpcListener
+
+            $result.MessagesSent | Should -Be 6
+        }
+
         It 'ends after a time, without the calls of the warm-up' {
             $result = Measure-RpcEndpoint Say @{ text = 'x' } -Connection $rpc -Duration 0.3 -WarmUp 0.2
 
@@ -204,6 +225,8 @@ Describe 'Measure-RpcEndpoint' {
             @{ With = @{ Message = { @{ txt = 1 } } }; Id = 'UnknownField'; Why = 'an unknown field of a script block' }
             @{ With = @{ Message = { @{}; @{} } }; Id = 'InvalidLoadTest'; Why = 'two messages' }
             @{ With = @{ Message = @{}; RandomMessage = $true }; Id = 'InvalidLoadTest'; Why = 'two sources' }
+            @{ With = @{ Message = @(@{}, @{ txt = 1 }) }; Id = 'UnknownField'; Why = 'an unknown field of a list' }
+            @{ With = @{ Message = @() }; Id = 'InvalidLoadTest'; Why = 'an empty list' }
             @{ With = @{ Seed = 1 }; Id = 'InvalidLoadTest'; Why = 'a seed of nothing' }
             @{ With = @{ StreamLength = 1 }; Id = 'InvalidLoadTest'; Why = 'no stream' }
             @{ With = @{ Method = 'Nothing' }; Id = 'MethodNotFound'; Why = 'an unknown method' }

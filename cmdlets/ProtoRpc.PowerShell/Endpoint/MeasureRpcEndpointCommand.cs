@@ -1,4 +1,5 @@
 using System.Collections.ObjectModel;
+using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
@@ -267,6 +268,7 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]
@@ -338,13 +340,48 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
                 });
         }
 
-        IReadOnlyList<DynamicMessage> messages = MessagesOf(method, Message);
-        return RpcLoadRequests.Same(
-            method,
-            IsGiven(nameof(StreamLength))
-                ? [.. Enumerable.Range(0, StreamLength).Select(i => messages[i % messages.Count])]
-                : messages);
+        IReadOnlyList<object>[] calls =
+        [
+            .. CallsOf(method).Select(call => (IReadOnlyList<object>)
+                [.. Repeat(call).Select(message => ToRequest(method, message))]),
+        ];
+        return calls is [var only] ? RpcLoadRequests.Same(method, only)
+            : calls.Length > 0 ? RpcLoadRequests.InTurn(method, calls)
+            : throw Invalid(
+            $"-Message is an empty list, and {method.FullName} takes one message. Give one, or omit -Message "
+            + "to send empty messages.");
     }
+
+    // A list has the messages of the calls, which are sent in turn. For a method with a request stream it has
+    // those of one call, and a list of lists has those of several calls.
+    private IEnumerable<IReadOnlyList<object?>> CallsOf(RpcMethodInfo method)
+    {
+        if (ListOf(method, Message) is not { } list)
+        {
+            return [[Message]];
+        }
+
+        if (!method.IsClientStreaming)
+        {
+            return list.Select(message => (IReadOnlyList<object?>)[message]);
+        }
+
+        object?[][] lists = [.. list.Select(item => ListOf(method, item)).OfType<object?[]>()];
+        return lists.Length > 0 && lists.Length == list.Length ? lists : [list];
+    }
+
+    // A list can also be one message of some types.
+    private static object?[]? ListOf(RpcMethodInfo method, object? given) =>
+        Unwrap(given) is IList list and not byte[]
+        && WellKnownTypes.Get(method.RequestType)
+            is not (WellKnownType.ListValue or WellKnownType.Value or WellKnownType.FieldMask)
+            ? [.. list.Cast<object?>()]
+            : null;
+
+    private IReadOnlyList<object?> Repeat(IReadOnlyList<object?> messages) =>
+        IsGiven(nameof(StreamLength)) && messages.Count > 0
+        ? [.. Enumerable.Range(0, StreamLength).Select(i => messages[i % messages.Count])]
+        : messages;
 
     private void CheckRequests(RpcMethodInfo method)
     {
@@ -369,15 +406,6 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
                 "-StreamLength is the number of messages that a call sends. It requires a method with a "
                 + "request stream, and -RandomMessage or a list as -Message.");
         }
-    }
-
-    // For a client-streaming method, each element of a list is one message.
-    private IReadOnlyList<DynamicMessage> MessagesOf(RpcMethodInfo method, object? given)
-    {
-        object? value = Unwrap(given);
-        bool isList = method.IsClientStreaming && value is IList && value is not byte[];
-        IEnumerable<object?> messages = isList ? ((IList)value!).Cast<object?>() : [given];
-        return [.. messages.Select(message => ToRequest(method, message))];
     }
 
     private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>

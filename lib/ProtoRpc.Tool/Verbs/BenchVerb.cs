@@ -1,4 +1,6 @@
+using System.Text.Json;
 using System.Text.Json.Nodes;
+using ProtoRpc.Formats;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -106,7 +108,7 @@ internal sealed class BenchOptions
     private readonly ToolOption<double?> _duration = new(
         "--duration", "SECONDS", "Seconds to measure: 10, unless --count is given.")
     {
-        CustomParser = NumberArgument.ParseOptional,
+        CustomParser = SecondsArgument.ParseOptional,
     };
 
     private readonly ToolOption<long?> _count = new("--count", "CALLS", "Calls to make.", "-n");
@@ -114,7 +116,7 @@ internal sealed class BenchOptions
     private readonly ToolOption<double?> _warmUp = new(
         "--warmup", "SECONDS", "Seconds to call before the measurement: 1, or 0 with --count.")
     {
-        CustomParser = NumberArgument.ParseOptional,
+        CustomParser = SecondsArgument.ParseOptional,
     };
 
     private readonly ToolOption<int> _concurrency = new(
@@ -217,9 +219,11 @@ internal sealed class BenchRequests
 
     private readonly ToolOption<string?> _message = new(
         "--message", "JSON",
-        "The request as JSON text, @FILE, or - for standard input; an array has the messages of a "
-        + "stream of requests. The default is an empty message.",
-        "-m", "-d");
+        "The request as JSON text, @FILE, or - for standard input. Several requests, in an array or one "
+        + "after the other, are sent in turn; for a stream of requests, an array has the messages of one "
+        + "call. In strings, {{n}} is the number of the call, {{uuid}} a new id, and {{now}} the time. The "
+        + "default is an empty message.",
+        "-m", "-d", "--data");
 
     private readonly ToolFlag _random = new("--random", "Sends random valid messages.");
 
@@ -273,19 +277,111 @@ internal sealed class BenchRequests
                 method, length is { } given ? options with { StreamLength = given } : options);
         }
 
-        object[] requests = text is null
-            ? [new DynamicMessage(method.RequestType)]
-            : [.. JsonArgument.Read(
-                method.RequestType, _json ??= JsonArgument.Text(text, input), method.IsClientStreaming,
-                "--message")];
-        return RpcLoadRequests.Same(method, length is { } times ? [.. Cycle(requests, times)] : requests);
+        return text is null
+            ? RpcLoadRequests.Same(method, Repeat([new DynamicMessage(method.RequestType)], length))
+            : new BenchMessages(method).Read(
+                _json ??= JsonArgument.Text(text, input), messages => Repeat(messages, length));
     }
 
-    private static IEnumerable<object> Cycle(object[] messages, int times) =>
-        messages.Length is > 0 and var count && times is > 0 and <= MaxStreamLength
+    private static IReadOnlyList<T> Repeat<T>(IReadOnlyList<T> messages, int? length) =>
+        length is { } times ? [.. Cycle(messages, times)] : messages;
+
+    private static IEnumerable<T> Cycle<T>(IReadOnlyList<T> messages, int times) =>
+        messages.Count is > 0 and var count && times is > 0 and <= MaxStreamLength
             ? Enumerable.Range(0, times).Select(i => messages[i % count])
             : throw new UsageException(
                 $"--stream-length takes 1 to {MaxStreamLength:N0}, and a --message that is no empty array.");
+}
+
+/// <summary>Reads the requests of <c>--message</c>, whose strings may have placeholders.</summary>
+internal sealed class BenchMessages(RpcMethodInfo method)
+{
+    private const string Where = "--message";
+    private static readonly string[] Placeholders = ["n", "uuid", "now"];
+
+    /// <summary>The requests of a load test: a call for each message, or for each array of a
+    /// stream.</summary>
+    /// <param name="json">The messages.</param>
+    /// <param name="repeat">Makes the messages of a call as many as are sent.</param>
+    /// <exception cref="RpcException">InvalidArgument: not a message of the method.</exception>
+    /// <exception cref="UsageException">There is no message, or a placeholder is unknown.</exception>
+    public RpcLoadRequests Read(
+        string json, Func<IReadOnlyList<DynamicMessage>, IReadOnlyList<DynamicMessage>> repeat)
+    {
+        try
+        {
+            IReadOnlyList<Template>[] calls =
+                [.. CallsOf(json).Select(call => (IReadOnlyList<Template>)
+                    [.. call.Select(part => Read(part))])];
+            if (calls.Length == 0)
+            {
+                throw new UsageException($"{Where} has no request. Give one, or leave {Where} out.");
+            }
+
+            IReadOnlyList<object> MessagesOf(long number) => repeat(
+                [.. calls[(number - 1) % calls.Length].Select(template => Create(template, number))]);
+
+            // Made once before the test, which reports wrong messages.
+            IReadOnlyList<object>[] first =
+                [.. Enumerable.Range(1, calls.Length).Select(number => MessagesOf(number))];
+            return calls.Any(call => call.Any(template => template.Json is not null))
+                ? RpcLoadRequests.PerCall(method, MessagesOf)
+                : first is [var only] ? RpcLoadRequests.Same(method, only)
+                : RpcLoadRequests.InTurn(method, first);
+        }
+        catch (RpcException e)
+        {
+            throw e.WithText($"{Where}: {e.Message}");
+        }
+    }
+
+    private IEnumerable<IReadOnlyList<JsonPart>> CallsOf(string json)
+    {
+        RpcMessageInfo type = method.RequestType;
+        IReadOnlyList<JsonPart> messages = JsonMessages.Split(type, json, isStream: true);
+        return !method.IsClientStreaming ? messages.Select(message => (IReadOnlyList<JsonPart>)[message])
+            : messages.Count > 1 && !JsonMessages.IsArray(type)
+                && messages.All(message => message.Json.Span[0] == '[')
+                ? messages.Select(array => JsonMessages.Elements(type, array))
+            : [messages];
+    }
+
+    private static Template Read(JsonPart part) => new(
+        part,
+        part.Json.Span.IndexOf("{{"u8) >= 0
+            && JsonTemplate.Read(part.Json, Resolve, Where) is { HasPlaceholders: true } json ? json : null);
+
+    private DynamicMessage Create(Template template, long number)
+    {
+        FormatOptions options = new() { Schema = method.RequestType.Schema };
+        return template.Json is { } json
+            ? MessageFormats.Json.Read(
+                method.RequestType,
+                json.Write(new BenchValues(number), RpcLimits.Default.MaxMessageBytes),
+                options)
+            : MessageFormats.Json.Read(
+                method.RequestType, template.Part.Json, options with { Origin = template.Part.Origin });
+    }
+
+    private static string[] Resolve(string name) => Placeholders.Contains(name)
+        ? [name]
+        : throw new UsageException(
+            $"{Where} has the placeholder '{{{{{name}}}}}', which is unknown. Use n for the number of the "
+            + "call, uuid or now.");
+
+    // A message, and its template if it has placeholders.
+    private sealed record Template(JsonPart Part, JsonTemplate? Json);
+}
+
+/// <summary>What the placeholders of a request stand for in one call of a load test.</summary>
+internal sealed class BenchValues(long number) : TemplateValues
+{
+    public override JsonElement? Find(string[] path) => path[0] switch
+    {
+        "n" => ToJson(number),
+        "uuid" => ToJson(NewId),
+        _ => ToJson(Now),
+    };
 }
 
 /// <summary>Writes the results of <c>protorpc bench</c>.</summary>

@@ -384,11 +384,13 @@ internal static class JsonMessages
             : parts;
     }
 
-    // An array can be one message of these types.
-    private static bool IsArray(RpcMessageInfo type) =>
+    /// <summary>Whether an array can be one message of a type.</summary>
+    public static bool IsArray(RpcMessageInfo type) =>
         type.FullName is "google.protobuf.ListValue" or "google.protobuf.Value";
 
-    private static List<JsonPart> Elements(RpcMessageInfo type, JsonPart array)
+    /// <summary>The JSON of each element of an array.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the array is not JSON.</exception>
+    public static IReadOnlyList<JsonPart> Elements(RpcMessageInfo type, JsonPart array)
     {
         ReadOnlySpan<byte> json = array.Json.Span;
         Utf8JsonReader reader = new(json, Reading);

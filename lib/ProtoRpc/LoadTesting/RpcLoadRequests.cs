@@ -79,6 +79,19 @@ public abstract class RpcLoadRequests
             [.. Enumerable.Range(0, length).Select(_ => random.Make(method.RequestType))]));
     }
 
+    /// <summary>Creates requests that a function makes, new ones for each call.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="create">Returns the messages of a call by its number, from 1, as in <see
+    /// cref="Same(RpcMethodInfo, IReadOnlyList{object})"/>. Several threads call it at the same time, each
+    /// before the latency of its call begins. An RpcException counts as a failed call; any other exception
+    /// ends the test.</param>
+    public static RpcLoadRequests PerCall(RpcMethodInfo method, Func<long, IReadOnlyList<object>> create)
+    {
+        ArgumentNullException.ThrowIfNull(method);
+        ArgumentNullException.ThrowIfNull(create);
+        return new CreatedRequests(method, create);
+    }
+
     /// <summary>Returns the next request. Waits if it is not ready.</summary>
     /// <param name="cancellation">Ends the wait.</param>
     internal abstract LoadRequest Next(CancellationToken cancellation);
@@ -189,6 +202,19 @@ internal sealed class QueuedRequests : RpcLoadRequests
         Interlocked.Add(ref _queuedBytes, -request.Bytes);
         return request;
     }
+}
+
+/// <summary>Requests that the callers make before they call.</summary>
+internal sealed class CreatedRequests(RpcMethodInfo method, Func<long, IReadOnlyList<object>> create)
+    : RpcLoadRequests
+{
+    private long _number;
+
+    internal override LoadRequest Next(CancellationToken cancellation) =>
+        Encode(method, create(Interlocked.Increment(ref _number)));
+
+    internal override ValueTask<LoadRequest> NextAsync(CancellationToken cancellation) =>
+        ValueTask.FromResult(Next(cancellation));
 }
 
 /// <summary>Requests that were made before the test.</summary>

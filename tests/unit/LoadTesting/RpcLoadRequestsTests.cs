@@ -37,6 +37,22 @@ public static class RpcLoadRequestsTests
     }
 
     [Fact]
+    public static void A_function_makes_the_requests_of_each_call_by_its_number()
+    {
+        RpcLoadRequests requests = RpcLoadRequests.PerCall(
+            Say, number => [new Dictionary<string, object?> { ["text"] = $"n{number}" }]);
+
+        string[] taken =
+            [.. Enumerable.Range(0, 3).Select(_ => TextOf(requests.Next(CancellationToken.None)))];
+
+        Assert.Equal(["n1", "n2", "n3"], taken);
+        Assert.Equal(
+            RpcErrorIds.InvalidLoadTest,
+            Assert.Throws<RpcException>(
+                () => RpcLoadRequests.PerCall(Say, _ => []).Next(CancellationToken.None)).ErrorId);
+    }
+
+    [Fact]
     public static void A_method_without_a_stream_takes_one_message()
     {
         Words word = new();

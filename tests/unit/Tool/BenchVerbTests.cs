@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Text.Json;
 using Google.Protobuf;
 using ProtoRpc.Tests.Client.InProcess;
@@ -186,6 +187,64 @@ public static class BenchVerbTests
         Assert.Contains(line, run.Output, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("{\"message\":\"a\"} {\"message\":\"b\"}", "a a b b")]
+    [InlineData("[{\"message\":\"a\"}, {\"message\":\"b\"}, {\"message\":\"c\"}]", "a a b c")]
+    [InlineData("{\"message\":\"call {{n}}\"}", "call 1 call 2 call 3 call 4")]
+    [InlineData("{\"message\":\"{{n}}\"} {\"message\":\"b\"}", "1 3 b b")]
+    public static async Task Several_requests_are_sent_in_turn_and_placeholders_differ_per_call(
+        string json, string sent)
+    {
+        ConcurrentQueue<string> got = new();
+        await using RpcServer server = Serve(request => got.Enqueue((string)request["message"]!));
+
+        ToolRun run = await BenchAsync(server, "Send", "-d", json, "-n", "4");
+
+        Assert.Equal(("", 0), (run.Error, run.ExitCode));
+        Assert.Equal(sent, string.Join(' ', got.Order()));
+    }
+
+    [Fact]
+    public static async Task Ids_and_times_differ_per_call()
+    {
+        ConcurrentQueue<string> got = new();
+        await using RpcServer server = Serve(request => got.Enqueue((string)request["message"]!));
+
+        ToolRun run = await BenchAsync(
+            server, "Send", "-d", "{\"message\":\"{{uuid}} {{now}}\"}", "-n", "3", "-c", "1");
+
+        Assert.Equal(("", 0), (run.Error, run.ExitCode));
+        Assert.Equal(3, got.Distinct().Count());
+        Assert.All(got, text => Assert.True(
+            Guid.TryParse(text.Split(' ')[0], out _) && DateTime.TryParse(text.Split(' ')[1], out _)));
+    }
+
+    [Theory]
+    [InlineData("[{\"text\":\"a\"}] [{\"text\":\"b\"},{\"text\":\"c\"}]", "Sent      6 messages")]
+    [InlineData("[{\"text\":\"a {{n}}\"},{\"text\":\"b\"}]", "Sent      8 messages")]
+    public static async Task Arrays_are_the_messages_of_several_calls_of_a_stream(string json, string line)
+    {
+        using TalkServer server = new();
+
+        ToolRun run = await ToolRun.RunAsync(
+            "bench", $"{server.Endpoint}", "Join", "-d", json, "-n", "4", "-c", "1");
+
+        Assert.Equal(("", 0), (run.Error, run.ExitCode));
+        Assert.Contains(line, run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task Times_take_units()
+    {
+        await using RpcServer server = Serve(_ => { });
+
+        ToolRun run = await BenchAsync(
+            server, "Send", "-d", "{\"message\":\"\"}", "--duration", "50ms", "--warmup", "1ms", "--max-time",
+            "1m");
+
+        Assert.Equal(("", 0), (run.Error, run.ExitCode));
+    }
+
     [Fact]
     public static async Task A_message_may_be_repeated_in_a_stream()
     {
@@ -212,7 +271,12 @@ public static class BenchVerbTests
 
     [Theory]
     [InlineData(2, "--duration takes seconds", "--duration", "-1")]
-    [InlineData(2, "--duration takes a number", "--duration", "1,5")]
+    [InlineData(2, "--duration takes seconds (2.5), or a time such as 50ms", "--duration", "1,5")]
+    [InlineData(2, "placeholder '{{x}}', which is unknown", "-d", "{\"message\":\"{{x}}\"}")]
+    [InlineData(2, "placeholder without an end", "-d", "{\"message\":\"{{n\"}")]
+    [InlineData(1, "message must be set", "-d", "{\"message\":\"{{n}}\"} {}")]
+    [InlineData(2, "--message has no request", "-d", "[]")]
+    [InlineData(2, "Give the request with --data: bench ENDPOINT METHOD -d", "{\"message\":\"\"}")]
     [InlineData(2, "--warmup takes seconds", "--warmup", "100000")]
     [InlineData(2, "--connections takes 1", "--connections", "0")]
     [InlineData(2, "--connections takes 1", "--connections", "11")]
