@@ -99,4 +99,32 @@ Describe 'Handlers that are no script blocks' {
                 Should -Throw -ErrorId 'InvalidHandler,*' -ExpectedMessage '*Reply 2*'
         }
     }
+
+    # about_ProtoRpc_Handlers has this table.
+    Context 'settings of the session' {
+        BeforeAll {
+            $look = {
+                param($Request)
+                $unset = try { "$nowhere" + 'lax' } catch { 'strict' }
+                @{ text = "$unset $ErrorActionPreference $ProgressPreference $($PSDefaultParameterValues.Count)" }
+            }
+        }
+
+        It 'are not those of workers' {
+            Set-StrictMode -Version Latest
+            $ErrorActionPreference = 'Stop'
+            $PSDefaultParameterValues = @{ 'Get-Date:Format' = 'yyyy' }
+            $listener = Start-TestListener @{ SayHello = $look }
+
+            (Connect-Test $listener | Invoke-RpcMethod SayHello).text | Should -Be 'lax Continue SilentlyContinue 0'
+        }
+
+        It 'can be set by -InitializationScript' {
+            $listener = Start-TestListener @{ SayHello = $look } -With @{
+                InitializationScript = { Set-StrictMode -Version Latest; $global:ErrorActionPreference = 'Stop' }
+            }
+
+            (Connect-Test $listener | Invoke-RpcMethod SayHello).text | Should -Be 'strict Stop SilentlyContinue 0'
+        }
+    }
 }

@@ -54,7 +54,7 @@ internal class PSObjectModel : IObjectModel
     }
 
     (string FullName, byte[] Bytes)? IObjectModel.EncodedOf(object value) =>
-        value is PSObject custom ? DeserializedValue.EncodedOf(custom) : null;
+        value is PSObject custom ? DeserializedValue.EncodedOf(custom) : ForeignMessage.Read(value);
 
     bool IObjectModel.IsMessage(object value) => value is PSObject { BaseObject: PSCustomObject };
 
