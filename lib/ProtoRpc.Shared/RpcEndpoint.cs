@@ -410,6 +410,17 @@ internal static class EndpointHints
 
     private static IEnumerable<IEnumerable<string>> Find(string text)
     {
+        if (FindPipe(text) is { } pipe)
+        {
+            yield return [pipe];
+        }
+
+        // The path of a socket.
+        if (text.StartsWith('/'))
+        {
+            yield return [$"{EndpointKinds.Get(RpcTransport.GrpcUnix).Scheme}://{text}"];
+        }
+
         int colon = text.IndexOf(':');
         if (colon <= 0)
         {
@@ -440,6 +451,19 @@ internal static class EndpointHints
                 .Where(kind => kind.HasPort && !kind.Has(EndpointFeatures.Tls))
                 .Select(kind => $"{kind.Scheme}://{text}");
         }
+    }
+
+    // The name of a pipe as Windows has it, \\HOST\pipe\NAME.
+    private static string? FindPipe(string text)
+    {
+        const string folder = @"\pipe\";
+        string path = text.Replace('/', '\\');
+        int at = path.IndexOf(folder, StringComparison.OrdinalIgnoreCase);
+        string host = at < 0 ? "" : path[..at];
+        host = host[(host.LastIndexOf('\\') + 1)..];
+        return at < 0 ? null
+            : $"{EndpointKinds.Get(RpcTransport.NamedPipe).Scheme}://{(host.Length == 0 ? "." : host)}/"
+                + path[(at + folder.Length)..];
     }
 
     private static IEnumerable<string> Nearest(string name, Func<EndpointKindAttribute, string> nameOf) =>

@@ -24,10 +24,13 @@ internal static partial class FieldAssignments
         return message;
     }
 
+    /// <summary>The names in a path of fields.</summary>
+    public static string[] StepsOf(string path) => DotBetweenNames().Split(path);
+
     private static void Assign(
         RpcMessageInfo? type, Dictionary<string, object?> message, string path, string text)
     {
-        string[] steps = DotBetweenNames().Split(path);
+        string[] steps = StepsOf(path);
         Dictionary<string, object?> target = message;
         foreach (string step in steps[..^1])
         {

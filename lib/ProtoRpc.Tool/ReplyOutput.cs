@@ -7,7 +7,8 @@ namespace ProtoRpc.Tool;
 
 /// <summary>Writes replies to standard output, each when it comes.</summary>
 internal sealed class ReplyOutput(
-    ToolConsole console, MessageFormat format, bool isSequence, FormatOptions options)
+    ToolConsole console, MessageFormat format, bool isSequence, FormatOptions options,
+    ReplyField? field = null)
 {
     // As requests are split: MessageSequenceReader.
     private const string Separator = "\u001E\n";
@@ -16,6 +17,12 @@ internal sealed class ReplyOutput(
 
     public void Write(DynamicMessage reply)
     {
+        if (field is not null)
+        {
+            field.Write(console, reply);
+            return;
+        }
+
         if (!format.IsText)
         {
             WriteBinary(reply);

@@ -1,3 +1,4 @@
+using System.CommandLine.Parsing;
 using ProtoRpc.Tool.Completion;
 using ProtoRpc.Tool.Repl;
 using ProtoRpc.Tool.Verbs;
@@ -55,7 +56,7 @@ internal static class ToolCommand
             // The last says the most: an unknown verb is first of all a missing one.
             string verb = parsed.CommandResult.Command == root ? "" : $"{parsed.CommandResult.Command.Name} ";
             console.WriteError(
-                $"{UnknownOption(parsed) ?? parsed.Errors[^1].Message} "
+                $"{UnknownOption(parsed) ?? RequestWithoutOption(parsed) ?? InOneLine(parsed.Errors[^1])} "
                 + $"'protorpc {verb}--help' shows what may be written.");
             return ExitCode.Usage;
         }
@@ -107,6 +108,28 @@ internal static class ToolCommand
             console.WriteError(e.Message);
             return ExitCode.Failed;
         }
+    }
+
+    private static string InOneLine(ParseError error) => string.Join(
+        "; ",
+        error.Message.Split('\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries));
+
+    // The request of a call after the method, where other tools have it.
+    private static string? RequestWithoutOption(ParseResult parsed)
+    {
+        Command verb = parsed.CommandResult.Command;
+        string? word = parsed.UnmatchedTokens.FirstOrDefault();
+        string? option = word switch
+        {
+            ['{' or '[' or '@', ..] => "--data",
+            not null when word.IndexOf('=') > 0 => "--set",
+            _ => null,
+        };
+        return option is not null
+            && verb.Options.Any(one => one.Name == option || one.Aliases.Contains(option))
+            ? $"'{TerminalText.OneLine(word, 40)}' is not an argument. Give the request with {option}: "
+                + $"{verb.Name} ENDPOINT METHOD {(option == "--data" ? "-d '{...}'" : "--set NAME=VALUE")}."
+            : null;
     }
 
     // System.CommandLine takes the value of an unknown option for an argument, and names that last.

@@ -102,12 +102,13 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
         }
     }
 
-    /// <summary>Writes an error in one line; line breaks in the message become semicolons.</summary>
+    /// <summary>Writes an error. Further lines of the message are indented, so that none of them looks like
+    /// another error of the tool.</summary>
     public void WriteError(string message)
     {
         string[] lines = message.Split(
             '\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
-        Error.WriteLine($"protorpc: {string.Join("; ", lines)}");
+        WriteErrorLine($"protorpc: {string.Join($"{Environment.NewLine}  ", lines)}");
     }
 }
 

@@ -35,6 +35,28 @@ Describe 'Traces' {
         "$($failed[-1])" | Should -Match "^demo.Greeter/SayHello on ${endpoint}: Unknown in "
     }
 
+    It 'tells the command that repeats a call with -Verbose' {
+        $rpc = Connect-Test $listener
+        $schema = Join-Path $TestProtos greeter.proto
+        try {
+            $lines = $rpc | Invoke-RpcMethod SayHello @{ name = "Ann's" } -Verbose 4>&1
+            $with = @{ Endpoint = "$($listener.Endpoint[0])"; Schema = $schema; Service = 'demo.Greeter' }
+            $other = Invoke-RpcMethod SayHello '{"name":"Ann"}' @with -Verbose 4>&1
+            $line = "$($lines -match '^Repeat: ')"
+            $again = & ([scriptblock]::Create($line -replace '^Repeat: '))
+        }
+        finally {
+            $rpc | Disconnect-RpcEndpoint
+            Disconnect-RpcEndpoint -Pooled
+        }
+
+        $line | Should -Be "Repeat: Invoke-RpcMethod demo.Greeter/SayHello '{`"name`":`"Ann''s`"}' -Connection (Get-RpcConnection $($rpc.Id))"
+        $again.text | Should -Be ($lines | Where-Object text).text
+        "$($other -match '^Repeat: ')" | Should -Be (
+            "Repeat: Invoke-RpcMethod demo.Greeter/SayHello '{`"name`":`"Ann`"}' " +
+            "-Endpoint '$($listener.Endpoint[0])' -Schema '$schema'")
+    }
+
     Context 'attempts that are made again' {
         BeforeAll {
             $proto = Join-Path $TestProtos greeter.proto
@@ -50,7 +72,7 @@ Describe 'Traces' {
         It 'tells each of a call with -Verbose: <_>' -ForEach 'tcp://127.0.0.1:0', 'http://127.0.0.1:0/', 'grpc://127.0.0.1:0' {
             $dead = New-Dead $_
             $rpc = Connect-RpcEndpoint $dead -Schema $proto -Service demo.Greeter -Lazy -RetryCount 2
-            $lines = @($rpc | Invoke-RpcMethod SayHello -Verbose -ErrorAction Ignore 4>&1) -notmatch '^Calling'
+            $lines = @($rpc | Invoke-RpcMethod SayHello -Verbose -ErrorAction Ignore 4>&1) -notmatch '^(Calling|Repeat)'
             $quiet = @($rpc | Invoke-RpcMethod SayHello -ErrorAction Ignore 4>&1)
             $rpc | Disconnect-RpcEndpoint
 

@@ -508,6 +508,16 @@ public sealed partial class InvokeRpcMethodCommand
         return found.Method;
     }
 
+    private void WriteRepeat(RpcClient client, RpcMethodInfo method, IEnumerable<DynamicMessage> requests)
+    {
+        string? endpoint = ParameterSetName == ByEndpoint ? Endpoint[0] : null;
+        if (IsVerbose && !IsDebug && _command is null
+            && RepeatLine.Create(client, method, requests, endpoint, Schema) is { } line)
+        {
+            WriteVerbose(line);
+        }
+    }
+
     // A lazy connection to a gRPC server asks for the schema with its first call.
     private RpcMethodInfo FindMethod(RpcConnection connection)
     {

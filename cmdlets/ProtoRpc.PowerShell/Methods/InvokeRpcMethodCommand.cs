@@ -215,8 +215,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         using TransferProgress progress = new(method, WriteProgress);
         try
         {
-            RpcCallOptions options = Options(info, progress, method);
-            Write(client, Invoke(client, method, ToRequest(method, Request), options));
+            DynamicMessage request = ToRequest(method, Request);
+            WriteRepeat(client, method, [request]);
+            Write(client, Invoke(client, method, request, Options(info, progress, method)));
         }
         finally
         {
@@ -228,6 +229,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private void CallStream(RpcClient client, RpcMethodInfo method)
     {
         List<DynamicMessage> requests = RequestsOf(method, Request);
+        WriteRepeat(client, method, requests);
         OpenStream(client, method);
         try
         {
@@ -326,6 +328,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     [Parameter(ParameterSetName = ByEndpoint)]
     [ValidateNotNull]
     [SchemaList]
+    [ArgumentCompleter(typeof(SchemaFileCompleter))]
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter(ParameterSetName = ByEndpoint)]

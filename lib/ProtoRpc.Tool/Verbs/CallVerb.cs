@@ -39,6 +39,13 @@ internal static class CallVerb
             ReplyOutput output = replies.Output(parsed, method, console);
             IAsyncEnumerable<DynamicMessage> messages =
                 requests.Read(parsed, method, replies.Format(parsed), console);
+            if (requests.AsCommand(parsed))
+            {
+                console.WriteLine(RepeatableCall.Write(
+                    parsed, await messages.ToListAsync(cancellation), requests.Options));
+                return ExitCode.Success;
+            }
+
             MethodCall call = new(session, method, headers, output, verbose.Report(parsed, console));
             try
             {
@@ -78,12 +85,24 @@ internal sealed class RequestOptions
     private readonly ToolFlag _allowUnknown = new(
         "--allow-unknown-fields", "Ignores fields of requests that the message type does not have.");
 
+    private readonly ToolFlag _asCommand = new(
+        "--as-command",
+        "Prints the command that repeats the call, with its requests as JSON and without secrets, and does "
+        + "not call.");
+
     public RequestOptions(Command command)
     {
         command.Add(_data);
         command.Add(_set);
         command.Add(_allowUnknown);
+        command.Add(_asCommand);
     }
+
+    /// <summary>The options that say what is requested.</summary>
+    public IReadOnlyCollection<Option> Options => [_data, _set, _allowUnknown, _asCommand];
+
+    /// <summary>Whether the command is printed, and not run.</summary>
+    public bool AsCommand(ParseResult parsed) => parsed.GetValue(_asCommand);
 
     /// <summary>The messages, each as soon as it was read.</summary>
     /// <exception cref="UsageException">The options exclude each other.</exception>
@@ -191,6 +210,11 @@ internal sealed class ReplyOptions
     private readonly ToolFlag _emitDefaults = new(
         "--emit-defaults", "Also writes fields that have their default value, in JSON and XML.");
 
+    private readonly ToolOption<string?> _field = new(
+        "--field", "FIELD",
+        "Writes only this field of each reply, or outer.inner: bytes as they are, as for > FILE, and other "
+        + "values as text.");
+
     private readonly ToolFlag _formatError = new(
         "--format-error", "Writes a failure as a google.rpc.Status in JSON, to standard error.");
 
@@ -200,6 +224,7 @@ internal sealed class ReplyOptions
         command.Add(_format);
         command.Add(_compact);
         command.Add(_emitDefaults);
+        command.Add(_field);
         command.Add(_formatError);
     }
 
@@ -216,11 +241,14 @@ internal sealed class ReplyOptions
     public ReplyOutput Output(ParseResult parsed, RpcMethodInfo method, ToolConsole console)
     {
         MessageFormat format = Format(parsed);
-        if (!format.IsText && console.IsOutputTerminal)
+        ReplyField? field =
+            parsed.GetValue(_field) is { } path ? ReplyField.Find(method.ReplyType, path) : null;
+        bool isBinary = field?.IsBytes ?? !format.IsText;
+        if (isBinary && console.IsOutputTerminal)
         {
             throw new UsageException(
                 "Binary replies would change how the terminal works. Redirect them to a file with > FILE, or "
-                + "give another --format.");
+                + (field is null ? "give another --format." : "leave --field out."));
         }
 
         return new ReplyOutput(console, format, method.IsServerStreaming, new FormatOptions
@@ -228,7 +256,7 @@ internal sealed class ReplyOptions
             Schema = method.ReplyType.Schema,
             Indented = !parsed.GetValue(_compact),
             IncludeDefaults = parsed.GetValue(_emitDefaults),
-        });
+        }, field);
     }
 }
 

@@ -61,6 +61,11 @@ internal static class PingVerb
             text += $"; {result.Product} {result.Version}".TrimEnd();
         }
 
+        if (result.Received is null)
+        {
+            text += "; not a server of ProtoRpc, so it reports no version or uptime";
+        }
+
         if (result.Health.Length > 0)
         {
             text += $"; health {result.Health}";
@@ -88,7 +93,7 @@ internal sealed class WatchOptions
         "--interval", "SECONDS", "Seconds between two questions of --watch.")
     {
         DefaultValueFactory = _ => 1,
-        CustomParser = NumberArgument.Parse,
+        CustomParser = SecondsArgument.Parse,
     };
 
     public WatchOptions(Command command)

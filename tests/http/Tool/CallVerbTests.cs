@@ -171,6 +171,8 @@ public sealed class CallVerbTests : IDisposable
         Assert.Contains("> authorization: (not shown)", lines);
         Assert.Contains("> x-api-key: (not shown)", lines);
         Assert.Contains("< header x-first: me", lines);
+        Assert.Contains(lines, line => line.StartsWith(
+            "< header content-type: application/grpc", StringComparison.OrdinalIgnoreCase));
         Assert.Contains("< trailer x-last-bin: AQI=", lines);
         Assert.Contains(lines, line => Regex.IsMatch(line, "^= sent 1 messages, 9 bytes; received 1 "));
         Assert.Contains(lines, line => Regex.IsMatch(line, "^= schema .* ms, connect .* ms, first reply "));
@@ -214,7 +216,57 @@ public sealed class CallVerbTests : IDisposable
         static bool IsControl(char c) => c is '\u001B' or '\u0007' or '\u009B' or '\u202E';
     }
 
+    [Fact]
+    public async Task One_field_is_written_raw_or_as_text()
+    {
+        string[] call =
+        [
+            "call", $"{_server.Endpoint}", "Words/Say", "-d", "{\"text\":\"a\\nb\",\"payload\":\"AP8K\"}",
+        ];
+
+        ClientRun bytes = await ClientRun.RunAsync([.. call, "--field", "payload"]);
+        ClientRun text = await ClientRun.RunAsync([.. call, "--field", "text"]);
+        ClientRun stream = await ClientRun.RunAsync(
+            ["call", $"{_server.Endpoint}", "Split", "--set", "text=a b c", "--field", "text"]);
+
+        Assert.Equal(("00FF0A", "", 0), (Convert.ToHexString(bytes.Bytes), bytes.Output, bytes.Code));
+        Assert.Equal(("a\nb\n", 0), (text.Output, text.Code));
+        Assert.Equal(("a\nb\nc\n", 0), (stream.Output, stream.Code));
+    }
+
+    [Fact]
+    public async Task A_call_is_printed_as_the_command_that_repeats_it()
+    {
+        string file = Path.Combine(_folder.FullName, "a.json");
+        await File.WriteAllTextAsync(file, "{ \"text\": \"it's\" }");
+        string to = $"{_server.Endpoint}";
+
+        ClientRun one = await ClientRun.RunAsync(
+            [
+                "call", to, "Words/Say", "-d", $"@{file}", "--as-command", "--bearer", "hunter2",
+                "-H", "x-api-key: hunter2", "-H", "tenant: a", "--compact",
+            ]);
+        ClientRun two = await ClientRun.RunAsync(
+            ["call", to, "Join", "-d", "@-", "--as-command"], "{\"text\":\"a\"} {\"text\":\"b\"}");
+
+        string quote = OperatingSystem.IsWindows() ? "''" : "'\\''";
+        Assert.Equal(("", 0), (one.Error, one.Code));
+        Assert.Equal(
+            $"protorpc call {to} Words/Say --bearer env:TOKEN "
+            + "--header 'x-api-key: ${SECRET}' --header 'tenant: a' --compact --expand-headers "
+            + $"-d '{{\"text\":\"it{quote}s\"}}'\n",
+            one.Output);
+        Assert.Equal($"protorpc call {to} Join -d '{{\"text\":\"a\"}} {{\"text\":\"b\"}}'\n", two.Output);
+    }
+
     [Theory]
+    [InlineData("Give the request with --data: call ENDPOINT METHOD -d", "{\"text\":\"a\"}")]
+    [InlineData("Give the request with --data", "@request.json")]
+    [InlineData("Give the request with --set: call ENDPOINT METHOD --set NAME=VALUE", "text=a")]
+    [InlineData("Binary replies would", "--field", "payload")]
+    [InlineData("streams.Text has no field 'txt'. Did you mean 'text'?", "--field", "txt")]
+    [InlineData("'text' has no fields", "--field", "text.inner")]
+    [InlineData("--max-time takes seconds (2.5), or a time such as 50ms", "--max-time", "soon")]
     [InlineData("Binary replies would", "--format", "binary")]
     [InlineData("not with both", "--set", "text=x", "-d", "{}")]
     [InlineData("has no name", "--rpc-header", "x")]
@@ -234,7 +286,7 @@ public sealed class CallVerbTests : IDisposable
     public async Task Limits_of_time_and_size_hold()
     {
         ClientRun late = await ClientRun.RunAsync(
-            ["call", $"{_server.Endpoint}", "Split", "--set", "text=a wait", "--max-time", "0.3"]);
+            ["call", $"{_server.Endpoint}", "Split", "--set", "text=a wait", "--max-time", "300ms"]);
         ClientRun large = await ClientRun.RunAsync(
             ["call", $"{_server.Endpoint}", "Words/Say", "--set", "text=aaaaaaaaaa", "--max-msg-sz", "10",
                 "--schema", Path.Combine(AppContext.BaseDirectory, "protos", "streams.proto")]);

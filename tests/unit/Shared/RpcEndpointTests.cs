@@ -139,6 +139,13 @@ public static class RpcEndpointTests
     [InlineData("ncacn_ip_tpc:host[80]", "'ncacn_ip_tcp:host[80]'")]
     [InlineData("ncalprc:[MyService]", "'ncalrpc:[MyService]'")]
     [InlineData("ncacn_ip_tcp:host:8080", "'ncacn_ip_tcp:host[8080]'")]
+    [InlineData(@"\\.\pipe\x", "'pipe://./x'")]
+    [InlineData(@"\\server\pipe\x.y", "'pipe://server/x.y'")]
+    [InlineData(@"\pipe\x", "'pipe://./x'")]
+    [InlineData("//./pipe/x", "'pipe://./x'")]
+    [InlineData(@"ncacn_np:\\server\pipe\x", "'pipe://server/x'")]
+    [InlineData(@"np:\\.\PIPE\x", "'pipe://./x'")]
+    [InlineData("/run/shop.sock", "'grpc+unix:///run/shop.sock'")]
     public static void Says_which_endpoint_may_be_meant(string text, string meant)
     {
         RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse(text));

@@ -1,0 +1,43 @@
+using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Connections;
+
+namespace ProtoRpc.PowerShell.Methods;
+
+/// <summary>The command that repeats a call, for <c>-Verbose</c>.</summary>
+internal static class RepeatLine
+{
+    // A longer command helps nobody at the prompt.
+    private const int MaxLength = 4000;
+
+    /// <summary>The command, with the requests as JSON; null if it is too long.</summary>
+    /// <param name="client">The client of the call.</param>
+    /// <param name="method">The method.</param>
+    /// <param name="requests">The requests.</param>
+    /// <param name="endpoint">What <c>-Endpoint</c> was given; null for a call over a connection.</param>
+    /// <param name="schema">What <c>-Schema</c> was given; null for none.</param>
+    public static string? Create(
+        RpcClient client, RpcMethodInfo method, IEnumerable<DynamicMessage> requests, string? endpoint,
+        RpcSchemaSource? schema)
+    {
+        FormatOptions options = new() { Schema = method.RequestType.Schema };
+        IEnumerable<string> messages =
+            requests.Select(request => MessageFormats.Json.ToText(request, options));
+        string line = $"Repeat: Invoke-RpcMethod {ScriptLiteral.Argument(method.FullName)} "
+            + $"{string.Join(", ", messages.Select(ScriptLiteral.Format))} "
+            + (endpoint is null ? ConnectionOf(client) : EndpointOf(endpoint, schema));
+        return line.Length <= MaxLength ? line : null;
+    }
+
+    private static string ConnectionOf(RpcClient client) =>
+        RunspaceStore.Current.Connections.FirstOrDefault(one => one.Client == client) is { } known
+            ? $"-Connection (Get-RpcConnection {known.Id})"
+            : $"-Endpoint {ScriptLiteral.Format(client.Endpoint.ToString())}";
+
+    private static string EndpointOf(string endpoint, RpcSchemaSource? schema)
+    {
+        string paths = schema is null ? ""
+            : schema.Paths.Count > 0 ? string.Join(", ", schema.Paths.Select(ScriptLiteral.Format))
+            : "$schema";
+        return $"-Endpoint {ScriptLiteral.Format(endpoint)}" + (paths.Length > 0 ? $" -Schema {paths}" : "");
+    }
+}

@@ -1,0 +1,78 @@
+using System.CommandLine.Parsing;
+using ProtoRpc.Protocols.Http;
+
+namespace ProtoRpc.Tool.Verbs;
+
+/// <summary>The command line that repeats a call, for scripts and bug reports: its requests are written out,
+/// and secrets are references to environment variables.</summary>
+internal static class RepeatableCall
+{
+    private const string Variable = "env:";
+
+    /// <summary>The command line of a verb.</summary>
+    /// <param name="parsed">What was given.</param>
+    /// <param name="requests">The requests.</param>
+    /// <param name="leftOut">The options that say what is requested.</param>
+    public static string Write(
+        ParseResult parsed, IReadOnlyList<DynamicMessage> requests, IReadOnlyCollection<Option> leftOut)
+    {
+        List<string> words = ["protorpc", parsed.CommandResult.Command.Name];
+        words.AddRange(parsed.CommandResult.Children.OfType<ArgumentResult>()
+            .SelectMany(argument => argument.Tokens).Select(token => token.Value));
+        bool hasVariables = false;
+        foreach (OptionResult given in parsed.CommandResult.Children.OfType<OptionResult>()
+            .Where(given => !given.Implicit && !leftOut.Contains(given.Option)))
+        {
+            if (given.Tokens.Count == 0)
+            {
+                words.Add(given.Option.Name);
+            }
+
+            foreach (Token token in given.Tokens)
+            {
+                words.Add(given.Option.Name);
+                words.Add(WithoutSecret(given.Option.Name, token.Value, ref hasVariables));
+            }
+        }
+
+        if (hasVariables && !words.Contains("--expand-headers"))
+        {
+            words.Add("--expand-headers");
+        }
+
+        if (requests.Count > 0)
+        {
+            words.Add("-d");
+            words.Add(string.Join(' ', requests.Select(request => TerminalText.Neutralize(
+                MessageFormats.Json.ToText(request, new FormatOptions { Schema = request.Type.Schema })))));
+        }
+
+        return string.Join(' ', words.Select(word => Quote(word, OperatingSystem.IsWindows())));
+    }
+
+    /// <summary>A word as the shell of the system reads it: sh, or PowerShell on Windows.</summary>
+    internal static string Quote(string word, bool isWindows) =>
+        word.Length > 0
+        && word.All(c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_' or '.' or '/' or ':' or '=')
+            ? word
+            : $"'{word.Replace("'", isWindows ? "''" : @"'\''", StringComparison.Ordinal)}'";
+
+    private static string WithoutSecret(string option, string value, ref bool hasVariables)
+    {
+        switch (option)
+        {
+            case "--bearer" when !value.StartsWith(Variable, StringComparison.OrdinalIgnoreCase):
+                return $"{Variable}TOKEN";
+            case "--user" when value.Split(':', 2) is [var user, var password]
+                && !password.StartsWith(Variable, StringComparison.OrdinalIgnoreCase):
+                return $"{user}:{Variable}PASSWORD";
+            case "--header" or "--rpc-header" or "--reflect-header"
+                when value.Split(':', 2) is [var name, var text] && HeaderTrace.IsSecret(name)
+                && !text.Contains("${", StringComparison.Ordinal):
+                hasVariables = true;
+                return $"{name}: ${{SECRET}}";
+            default:
+                return value;
+        }
+    }
+}
