@@ -16,6 +16,7 @@ using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Protocols.Dce;
+using ProtoRpc.Security;
 using ProtoRpc.Server;
 using ProtoRpc.Transports;
 
@@ -62,10 +63,11 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         builder.Services.AddSingleton<IConnectionListenerFactory>(services =>
             ActivatorUtilities.CreateInstance<SpareHandleSockets>(
                 services, new Action(() => host.Monitor.ReportHandleShortage(Endpoint))));
+        AllowedAccounts? allowed = AllowedAccounts.Resolve(endpoint, host.Options.Security);
         builder.Services.Configure<SocketTransportOptions>(sockets =>
         {
             sockets.CreateBoundListenSocket = place => place is UnixDomainSocketEndPoint path
-                ? OwnerOnlySocket.Bind(endpoint, path)
+                ? UnixSocket.Bind(endpoint, path, allowed)
                 : SocketTransportOptions.CreateDefaultBoundListenSocket(place);
 
             // A request is read, handled and answered by the thread that received it. Kestrel would pass it
@@ -330,14 +332,22 @@ internal sealed class SpareHandleSockets(
     }
 }
 
-/// <summary>Unix sockets at a path that the user chose, open to their owner alone.</summary>
-internal static class OwnerOnlySocket
+/// <summary>Unix sockets at a path that the user chose, open to their owner and to the accounts that he
+/// allows.</summary>
+internal static class UnixSocket
 {
     /// <summary>Binds a socket; one that a process left behind is replaced.</summary>
     /// <exception cref="RpcException">AlreadyExists:
-    /// somebody listens there, or the path is something else.</exception>
-    public static Socket Bind(RpcEndpoint endpoint, UnixDomainSocketEndPoint path)
+    /// somebody listens there, or the path is something else. PermissionDenied: other accounts can change the
+    /// folder of a socket that they may use.</exception>
+    public static Socket Bind(
+        RpcEndpoint endpoint, UnixDomainSocketEndPoint path, AllowedAccounts? allowed)
     {
+        if (allowed is not null && !OperatingSystem.IsWindows())
+        {
+            SharedSocketDirectory.RequireSafe(endpoint, endpoint.SocketPath);
+        }
+
         RemoveDead(endpoint, path);
         Socket socket = NewSocket();
         try
@@ -346,7 +356,7 @@ internal static class OwnerOnlySocket
             if (!OperatingSystem.IsWindows())
             {
                 // No client can connect in between, because the socket does not listen yet.
-                File.SetUnixFileMode(endpoint.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+                SharedSocketDirectory.Open(endpoint.SocketPath, allowed);
             }
 
             return socket;

@@ -61,6 +61,7 @@ public static class RpcErrorIds
     public const string NoOwnIdentity = nameof(NoOwnIdentity);
     public const string NoProofOnGrpc = nameof(NoProofOnGrpc);
     public const string NothingToNegotiate = nameof(NothingToNegotiate);
+    public const string OtherAllowedAccounts = nameof(OtherAllowedAccounts);
     public const string OtherCertificate = nameof(OtherCertificate);
     public const string PlainSecret = nameof(PlainSecret);
     public const string SecretNotFound = nameof(SecretNotFound);

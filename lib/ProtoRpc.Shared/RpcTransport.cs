@@ -19,14 +19,14 @@ public enum RpcTransport
 
     /// <summary>DCE/RPC over a named pipe (<c>ncacn_np</c>, <c>pipe://</c>).</summary>
     [EndpointKind(
-        "pipe", Native, HostAndName, OfNative | KnowsCaller | KnowsServer, Sequence = "ncacn_np",
-        Hint = "Named pipe")]
+        "pipe", Native, HostAndName, OfNative | KnowsCaller | KnowsServer | OtherAccounts,
+        Sequence = "ncacn_np", Hint = "Named pipe")]
     NamedPipe,
 
     /// <summary>DCE/RPC on this machine only (<c>ncalrpc</c>, <c>local://</c>).</summary>
     [EndpointKind(
-        "local", Native, NameAlone, OfNative | KnowsCaller | KnowsServer | LocalOnly, Sequence = "ncalrpc",
-        Hint = "Local: a Unix socket, or a local pipe on Windows")]
+        "local", Native, NameAlone, OfNative | KnowsCaller | KnowsServer | OtherAccounts | LocalOnly,
+        Sequence = "ncalrpc", Hint = "Local: a Unix socket, or a local pipe on Windows")]
     Local,
 
     /// <summary>HTTP (<c>http://</c>).</summary>
@@ -54,7 +54,8 @@ public enum RpcTransport
 
     /// <summary>gRPC over a Unix domain socket (<c>grpc+unix://</c>).</summary>
     [EndpointKind(
-        "grpc+unix", EndpointProtocol.Grpc, SocketPath, OfGrpc | KnowsCaller | KnowsServer | LocalOnly,
+        "grpc+unix", EndpointProtocol.Grpc, SocketPath,
+        OfGrpc | KnowsCaller | KnowsServer | OtherAccounts | LocalOnly,
         Hint = "gRPC over a Unix socket")]
     GrpcUnix,
 
@@ -154,6 +155,9 @@ internal enum EndpointFeatures
 
     /// <summary>The operating system reports to clients which account runs the server.</summary>
     KnowsServer = 1 << 23,
+
+    /// <summary>Can be opened to other accounts of the machine.</summary>
+    OtherAccounts = 1 << 24,
 
     /// <summary>What the native protocol brings.</summary>
     OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts | HeaderExtensions,

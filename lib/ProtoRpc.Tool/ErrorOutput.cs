@@ -112,6 +112,8 @@ internal static class FlagNames
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ClientCertificate)}"] = "--cert",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ServerName)}"] = "--servername",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] = "--insecure",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.AllowedGroups)}"] = "--allow-group",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.AllowedUsers)}"] = "--allow-user",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] = "--user",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] = "--spn",
         [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Authentication)}"] = "--auth",

@@ -137,6 +137,10 @@ internal static class ParameterWording
             $"{nameof(RpcConnectionOption.SkipCertificateCheck)} {OfConnection}",
         [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Interceptors)}"] = "-Authorization",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.Authentication)}"] = "-Authentication",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.AllowedGroups)}"] =
+            $"{nameof(RpcListenerOption.AllowedGroup)} {OfListener}",
+        [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.AllowedUsers)}"] =
+            $"{nameof(RpcListenerOption.AllowedUser)} {OfListener}",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.NtlmAccounts)}"] =
             $"{nameof(RpcListenerOption.NtlmAccount)} {OfListener}",
         [$"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.ServicePrincipalName)}"] =

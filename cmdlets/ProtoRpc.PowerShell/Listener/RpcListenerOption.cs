@@ -8,6 +8,11 @@ namespace ProtoRpc;
 /// hashtable for <c>-ListenerOption</c>.</summary>
 public sealed class RpcListenerOption : RpcOption
 {
+    /// <summary>The groups whose members may connect to local endpoints.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string[] AllowedGroup { get => Get<string[]>([]); set => Set(value); }
+
     /// <summary>The names of this listener that callers may write in the Host header.</summary>
     [Parameter]
     [ValidateNotNullOrEmpty]
@@ -19,6 +24,11 @@ public sealed class RpcListenerOption : RpcOption
     [ValidateNotNullOrEmpty]
     [ArgumentCompletions("https://app.example.com", "*")]
     public string[] AllowedOrigin { get => Get<string[]>([]); set => Set(value); }
+
+    /// <summary>The users that may connect to local endpoints, in addition to the own account.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public string[] AllowedUser { get => Get<string[]>([]); set => Set(value); }
 
     /// <summary>Whether methods without side effects can be called with GET.</summary>
     [Parameter]

@@ -361,6 +361,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             MinimumLevel = Option.ProtectionLevel,
             ServicePrincipalName = Option.ServicePrincipalName,
             NtlmAccounts = [.. Option.NtlmAccount.Select(source => source.Account)],
+            AllowedUsers = Option.AllowedUser,
+            AllowedGroups = Option.AllowedGroup,
         };
         return IsAuthenticationGiven ? security with { Authentication = Authentication } : security;
     }

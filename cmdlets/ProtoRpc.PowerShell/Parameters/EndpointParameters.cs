@@ -50,6 +50,8 @@ internal static class EndpointParameters
         ["BearerCheck"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
         ["AllowUnencrypted"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
         ["AllowedOrigin"] = EndpointGroup.With(EndpointFeatures.Browsers),
+        ["AllowedUser"] = EndpointGroup.With(EndpointFeatures.OtherAccounts),
+        ["AllowedGroup"] = EndpointGroup.With(EndpointFeatures.OtherAccounts),
         ["AllowedHost"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
         ["AllowGet"] = EndpointGroup.With(EndpointFeatures.Browsers),
         ["NoReflection"] = EndpointGroup.With(EndpointFeatures.AspNetCore),

@@ -70,12 +70,26 @@ internal sealed class HttpAuthentication
     /// passwords would go in clear over a network.</exception>
     public static HttpAuthentication OfGrpc(
         HttpServerSecurity security, RpcServerSecurity server, RpcEndpoint endpoint) => new(
-        security, SecurityPolicy.Open, server.Authentication.HasFlag(RpcAuthentication.None), endpoint);
+        security, SecurityPolicy.Open, server.Authentication.HasFlag(RpcAuthentication.None), endpoint)
+    {
+        Allowed = AllowedAccounts.Resolve(endpoint, server),
+    };
+
+    // The accounts that may connect; null if the endpoint alone decides who can.
+    private AllowedAccounts? Allowed { get; init; }
 
     /// <summary>Who sends a request: the peer as it is, or with the identity that was proved.</summary>
-    /// <exception cref="HttpRefusal">401, with what may be presented.</exception>
+    /// <exception cref="HttpRefusal">401, with what may be presented; 403 for an account that may not
+    /// connect.</exception>
     public async ValueTask<PeerIdentity> CheckAsync(HttpContext http, PeerIdentity peer)
     {
+        if (Allowed is not null && !(ConnectionPeer.From(http).IsAdmitted ??= Allowed.Admit(peer)))
+        {
+            throw new HttpRefusal(
+                StatusCodes.Status403Forbidden, RpcStatusCode.PermissionDenied,
+                $"The account '{peer.User.Name}' may not connect. {AllowedAccounts.Advice}");
+        }
+
         if (_isOfApplication)
         {
             if (peer.User.IsAuthenticated)
@@ -374,6 +388,9 @@ internal sealed class ConnectionPeer
 
     /// <summary>Who it is, as far as it is known.</summary>
     public PeerIdentity? Identity { get; set; }
+
+    /// <summary>Whether the account may connect; null if it has not been asked yet.</summary>
+    public bool? IsAdmitted { get; set; }
 
     /// <summary>Whether an authentication on this connection has proved the identity.</summary>
     public bool IsProved { get; set; }

@@ -19,6 +19,8 @@ internal sealed class ListenOptions
     private readonly Option<string[]> _users;
     private readonly Option<string?> _bearer;
     private readonly Option<string[]> _authentication;
+    private readonly Option<string[]> _allowedUsers;
+    private readonly Option<string[]> _allowedGroups;
     private readonly Option<bool> _allowUnencrypted;
     private readonly Option<string?> _record;
     private readonly Option<string[]> _mask;
@@ -66,6 +68,18 @@ internal sealed class ListenOptions
             HelpName = "none|ntlm|kerberos|negotiate",
         };
         _authentication.AcceptOnlyFromAmong("none", "ntlm", "kerberos", "negotiate");
+        _allowedUsers = new($"--{prefix}allow-user")
+        {
+            Description = "Lets in this user of the machine on ncalrpc, ncacn_np and grpc+unix endpoints, "
+                + "which are otherwise for the account that listens and root; may be repeated.",
+            HelpName = "NAME",
+        };
+        _allowedGroups = new($"--{prefix}allow-group")
+        {
+            Description = "Lets in the members of this group of the machine on the endpoints of "
+                + $"--{prefix}allow-user; may be repeated.",
+            HelpName = "NAME",
+        };
         _allowUnencrypted = new($"--{prefix}allow-unencrypted")
         {
             Description = "Lets other machines reach http:// and grpc:// endpoints, without TLS.",
@@ -83,8 +97,8 @@ internal sealed class ListenOptions
         _record.RequirePath();
         Option[] all =
         [
-            _tls, _certificate, _key, _authorities, _users, _bearer, _authentication, _allowUnencrypted,
-            _record, _mask,
+            _tls, _certificate, _key, _authorities, _users, _bearer, _authentication, _allowedUsers,
+            _allowedGroups, _allowUnencrypted, _record, _mask,
         ];
         Array.ForEach(all, command.Add);
     }
@@ -111,7 +125,11 @@ internal sealed class ListenOptions
         RpcServerOptions options = new()
         {
             UseTls = parsed.GetValue(_tls),
-            Security = access.OfServer(),
+            Security = access.OfServer() with
+            {
+                AllowedUsers = parsed.GetValue(_allowedUsers) ?? [],
+                AllowedGroups = parsed.GetValue(_allowedGroups) ?? [],
+            },
             Interceptors = recorder is null ? [] : [recorder],
         };
         CheckAccess(access, options, endpoints);

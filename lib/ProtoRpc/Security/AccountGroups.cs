@@ -48,8 +48,10 @@ internal static unsafe partial class UnixGroups
     private const int MaxTextSize = 1 << 26;
     private const int OutOfRange = 34;
 
-    // The group id follows name, password and user id in struct passwd, on Linux and on macOS.
-    private const int GroupIdOffset = 20;
+    // The group id follows name, password and user id in struct passwd, on Linux and on macOS, and name and
+    // password in struct group.
+    private const int PrimaryOffset = 20;
+    private const int GroupOffset = 16;
 
     // Reads an entry of the user or group database into the two buffers.
     private delegate int Query(nint entry, byte[] text, out bool isFound);
@@ -60,9 +62,45 @@ internal static unsafe partial class UnixGroups
     /// of all its members, which may be very many.</param>
     public static string[] Get(string user, int textSize = TextSize)
     {
+        byte[] text = new byte[textSize];
+        return [.. IdsOf(user, ref text).Select(group => NameOf(group, ref text)).OfType<string>()];
+    }
+
+    /// <summary>The ids of a user's groups; empty for a user id without a name.</summary>
+    public static uint[] IdsOf(uint userId)
+    {
+        // A user whose name is a number is not the user with this number.
+        string name = UnixAccounts.NameOf(userId);
+        byte[] text = new byte[TextSize];
+        return UnixAccounts.FindUserId(name) == userId ? IdsOf(name, ref text) : [];
+    }
+
+    /// <summary>The id of a group.</summary>
+    /// <returns>Null if the system has no group of this name.</returns>
+    public static uint? FindId(string group)
+    {
+        byte[] name = Encoding.UTF8.GetBytes(group + "\0");
+        byte* entry = stackalloc byte[EntrySize];
+        byte[] text = new byte[TextSize];
+        return TryRead((nint)entry, ref text, (nint place, byte[] buffer, out bool isFound) =>
+        {
+            void* found = null;
+            fixed (byte* namePointer = name)
+            fixed (byte* textPointer = buffer)
+            {
+                int error = getgrnam_r(namePointer, (void*)place, textPointer, (nuint)buffer.Length, &found);
+                isFound = found != null;
+                return error;
+            }
+        })
+            ? *(uint*)(entry + GroupOffset)
+            : null;
+    }
+
+    private static uint[] IdsOf(string user, ref byte[] text)
+    {
         byte[] name = Encoding.UTF8.GetBytes(user + "\0");
         byte* entry = stackalloc byte[EntrySize];
-        byte[] text = new byte[textSize];
         if (!TryRead((nint)entry, ref text, (nint place, byte[] buffer, out bool isFound) =>
         {
             void* found = null;
@@ -78,7 +116,7 @@ internal static unsafe partial class UnixGroups
             return [];
         }
 
-        uint primary = *(uint*)(entry + GroupIdOffset);
+        uint primary = *(uint*)(entry + PrimaryOffset);
         for (int room = 64; room <= MaxGroups; room *= 4)
         {
             uint[] groups = new uint[room];
@@ -92,11 +130,7 @@ internal static unsafe partial class UnixGroups
                 }
             }
 
-            return
-            [
-                .. groups.Take(Math.Clamp(count, 0, room)).Select(group => NameOf(group, ref text))
-                    .OfType<string>(),
-            ];
+            return groups[..Math.Clamp(count, 0, room)];
         }
 
         return [];
@@ -143,6 +177,9 @@ internal static unsafe partial class UnixGroups
 
     [LibraryImport("libc")]
     private static partial int getgrouplist(byte* user, uint group, uint* groups, int* count);
+
+    [LibraryImport("libc")]
+    private static partial int getgrnam_r(byte* name, void* entry, byte* text, nuint size, void** result);
 
     [LibraryImport("libc")]
     private static partial int getgrgid_r(uint gid, void* entry, byte* text, nuint size, void** result);

@@ -19,6 +19,9 @@ public sealed record PeerIdentity(IIdentity User, string Address, int ProcessId,
     /// <summary>The protection of the peer's calls.</summary>
     public RpcProtectionLevel ProtectionLevel { get; init; } = RpcProtectionLevel.None;
 
+    /// <summary>The user id that the kernel of a Unix system reports; null if it reports none.</summary>
+    internal uint? UserId { get; init; }
+
     /// <summary>Creates an anonymous peer.</summary>
     public static PeerIdentity Anonymous(string address) =>
         new(new GenericIdentity(""), address, 0, IsLocal: false);
@@ -89,6 +92,7 @@ internal static class UnixPeer
             "", processId, IsLocal: true)
         {
             ProtectionLevel = RpcProtectionLevel.Privacy,
+            UserId = userId,
         };
 }
 

@@ -37,6 +37,17 @@ public sealed record RpcServerSecurity
     /// <summary>The accounts that the listener accepts with NTLM. If empty, Windows validates its own
     /// accounts and those of its domains.</summary>
     public IReadOnlyList<NtlmAccount> NtlmAccounts { get; init; } = [];
+
+    /// <summary>The users that may connect to <c>ncalrpc</c>, <c>ncacn_np</c> and <c>grpc+unix</c> endpoints,
+    /// in addition to the account that runs the server and root: names, or user ids or SIDs. The server does
+    /// not start if the machine has no such user. On Windows, <c>grpc+unix</c> endpoints cannot be opened to
+    /// other accounts.</summary>
+    public IReadOnlyList<string> AllowedUsers { get; init; } = [];
+
+    /// <summary>The groups whose members may connect to the endpoints of <see cref="AllowedUsers"/>: names,
+    /// or group ids or SIDs. Except on Windows, the system's group database decides when a caller connects;
+    /// open connections remain.</summary>
+    public IReadOnlyList<string> AllowedGroups { get; init; } = [];
 }
 
 /// <summary>How a client authenticates, and how native endpoints protect its calls.</summary>

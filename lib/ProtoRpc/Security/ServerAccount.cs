@@ -32,6 +32,30 @@ internal static class ServerAccount
         }
     }
 
+    /// <summary>The id of an account, by its name or its number.</summary>
+    /// <returns>Null if the machine has no such account.</returns>
+    [UnsupportedOSPlatform("windows")]
+    public static uint? FindUserId(string name) =>
+        UnixAccounts.FindUserId(name)
+        ?? (uint.TryParse(name, NumberStyles.None, CultureInfo.InvariantCulture, out uint id) ? id : null);
+
+    /// <summary>The SID of an account or a group, by its name or as text.</summary>
+    /// <returns>Null if the machine has no such account.</returns>
+    [SupportedOSPlatform("windows")]
+    public static SecurityIdentifier? FindSid(string name)
+    {
+        try
+        {
+            return name.StartsWith("S-1-", StringComparison.OrdinalIgnoreCase)
+                ? new SecurityIdentifier(name)
+                : (SecurityIdentifier)new NTAccount(name).Translate(typeof(SecurityIdentifier));
+        }
+        catch (Exception e) when (e is IdentityNotMappedException or ArgumentException or SystemException)
+        {
+            return null;
+        }
+    }
+
     /// <summary>Requires root, the own account, or the one that the client names.</summary>
     /// <param name="endpoint">The server's endpoint.</param>
     /// <param name="server">The user id of the server; null if the system does not report it.</param>
@@ -86,26 +110,10 @@ internal static class ServerAccount
         && (id == named || (id != unmapped && (id == 0 || id == own)));
 
     [UnsupportedOSPlatform("windows")]
-    private static uint UserIdOf(string name) =>
-        UnixAccounts.FindUserId(name)
-        ?? (uint.TryParse(name, NumberStyles.None, CultureInfo.InvariantCulture, out uint id)
-            ? id
-            : throw NoSuchAccount(name));
+    private static uint UserIdOf(string name) => FindUserId(name) ?? throw NoSuchAccount(name);
 
     [SupportedOSPlatform("windows")]
-    private static SecurityIdentifier SidOf(string name)
-    {
-        try
-        {
-            return name.StartsWith("S-1-", StringComparison.OrdinalIgnoreCase)
-                ? new SecurityIdentifier(name)
-                : (SecurityIdentifier)new NTAccount(name).Translate(typeof(SecurityIdentifier));
-        }
-        catch (Exception e) when (e is IdentityNotMappedException or ArgumentException or SystemException)
-        {
-            throw NoSuchAccount(name);
-        }
-    }
+    private static SecurityIdentifier SidOf(string name) => FindSid(name) ?? throw NoSuchAccount(name);
 
     [SupportedOSPlatform("windows")]
     private static string NameOf(SecurityIdentifier account)
@@ -151,5 +159,6 @@ internal static class ServerAccount
         RpcStatusCode.PermissionDenied, RpcErrorIds.ServerAccountNotTrusted,
         text, endpoint);
 
-    private static string Member => $"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}";
+    /// <summary>The setting that names the account.</summary>
+    public static string Member => $"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}";
 }

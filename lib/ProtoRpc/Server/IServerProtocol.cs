@@ -1,6 +1,7 @@
 using System.Net.Security;
 using System.Reflection;
 using System.Security.Cryptography.X509Certificates;
+using ProtoRpc.Security;
 using ProtoRpc.Server.Calls;
 using ProtoRpc.Transports;
 
@@ -71,7 +72,8 @@ internal sealed class ServerProtocolAttribute<TProtocol> : ServerProtocolAttribu
 /// none, they stop together, and are counted together.</summary>
 /// <param name="calls">The calls of the server.</param>
 /// <param name="drainTimeout">For how long calls may run on after the stop, unless it says otherwise.</param>
-internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
+/// <param name="security">The accounts that may connect to local endpoints.</param>
+internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, RpcServerSecurity security)
 {
     private List<RpcEndpoint> _wanted = [];
     private readonly TaskCompletionSource _completion = new(
@@ -143,6 +145,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
             }
 
             EndpointErrors.RequireTls(_wanted, useTls, certificate);
+            AllowedAccounts.Check(_wanted, security);
             _served = BindAll(_wanted, prepare());
         }
     }
@@ -187,6 +190,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout)
             RequireListening();
             wanted ??= _wanted;
             EndpointErrors.RequireTls(wanted, useTls, certificate);
+            AllowedAccounts.Check(wanted, security);
             List<IServedEndpoint> present = [.. _served];
             IServedEndpoint?[] staying = [.. wanted.Select(endpoint => Take(present, endpoint))];
             Queue<IServedEndpoint> bound = new(BindAll(

@@ -32,7 +32,10 @@ public sealed class RpcRawServer : IRpcServer
         {
             Warned = options.Warned,
         };
-        _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout) { Stopped = _calls.CloseLog };
+        _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout, options.Security)
+        {
+            Stopped = _calls.CloseLog,
+        };
     }
 
     /// <summary>The id of the interface.</summary>

@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using Microsoft.Extensions.Logging;
+using ProtoRpc.Security;
 using ProtoRpc.Server;
 using ProtoRpc.Server.Calls;
 
@@ -39,7 +40,7 @@ public sealed class RpcServer : IRpcServer
         {
             Warned = options.Warned,
         };
-        _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout);
+        _endpoints = new ServedEndpoints(_calls, options.Limits.DrainTimeout, options.Security);
     }
 
     /// <summary>The services and their interface ids.</summary>
@@ -306,8 +307,11 @@ public sealed class RpcServer : IRpcServer
     /// <summary>Ends the configuration. Endpoints of others, such as those of a web application, can then be
     /// served.</summary>
     /// <param name="stop">Stops these endpoints; receives the drain time.</param>
+    /// <exception cref="RpcException">InvalidArgument: the accounts that may connect do not apply to any
+    /// endpoint.</exception>
     internal ServerHost Open(Func<TimeSpan, Task> stop)
     {
+        AllowedAccounts.Check(Endpoints, _options.Security);
         _endpoints.StopAlso(stop);
         return Open();
     }

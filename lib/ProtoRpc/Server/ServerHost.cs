@@ -1,7 +1,9 @@
 using System.Diagnostics;
+using System.Security.Principal;
 using ProtoRpc.Protocols;
 using ProtoRpc.Server.Calls;
 using ProtoRpc.Server.Native;
+using ProtoRpc.Transports.Lrpc;
 
 namespace ProtoRpc.Server;
 
@@ -116,8 +118,8 @@ internal sealed class ServerHost
 
     /// <summary>How much of exceptions a caller receives. This depends on the peer, not on the endpoint,
     /// because a Windows pipe can be reached from another machine.</summary>
-    public RpcErrorDetail DetailFor(PeerIdentity peer) =>
-        Options.ErrorDetail ?? (peer.IsLocal ? RpcErrorDetail.Full : RpcErrorDetail.None);
+    public RpcErrorDetail DetailFor(PeerIdentity peer) => Options.ErrorDetail
+        ?? (peer.IsLocal && !IsOfOtherAccount(peer) ? RpcErrorDetail.Full : RpcErrorDetail.None);
 
     /// <summary>The failure for the caller, after the server has logged it.</summary>
     /// <param name="context">The call; null where there was none yet.</param>
@@ -162,6 +164,11 @@ internal sealed class ServerHost
 
         return failure;
     }
+
+    // A listener can be open to other accounts. The stack trace of an exception is not for them.
+    private static bool IsOfOtherAccount(PeerIdentity peer) => OperatingSystem.IsWindows()
+        ? peer.User is WindowsIdentity caller && caller.User != ProcessToken.User
+        : peer.UserId is { } id && id != 0 && id != UnixAccounts.EffectiveUserId;
 
     /// <summary>Ends every session and forgets what is half sent.</summary>
     public void Stop()

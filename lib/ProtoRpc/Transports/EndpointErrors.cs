@@ -1,6 +1,7 @@
 using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Security;
 using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Transports;
@@ -101,12 +102,17 @@ internal static class EndpointErrors
     public static RpcException CannotConnect(RpcEndpoint endpoint, Exception exception)
     {
         SocketError error = (exception as SocketException)?.SocketErrorCode ?? SocketError.SocketError;
+        if (error == SocketError.AccessDenied && endpoint.Has(EndpointFeatures.OtherAccounts))
+        {
+            return NotAllowed(endpoint, exception);
+        }
+
         (RpcStatusCode code, string what) = error switch
         {
             SocketError.ConnectionRefused => (RpcStatusCode.Unavailable,
                 "nothing listens there. Start the listener, or check the endpoint"),
-            SocketError.AccessDenied => (RpcStatusCode.PermissionDenied,
-                "this account may not connect there; local endpoints are for the account that listens"),
+            SocketError.AccessDenied =>
+                (RpcStatusCode.PermissionDenied, "this account may not connect there"),
             SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain =>
                 (RpcStatusCode.Unavailable,
                 "the host name is unknown. Check the spelling and DNS"),
@@ -115,11 +121,20 @@ internal static class EndpointErrors
         return new RpcException(code, $"Cannot connect to '{endpoint}': {what}.", endpoint, exception);
     }
 
+    /// <summary>The account that listens has not allowed this one.</summary>
+    public static RpcException NotAllowed(RpcEndpoint endpoint, Exception exception) => new(
+        RpcStatusCode.PermissionDenied,
+        $"Cannot connect to '{endpoint}': this account may not connect there. {AllowedAccounts.Advice}",
+        endpoint, exception);
+
     /// <summary>No such pipe or local name.</summary>
-    public static RpcException NoSuchName(RpcEndpoint endpoint, string owner) => new(
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="owner">Where the name was looked for.</param>
+    /// <param name="advice">What else to do.</param>
+    public static RpcException NoSuchName(RpcEndpoint endpoint, string owner, string advice = "") => new(
         RpcStatusCode.Unavailable,
         $"Cannot connect to '{endpoint}': nothing listens under that name for {owner}. Start the "
-        + "listener, or check the name.", endpoint);
+        + $"listener, or check the name.{advice}", endpoint);
 
     /// <summary>Connecting was cancelled by the caller, or else took too long.</summary>
     public static RpcException ConnectGivenUp(

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Reflection;
+using ProtoRpc.Security;
 
 namespace ProtoRpc.Transports;
 
@@ -9,13 +10,22 @@ namespace ProtoRpc.Transports;
 internal interface INativeTransport : ITransport
 {
     /// <summary>Binds an endpoint.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="allowed">The accounts that may connect in addition to the own one; null for none. The
+    /// transport lets at least these connect: callers of it ask <see cref="AllowedAccounts.Admit"/> for each
+    /// connection.</param>
     /// <exception cref="RpcException">AlreadyExists, PermissionDenied,
     /// Unavailable, InvalidArgument.</exception>
-    TransportListener Listen(RpcEndpoint endpoint);
+    TransportListener Listen(RpcEndpoint endpoint, AllowedAccounts? allowed = null);
 
     /// <summary>Connects with blocking calls.</summary>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="serverUser">The account that runs the server; null for the own one and root.</param>
+    /// <param name="timeout">How long connecting may take.</param>
+    /// <param name="cancellation">Ends connecting.</param>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled, PermissionDenied.</exception>
-    TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation);
+    TransportConnection Connect(
+        RpcEndpoint endpoint, string? serverUser, TimeSpan timeout, CancellationToken cancellation);
 }
 
 /// <summary>A bound endpoint that gives connections.</summary>

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using ProtoRpc;
+using ProtoRpc.Security;
 using ProtoRpc.Transports;
 
 [assembly: Transport<TcpTransport>(RpcTransport.Tcp)]
@@ -22,7 +23,7 @@ internal sealed class TcpTransport : INativeTransport
     /// <param name="lookUp">Finds the addresses of a host name.</param>
     internal TcpTransport(Func<string, IPAddress[]> lookUp) => _lookUp = lookUp;
 
-    public TransportListener Listen(RpcEndpoint endpoint)
+    public TransportListener Listen(RpcEndpoint endpoint, AllowedAccounts? allowed = null)
     {
         Socket? socket = null;
         try
@@ -54,7 +55,8 @@ internal sealed class TcpTransport : INativeTransport
         }
     }
 
-    public TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation)
+    public TransportConnection Connect(
+        RpcEndpoint endpoint, string? serverUser, TimeSpan timeout, CancellationToken cancellation)
     {
         try
         {

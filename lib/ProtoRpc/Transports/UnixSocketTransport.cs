@@ -1,6 +1,7 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
 using ProtoRpc;
+using ProtoRpc.Security;
 using ProtoRpc.Transports;
 
 [assembly: Transport<UnixSocketTransport>(RpcTransport.Local)]
@@ -10,26 +11,32 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Transports;
 
 /// <summary><c>ncalrpc</c> and <c>ncacn_np</c> off Windows:
-/// Unix domain sockets in a directory of the user's own.</summary>
+/// Unix domain sockets in a directory of the user's own, or in one that others can pass through if the
+/// listener allows other accounts.</summary>
 [UnsupportedOSPlatform("windows")]
 internal sealed class UnixSocketTransport : INativeTransport
 {
     private const int Backlog = 512;
+    private const uint Root = 0;
 
     // sun_path with its closing NUL: 108 octets on Linux, 104 on macOS and the BSDs.
     private static readonly int MaxPathBytes = (OperatingSystem.IsLinux() ? 108 : 104) - 1;
 
     public bool IsOfThisSystem => !OperatingSystem.IsWindows();
 
-    public TransportListener Listen(RpcEndpoint endpoint)
+    public TransportListener Listen(RpcEndpoint endpoint, AllowedAccounts? allowed = null)
     {
-        string directory = LocalSocketDirectory.Prepare(endpoint, endpoint.Kind.Scheme);
+        string folder = endpoint.Kind.Scheme;
+        string directory = allowed is null
+            ? LocalSocketDirectory.Prepare(endpoint, folder)
+            : SharedSocketDirectory.Prepare(endpoint, folder);
         string path = PathOf(endpoint, directory);
         try
         {
             using (LocalSocketLock.Take(endpoint, directory))
             {
-                Socket socket = Bind(endpoint, path);
+                RequireFree(endpoint, path);
+                Socket socket = Bind(path, allowed);
                 return new SocketListener(
                     socket, endpoint, $@"\PIPE\{endpoint.Name}", s => Close(s, endpoint, directory));
             }
@@ -40,7 +47,8 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
     }
 
-    public TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation)
+    public TransportConnection Connect(
+        RpcEndpoint endpoint, string? serverUser, TimeSpan timeout, CancellationToken cancellation)
     {
         if (endpoint.Host.Length > 0)
         {
@@ -50,15 +58,21 @@ internal sealed class UnixSocketTransport : INativeTransport
                 + "Use ncacn_ip_tcp, or leave out the host for a pipe of this machine.", endpoint);
         }
 
-        string path = LocalSocketDirectory.Find(endpoint, endpoint.Kind.Scheme)
-            .Select(directory => PathOf(endpoint, directory)).FirstOrDefault(File.Exists)
-            ?? throw EndpointErrors.NoSuchName(endpoint, $"user '{Environment.UserName}'");
+        List<Place> places = Find(endpoint, serverUser);
+        List<Place> found = places.FindAll(place => File.Exists(place.PathOf(endpoint)));
+        if (found.Count == 0)
+        {
+            places.ForEach(place => PathOf(endpoint, place.Directory));
+            throw EndpointErrors.NoSuchName(
+                endpoint, $"user '{Environment.UserName}'",
+                serverUser is null ? $" If another account runs it, set {ServerAccount.Member}." : "");
+        }
 
+        // A process that was killed left its socket behind.
+        Place place = found.Find(place => found.Count == 1 || IsAlive(place.PathOf(endpoint))) ?? found[0];
         try
         {
-            Socket socket = NewSocket();
-            SocketDialer.Connect(socket, new UnixDomainSocketEndPoint(path), timeout, cancellation);
-            return new SocketConnection(socket);
+            return Dial(endpoint, place, serverUser, timeout, cancellation);
         }
         catch (SocketException e)
         {
@@ -70,25 +84,80 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
     }
 
-    private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-
-    // Called under the directory's lock, so that no other process replaces the same socket meanwhile.
-    private static Socket Bind(RpcEndpoint endpoint, string path)
+    // A server that the client names comes first, then those of the own account, then those of root.
+    private static List<Place> Find(RpcEndpoint endpoint, string? serverUser)
     {
-        if (File.Exists(path))
+        string folder = endpoint.Kind.Scheme;
+        uint own = UnixAccounts.EffectiveUserId;
+        uint? named = serverUser is null ? null : ServerAccount.FindUserId(serverUser);
+        return
+        [
+            .. named is { } user ? Shared(user) : [],
+            .. LocalSocketDirectory.Find(endpoint, folder)
+                .Select(directory => new Place(directory, IsShared: false)),
+            .. Shared(own),
+            .. Shared(Root),
+        ];
+
+        IEnumerable<Place> Shared(uint user) =>
+            SharedSocketDirectory.Find(user, folder)
+                .Select(directory => new Place(directory, IsShared: true));
+    }
+
+    private static SocketConnection Dial(
+        RpcEndpoint endpoint, Place place, string? serverUser, TimeSpan timeout,
+        CancellationToken cancellation)
+    {
+        Socket socket = NewSocket();
+        SocketDialer.Connect(
+            socket, new UnixDomainSocketEndPoint(PathOf(endpoint, place.Directory)), timeout, cancellation);
+        try
         {
-            if (IsAlive(path))
+            if (place.IsShared)
             {
-                throw EndpointErrors.InUse(endpoint);
+                ServerAccount.Require(endpoint, UnixPeer.ReadUserId(socket), serverUser);
             }
 
-            File.Delete(path);
+            return new SocketConnection(socket);
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
+        }
+    }
+
+    private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+
+    // Called under the directory's lock, so that no other process replaces the same socket meanwhile. A
+    // listener of the account in another directory, which other accounts cannot or can use, has the name as
+    // well.
+    private static void RequireFree(RpcEndpoint endpoint, string path)
+    {
+        string folder = endpoint.Kind.Scheme;
+        if (LocalSocketDirectory.Find(endpoint, folder)
+            .Concat(SharedSocketDirectory.Find(UnixAccounts.EffectiveUserId, folder))
+            .Select(directory => Path.Combine(directory, Path.GetFileName(path)))
+            .Any(used => File.Exists(used) && IsAlive(used)))
+        {
+            throw EndpointErrors.InUse(endpoint);
         }
 
+        File.Delete(path);
+    }
+
+    private static Socket Bind(string path, AllowedAccounts? allowed)
+    {
         Socket socket = NewSocket();
         try
         {
             socket.Bind(new UnixDomainSocketEndPoint(path));
+            if (allowed is not null)
+            {
+                // No client can connect in between, because the socket does not listen yet.
+                SharedSocketDirectory.Open(path, allowed);
+            }
+
             socket.Listen(Backlog);
             return socket;
         }
@@ -131,10 +200,15 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
     }
 
-    // Endpoints are equal without regard to case, so their file names are as well.
+    // Where the socket of an endpoint may be, and whether other accounts can use the directory.
+    private sealed record Place(string Directory, bool IsShared)
+    {
+        public string PathOf(RpcEndpoint endpoint) => SocketOf(endpoint, Directory);
+    }
+
     internal static string PathOf(RpcEndpoint endpoint, string directory)
     {
-        string path = Path.Combine(directory, endpoint.Name.ToLowerInvariant());
+        string path = SocketOf(endpoint, directory);
         int length = Encoding.UTF8.GetByteCount(path);
         return length <= MaxPathBytes
             ? path
@@ -144,6 +218,10 @@ internal sealed class UnixSocketTransport : INativeTransport
                 + $"and the system takes {MaxPathBytes}. "
                 + "Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.", endpoint);
     }
+
+    // Endpoints are equal without regard to case, so their file names are as well.
+    private static string SocketOf(RpcEndpoint endpoint, string directory) =>
+        Path.Combine(directory, endpoint.Name.ToLowerInvariant());
 }
 
 /// <summary>The directory of a user's local sockets. Other users cannot enter it, so they can neither connect
@@ -282,6 +360,7 @@ internal static class LocalSocketDirectory
 }
 
 /// <summary>Keeps other processes from binding or removing sockets in a directory for a moment.</summary>
+[UnsupportedOSPlatform("windows")]
 internal static class LocalSocketLock
 {
     // No socket is named so: endpoint names do not start with a dot.
@@ -300,8 +379,15 @@ internal static class LocalSocketLock
             try
             {
                 // The system releases the lock of a process that ends, however it ends.
-                return new FileStream(
-                    path, FileMode.OpenOrCreate, FileAccess.ReadWrite, FileShare.None, bufferSize: 0);
+                // Another account that can open the file could keep it locked.
+                return new FileStream(path, new FileStreamOptions
+                {
+                    Mode = FileMode.OpenOrCreate,
+                    Access = FileAccess.ReadWrite,
+                    Share = FileShare.None,
+                    BufferSize = 0,
+                    UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite,
+                });
             }
             catch (IOException) when (Environment.TickCount64 < end)
             {

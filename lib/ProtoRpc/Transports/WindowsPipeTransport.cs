@@ -15,7 +15,7 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Transports;
 
 /// <summary><c>ncalrpc</c> and <c>ncacn_np</c> on Windows:
-/// named pipes of the listening account alone.</summary>
+/// named pipes of the listening account, and of those that it allows.</summary>
 [SupportedOSPlatform("windows")]
 internal sealed partial class WindowsPipeTransport : INativeTransport
 {
@@ -30,7 +30,7 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
 
     public bool IsOfThisSystem => OperatingSystem.IsWindows();
 
-    public TransportListener Listen(RpcEndpoint endpoint)
+    public TransportListener Listen(RpcEndpoint endpoint, AllowedAccounts? allowed = null)
     {
         if (endpoint.Host.Length > 0)
         {
@@ -40,10 +40,11 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
                 endpoint);
         }
 
-        return new WindowsPipeListener(endpoint, PipeName(endpoint));
+        return new WindowsPipeListener(endpoint, PipeName(endpoint), allowed);
     }
 
-    public TransportConnection Connect(RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation)
+    public TransportConnection Connect(
+        RpcEndpoint endpoint, string? serverUser, TimeSpan timeout, CancellationToken cancellation)
     {
         // Identification: the server may ask who we are, and may not act as us.
         NamedPipeClientStream pipe = new(
@@ -67,9 +68,7 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
                 RpcException => e,
                 TimeoutException => EndpointErrors.ConnectTimedOut(endpoint, timeout),
                 OperationCanceledException => EndpointErrors.ConnectCancelled(endpoint, e),
-                UnauthorizedAccessException => new RpcException(
-                    RpcStatusCode.PermissionDenied,
-                    $"This account may not connect to '{endpoint}'.", endpoint, e),
+                UnauthorizedAccessException => EndpointErrors.NotAllowed(endpoint, e),
                 _ => EndpointErrors.CannotConnect(endpoint, e),
             };
         }
@@ -107,11 +106,11 @@ internal sealed class WindowsPipeListener : TransportListener
     private NamedPipeServerStream _free;
     private bool _isDisposed;
 
-    public WindowsPipeListener(RpcEndpoint endpoint, string name)
+    public WindowsPipeListener(RpcEndpoint endpoint, string name, AllowedAccounts? allowed)
     {
         Endpoint = endpoint;
         _name = name;
-        _security = OwnerOnly(allowNetwork: !endpoint.Has(EndpointFeatures.LocalOnly));
+        _security = AccessOf(allowed, allowNetwork: !endpoint.Has(EndpointFeatures.LocalOnly));
         try
         {
             _free = NewInstance(PipeOptions.FirstPipeInstance);
@@ -185,12 +184,19 @@ internal sealed class WindowsPipeListener : TransportListener
         PipeTransmissionMode.Message,
         PipeOptions.Asynchronous | first, BufferBytes, BufferBytes, _security);
 
-    private static PipeSecurity OwnerOnly(bool allowNetwork)
+    private static PipeSecurity AccessOf(AllowedAccounts? allowed, bool allowNetwork)
     {
         using WindowsIdentity self = WindowsIdentity.GetCurrent();
         PipeSecurity security = new();
         security.AddAccessRule(new PipeAccessRule(
             self.User!, PipeAccessRights.FullControl, AccessControlType.Allow));
+        foreach (SecurityIdentifier account in allowed?.Accounts ?? [])
+        {
+            // Without CreateNewInstance, which would let the account serve clients under this name.
+            security.AddAccessRule(new PipeAccessRule(
+                account, PipeAccessRights.ReadWrite, AccessControlType.Allow));
+        }
+
         if (!allowNetwork)
         {
             security.AddAccessRule(new PipeAccessRule(

@@ -2,12 +2,30 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.TestServers;
 
-/// <summary>Acts as another account of this machine, which root can. Linux counts the user by thread, so
-/// other threads of the process stay root.</summary>
+/// <summary>Acts as another account of this machine, which root can. Linux counts user and groups by thread,
+/// so other threads of the process stay root.</summary>
 internal static partial class OtherAccount
 {
     /// <summary>A user id that no account has.</summary>
     public const uint UserId = 54321;
+
+    /// <summary>The user and the group with this name of each Linux (Linux Standard Base).</summary>
+    public const string Daemon = "daemon";
+
+    /// <summary>The id of the user and of the group.</summary>
+    public const uint DaemonId = 1;
+
+    /// <summary>Another user of each Linux, which is not in the group.</summary>
+    public const uint BinId = 2;
+
+    // setresuid, setresgid and setgroups.
+    private const nint X64SetUser = 117;
+    private const nint X64SetGroup = 119;
+    private const nint X64SetGroups = 116;
+    private const nint Arm64SetUser = 147;
+    private const nint Arm64SetGroup = 149;
+    private const nint Arm64SetGroups = 159;
+    private const nint Unchanged = -1;
 
     /// <summary>Why a test with another account cannot run here; null if it can.</summary>
     public static string? Missing => OperatingSystem.IsLinux() && Environment.UserName == "root"
@@ -16,14 +34,20 @@ internal static partial class OtherAccount
             : "only root on Linux can act as another account";
 
     /// <summary>Runs an action as the other account, and throws what the action throws.</summary>
-    public static void Run(Action action)
+    public static void Run(Action action) => Run(UserId, action);
+
+    /// <summary>Runs an action as an account that is only in the group with the account's number, and throws
+    /// what the action throws.</summary>
+    public static void Run(uint user, Action action)
     {
         Exception? failure = null;
         Thread thread = new(() =>
         {
             try
             {
-                SetUser(UserId);
+                Call(X64SetGroups, Arm64SetGroups, 0, 0, 0);
+                Call(X64SetGroup, Arm64SetGroup, Unchanged, (nint)user, Unchanged);
+                SetUser(user);
                 action();
             }
             catch (Exception e)
@@ -53,14 +77,16 @@ internal static partial class OtherAccount
     }
 
     // The functions of the C library change all threads; the system call changes this one.
-    private static void SetUser(uint user)
+    private static void SetUser(uint user) =>
+        Call(X64SetUser, Arm64SetUser, Unchanged, (nint)user, Unchanged);
+
+    private static void Call(nint x64, nint arm64, nint first, nint second, nint third)
     {
-        const nint Unchanged = -1;
-        nint number = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? 117 : 147;
-        if (syscall(number, Unchanged, (nint)user, Unchanged) != 0)
+        nint number = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? x64 : arm64;
+        if (syscall(number, first, second, third) != 0)
         {
             throw new InvalidOperationException(
-                $"setresuid failed with {Marshal.GetLastPInvokeError()}");
+                $"system call {number} failed with {Marshal.GetLastPInvokeError()}");
         }
     }
 

@@ -104,7 +104,7 @@ public static class EndlessLimitsTests
             using CancellationTokenSource cancel = new(TimeSpan.FromMilliseconds(500));
 
             RpcException e = Assert.Throws<RpcException>(() => new TcpTransport().Connect(
-                RpcEndpoint.Parse($"tcp://127.0.0.1:{port}"), Timeout.InfiniteTimeSpan, cancel.Token));
+                RpcEndpoint.Parse($"tcp://127.0.0.1:{port}"), null, Timeout.InfiniteTimeSpan, cancel.Token));
 
             Assert.Equal(RpcStatusCode.Cancelled, e.Code);
         }

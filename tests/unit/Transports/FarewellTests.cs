@@ -89,7 +89,7 @@ public static class FarewellTests
         RpcEndpoint endpoint = listener.Endpoint;
         TransportConnection connection =
             NativeTransports.Get(
-                endpoint).Connect(endpoint, TimeSpan.FromSeconds(20), CancellationToken.None);
+                endpoint).Connect(endpoint, null, TimeSpan.FromSeconds(20), CancellationToken.None);
         if (kind == "tls")
         {
             connection = TlsConnection.ForClient(

@@ -63,7 +63,7 @@ public static class FullBacklogTests
     private static async Task<TransportConnection> ConnectAsync(
         RpcEndpoint endpoint, TimeSpan timeout, CancellationToken cancellation) =>
         await Task.Factory.StartNew(
-            () => NativeTransports.Get(endpoint).Connect(endpoint, timeout, cancellation),
+            () => NativeTransports.Get(endpoint).Connect(endpoint, null, timeout, cancellation),
             CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default)
             .WaitAsync(Patience);
 }

@@ -61,7 +61,7 @@ public static class TcpTransportTests
         using ManualResetEventSlim answer = new();
 
         RpcException error = Assert.Throws<RpcException>(() => SlowlyNamed(answer).Connect(
-            RpcEndpoint.Tcp("slow.example", 9), TimeSpan.FromMilliseconds(200), default));
+            RpcEndpoint.Tcp("slow.example", 9), null, TimeSpan.FromMilliseconds(200), default));
 
         answer.Set();
         Assert.Equal(
@@ -119,7 +119,7 @@ public static class TcpTransportTests
         using CancellationTokenSource cancel = new(TimeSpan.FromMilliseconds(200));
 
         RpcException error = Assert.Throws<RpcException>(() => SlowlyNamed(answer).Connect(
-            RpcEndpoint.Tcp("slow.example", 9), Timeout.InfiniteTimeSpan, cancel.Token));
+            RpcEndpoint.Tcp("slow.example", 9), null, Timeout.InfiniteTimeSpan, cancel.Token));
 
         answer.Set();
         Assert.Equal(RpcStatusCode.Cancelled, error.Code);
@@ -131,7 +131,7 @@ public static class TcpTransportTests
         TcpTransport transport = new(_ => throw new SocketException((int)SocketError.HostNotFound));
 
         RpcException error = Assert.Throws<RpcException>(() => transport.Connect(
-            RpcEndpoint.Tcp("unknown.example", 9), Patience, default));
+            RpcEndpoint.Tcp("unknown.example", 9), null, Patience, default));
 
         Assert.Contains("the host name is unknown", error.Message, StringComparison.Ordinal);
     }

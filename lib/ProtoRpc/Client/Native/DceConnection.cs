@@ -150,8 +150,8 @@ internal sealed class DceConnection : NativeConnection
 
     private static DceConnection Dial(NativeConnectionPool client, CallClock clock)
     {
-        TransportConnection transport =
-            NativeTransports.Get(client.Endpoint).Connect(client.Endpoint, clock.Timeout, clock.Caller);
+        TransportConnection transport = NativeTransports.Get(client.Endpoint).Connect(
+            client.Endpoint, client.ServerUser, clock.Timeout, clock.Caller);
         if (client.Tls is { } tls)
         {
             transport = TlsConnection.ForClient(transport, client.Endpoint, tls);

@@ -1,3 +1,5 @@
+using ProtoRpc.Security;
+
 namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>One fragment of a request or response: what stands before the stub,
@@ -230,6 +232,19 @@ internal static class NativeFault
         Endpoint = endpoint,
         NativeStatus = status,
     };
+
+    /// <summary>A fault instead of an answer to the bind.</summary>
+    public static RpcException OfBind(RpcEndpoint endpoint, uint status) =>
+        status == FaultStatus.AccessDenied && endpoint.Has(EndpointFeatures.OtherAccounts)
+            ? new RpcException(
+                RpcStatusCode.PermissionDenied,
+                $"'{endpoint}' refused the connection: this account may not connect. "
+                + AllowedAccounts.Advice)
+            {
+                Endpoint = endpoint,
+                NativeStatus = status,
+            }
+            : ToException(endpoint, status, mayHaveExecuted: false);
 
     /// <summary>The peer does not keep to the protocol, or speaks another one.</summary>
     public static RpcException BrokenProtocol(RpcEndpoint endpoint, string what, bool mayHaveExecuted) => new(

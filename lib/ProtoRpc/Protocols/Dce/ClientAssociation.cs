@@ -221,7 +221,7 @@ internal sealed class ClientAssociation : IDisposable
             case PduType.Fault when FaultPdu.TryReadStatus(header, pdu, out uint status):
                 throw status == Dce.FaultStatus.AccessDenied && Security is not null
                     ? Security.NotAccepted(status)
-                    : NativeFault.ToException(_endpoint, status, mayHaveExecuted: false);
+                    : NativeFault.OfBind(_endpoint, status);
             case PduType.BindAck when header.CallId == _bindId && !_wasAccepted:
             case PduType.AlterContextResponse when header.CallId == _bindId && _wasAccepted:
                 break;

@@ -224,6 +224,12 @@ internal sealed class ServerAssociation(
         }
 
         Guid[] served = _proposed = _contexts.FindServed(bind);
+        if (!Security.AdmitsPeer())
+        {
+            Refused?.Invoke(served, FaultStatus.AccessDenied, 0);
+            return CloseWithFault(header.CallId, FaultStatus.AccessDenied);
+        }
+
         if (header.AuthLength != 0 && served.Length > 0
             && Security.Begin(header, pdu, served) is BindNakReason denial)
         {

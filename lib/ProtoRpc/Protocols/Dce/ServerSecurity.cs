@@ -7,7 +7,9 @@ namespace ProtoRpc.Protocols.Dce;
 /// judges which interfaces may be called.</summary>
 /// <param name="policyOf">Whom an interface lets in.</param>
 /// <param name="readPeer">What the transport knows of the peer.</param>
-internal sealed class ServerSecurity(Func<Guid, SecurityPolicy> policyOf, Func<PeerIdentity> readPeer)
+/// <param name="allowed">The accounts that may connect; null if the transport alone decides who can.</param>
+internal sealed class ServerSecurity(
+    Func<Guid, SecurityPolicy> policyOf, Func<PeerIdentity> readPeer, AllowedAccounts? allowed = null)
     : IDisposable
 {
     // Two or three are usual.
@@ -46,6 +48,9 @@ internal sealed class ServerSecurity(Func<Guid, SecurityPolicy> policyOf, Func<P
     /// the authentication.</summary>
     public PeerIdentity PeerOf(Guid interfaceId) =>
         !IsAuthenticated || IsAuthenticatedFor(policyOf(interfaceId)) ? Peer : _unproved ??= readPeer();
+
+    /// <summary>Whether the account of the peer may connect.</summary>
+    public bool AdmitsPeer() => allowed is null || allowed.Admit(readPeer());
 
     /// <summary>Takes the first token, with the bind.</summary>
     /// <param name="header">The bind's header.</param>

@@ -43,14 +43,15 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
     // It accepts immediately, so the first interface must exist.
     private NativeListener(
         RpcEndpoint endpoint, ServedInterface first, RpcLimits limits,
-        X509Certificate2? certificate, X509Certificate2Collection? chain)
+        X509Certificate2? certificate, X509Certificate2Collection? chain, AllowedAccounts? allowed)
     {
+        Allowed = allowed;
         _shown = certificate is null ? null : SslStreamCertificateContext.Create(certificate, chain);
         Limits = limits;
         Memory = first.Service.Memory ?? new RequestMemory(limits.MaxMemoryBytes);
         _quota = new AddressQuota(limits.MaxConnectionsPerAddress);
         _interfaces[first.Service.InterfaceId] = first;
-        _transport = NativeTransports.Get(endpoint).Listen(endpoint);
+        _transport = NativeTransports.Get(endpoint).Listen(endpoint, allowed);
         _transport.HandleMissing = () => ExecInterface.ReportHandleShortage(Services, Endpoint);
         _watch = new ConnectionWatch(WatchPeriod, CheckAll, () => _connections.IsEmpty);
         _accepting = Task.Run(AcceptAsync);
@@ -61,6 +62,10 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
     public int ConnectionCount => Volatile.Read(ref _serving);
 
     public long AcceptedCount => Interlocked.Read(ref _accepted);
+
+    /// <summary>The accounts that may connect in addition to the own one; null if the transport alone decides
+    /// who can.</summary>
+    internal AllowedAccounts? Allowed { get; }
 
     internal RpcLimits Limits { get; }
     internal RequestMemory Memory { get; }
@@ -89,12 +94,17 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
         }
 
         ServedInterface served = new(service, endpoint);
+        AllowedAccounts? allowed = AllowedAccounts.Resolve(endpoint, service.Security);
         lock (TableGate)
         {
             if (!Table.TryGetValue(endpoint, out NativeListener? listener))
             {
-                listener = new NativeListener(endpoint, served, limits, certificate, chain);
+                listener = new NativeListener(endpoint, served, limits, certificate, chain, allowed);
                 Table.Add(listener.Endpoint, listener);
+            }
+            else if (!AllowedAccounts.AreEqual(listener.Allowed, allowed))
+            {
+                throw AllowedAccounts.Differ(endpoint);
             }
             else if (!Equals(listener._shown?.TargetCertificate, certificate))
             {

@@ -40,7 +40,7 @@ internal sealed class ServerConnection
             listener.Limits, listener.SecondaryAddress, listener.IsServed, listener.Memory)
         {
             RefuseBind = refusal,
-            Security = new ServerSecurity(listener.PolicyOf, ReadPeer),
+            Security = new ServerSecurity(listener.PolicyOf, ReadPeer, listener.Allowed),
             Refused = RecordRefusal,
             Trace = listener.Services.Select(service => service.Trace).FirstOrDefault(t => t is not null)
                 is { } trace

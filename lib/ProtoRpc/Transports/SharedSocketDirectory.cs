@@ -1,0 +1,151 @@
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using ProtoRpc.Security;
+
+namespace ProtoRpc.Transports;
+
+/// <summary>The directory of the local sockets that an account opens to others. Other accounts can pass
+/// through it, but neither list nor change it.</summary>
+/// <remarks>Its path is made of the account's user id, so that a client that knows the account finds it. Each
+/// account can make a directory of this name in the temporary folder first, so that clients and servers
+/// require that it belongs to the account.</remarks>
+[UnsupportedOSPlatform("windows")]
+internal static partial class SharedSocketDirectory
+{
+    private const UnixFileMode PassThrough =
+        UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
+        | UnixFileMode.GroupExecute | UnixFileMode.OtherExecute;
+
+    /// <summary>What other accounts may not do in a directory whose sockets they may use.</summary>
+    private const UnixFileMode Changes = UnixFileMode.GroupWrite | UnixFileMode.OtherWrite;
+
+    // The first one is root's, or has what root prepared. TMPDIR is not the same for all accounts.
+    private static readonly string[] Bases = ["/run", "/tmp"];
+
+    /// <summary>Where the sockets of an account may be, the likeliest first. Directories of other accounts
+    /// are left out.</summary>
+    /// <param name="user">The account.</param>
+    /// <param name="folder">The kind of the sockets.</param>
+    /// <param name="bases">The folders that all accounts know; null for those of the system.</param>
+    public static IEnumerable<string> Find(uint user, string folder, string[]? bases = null) =>
+        (bases ?? Bases)
+            .Select(place => RootOf(place, user))
+            .Where(root => FindFault(root, user) is null
+                && FindFault(Path.Combine(root, folder), user) is null)
+            .Select(root => Path.Combine(root, folder));
+
+    /// <summary>Makes the directory for the sockets of a kind, if it does not exist.</summary>
+    /// <param name="endpoint">The endpoint, for errors.</param>
+    /// <param name="folder">The kind of the sockets.</param>
+    /// <param name="bases">The folders that all accounts know; null for those of the system.</param>
+    /// <exception cref="RpcException">PermissionDenied: it belongs to another account or can be changed by
+    /// others, or it cannot be made.</exception>
+    public static string Prepare(RpcEndpoint endpoint, string folder, string[]? bases = null)
+    {
+        uint own = UnixAccounts.EffectiveUserId;
+        RpcException? failure = null;
+        foreach (string place in bases ?? Bases)
+        {
+            string root = RootOf(place, own);
+            string directory = Path.Combine(root, folder);
+            failure = Make(endpoint, root, own) ?? Make(endpoint, directory, own);
+            if (failure is null)
+            {
+                return directory;
+            }
+        }
+
+        throw failure!;
+    }
+
+    /// <summary>Lets the accounts connect to a bound socket that does not listen yet.</summary>
+    /// <remarks>A mode cannot name users. If there are any, every account may connect, and the listener
+    /// rejects the connections of others. The mode is set by the path: the socket's directory must be one that
+    /// others cannot change.</remarks>
+    /// <param name="path">The socket.</param>
+    /// <param name="allowed">The accounts; null for the own one alone.</param>
+    public static void Open(string path, AllowedAccounts? allowed)
+    {
+        UnixFileMode mode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
+        if (allowed is not null)
+        {
+            mode |= UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
+
+            // Only root and the members of a group can give a file to it.
+            if (allowed.OnlyGroup is not { } group || lchown(path, uint.MaxValue, group) != 0)
+            {
+                mode |= UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
+            }
+        }
+
+        File.SetUnixFileMode(path, mode);
+    }
+
+    /// <summary>Requires that other accounts cannot replace a socket at a path that the user chose.</summary>
+    /// <exception cref="RpcException">PermissionDenied: they can.</exception>
+    public static void RequireSafe(RpcEndpoint endpoint, string path)
+    {
+        uint own = UnixAccounts.EffectiveUserId;
+        for (string? folder = Path.GetDirectoryName(Path.GetFullPath(path)); folder is not null;
+            folder = Path.GetDirectoryName(folder))
+        {
+            // A link is looked at, and so is the folder that it leads to.
+            foreach (string place in new[] { folder, Path.Combine(folder, ".") })
+            {
+                if (UnixFileStatus.Read(place) is { } status && FindThreat(status, own) is { } threat)
+                {
+                    throw NotSafe(endpoint, folder, threat);
+                }
+            }
+        }
+    }
+
+    private static string RootOf(string place, uint user) =>
+        Path.Combine(place, $"protorpc-shared-{user.ToString(CultureInfo.InvariantCulture)}");
+
+    private static string? FindThreat(UnixFileStatus status, uint own) =>
+        status.Owner != 0 && status.Owner != own ? "it belongs to another account"
+        : !status.IsLink && (status.Permissions & Changes) != 0
+            && !status.Permissions.HasFlag(UnixFileMode.StickyBit) ? "other accounts can change it"
+        : null;
+
+    private static RpcException? Make(RpcEndpoint endpoint, string path, uint own)
+    {
+        try
+        {
+            Directory.CreateDirectory(path, PassThrough);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            return NotSafe(endpoint, path, e.Message.TrimEnd('.'));
+        }
+
+        if (FindFault(path, own) is { } fault)
+        {
+            return NotSafe(endpoint, path, fault);
+        }
+
+        // The process's mask may have left out the bits for others.
+        File.SetUnixFileMode(path, PassThrough);
+        return null;
+    }
+
+    private static string? FindFault(string path, uint owner) =>
+        UnixFileStatus.Read(path) is not { } status ? "it does not exist"
+        : status.IsLink ? "it is a symbolic link"
+        : !Directory.Exists(path) ? "it is not a directory"
+        : status.Owner != owner ? "it belongs to another account"
+        : (status.Permissions & Changes) != 0 ? "other accounts can change it"
+        : null;
+
+    private static RpcException NotSafe(RpcEndpoint endpoint, string path, string fault) => new(
+        RpcStatusCode.PermissionDenied, RpcErrorIds.SocketDirectoryNotSafe,
+        $"'{endpoint}' cannot be opened to other accounts: its socket would be in the directory '{path}', "
+        + $"but {fault}. Remove it, or use a grpc+unix endpoint with a path that only this account and root "
+        + "can change.", endpoint);
+
+#pragma warning disable SYSLIB1054, IDE1006 // Named as in the C library.
+    [LibraryImport("libc", StringMarshalling = StringMarshalling.Utf8)]
+    private static partial int lchown(string path, uint user, uint group);
+#pragma warning restore SYSLIB1054, IDE1006
+}
