@@ -295,7 +295,9 @@ internal static class HttpActivity
     /// an endpoint of the server's own what the headers name.</summary>
     public static ActivityContext ParentOf(HttpContext http)
     {
-        if (http.Features.Get<IHttpActivityFeature>()?.Activity is { } activity)
+        // ASP.NET Core also makes an activity for each request if only its log is on. Such an activity has no
+        // source and is never exported. As the parent, it would make OpenTelemetry leave out the call.
+        if (http.Features.Get<IHttpActivityFeature>()?.Activity is { Source.Name.Length: > 0 } activity)
         {
             return activity.Context;
         }

@@ -1,7 +1,12 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.Extensions.Logging;
 using OpenTelemetry;
 using OpenTelemetry.Metrics;
 using OpenTelemetry.Trace;
+using ProtoRpc.Http.Tests.Hosting;
+using Shop;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -49,6 +54,56 @@ public static class OpenTelemetryTests
             Assert.Equal(1, count);
             Assert.InRange(sum, 0, 60);
         }
+    }
+
+    [Theory]
+    [InlineData("http", false)]
+    [InlineData("http", true)]
+    [InlineData("grpc", false)]
+    [InlineData("grpc", true)]
+    public static async Task The_SDK_exports_calls_of_the_routes_of_an_application(
+        string protocol, bool hasRequests)
+    {
+        List<Activity> spans = [];
+        TracerProviderBuilder builder = Sdk.CreateTracerProviderBuilder()
+            .AddSource(RpcDiagnostics.ActivitySourceName)
+            .AddInMemoryExporter(spans);
+        using TracerProvider tracing =
+            (hasRequests ? builder.AddSource("Microsoft.AspNetCore") : builder).Build();
+        await using HostedApp app = await HostedApp.StartAsync(
+            host =>
+            {
+                HostedApp.AddOrders(host);
+
+                // With a log, ASP.NET Core makes an activity for each request.
+                host.Logging.AddProvider(new LogLines(new ConcurrentQueue<string>()));
+            },
+            map => map.MapProtoRpc());
+        string endpoint = protocol == "grpc" ? app.Grpc : $"{app.Http.BaseAddress}";
+        await using (RpcClient client = await RpcClient.ConnectAsync(
+            endpoint, RpcSchema.FromDescriptors(OrdersReflection.Descriptor)))
+        {
+            await client.InvokeAsync("Place", new { order = new { id = "a" } });
+        }
+
+        Assert.True(tracing.ForceFlush());
+        await app.DisposeAsync();
+        tracing.Dispose();
+        int port = RpcEndpoint.Parse(endpoint).Port;
+        Activity[] own = [.. spans.ToArray().Where(span => Equals(span.GetTagItem("server.port"), port))];
+        Activity sent = Assert.Single(
+            own, span => span.Kind == ActivityKind.Client && span.DisplayName == "shop.Orders/Place");
+        Activity served = Assert.Single(
+            own, span => span.Kind == ActivityKind.Server && span.DisplayName == "shop.Orders/Place");
+        ActivitySpanId[] requests =
+        [
+            .. own.Concat(spans.ToArray())
+                .Where(span => span.Source.Name == "Microsoft.AspNetCore" && span.ParentSpanId == sent.SpanId)
+                .Select(span => span.SpanId),
+        ];
+        Assert.Equal(sent.TraceId, served.TraceId);
+        Assert.Equal(hasRequests, requests.Contains(served.ParentSpanId));
+        Assert.Equal(!hasRequests, served.ParentSpanId == sent.SpanId);
     }
 
     private static (long Count, double Sum) PointOf(List<Metric> metrics, string name, int port)
