@@ -36,7 +36,8 @@ public sealed record RpcLimits
     public int MaxStreamsPerConnection { get; init; } = 100;
 
     /// <summary>Bytes of all headers of a request to a listener, names and values, and on native
-    /// endpoints of a reply; also of all extensions of one native header: 32 KiB.</summary>
+    /// endpoints of a reply; also of all extensions of one native header: 32 KiB. Clients of HTTP and gRPC
+    /// accept this number of bytes in the headers and trailers of a reply, and at least 64 KiB.</summary>
     public int MaxHeaderBytes { get; init; } = 32 * 1024;
 
     /// <summary>Headers of a request to a listener, and on native endpoints of a reply: 100.</summary>

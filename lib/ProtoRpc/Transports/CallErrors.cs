@@ -8,6 +8,17 @@ internal static class CallErrors
         $"'{endpoint}' was not reached within {timeout.TotalSeconds:0.###} s; the call did not "
         + $"run. {last.Message}", endpoint, last);
 
+    /// <summary>The headers and trailers of a reply are too large. The call may have run.</summary>
+    public static RpcException TooManyHeaders(RpcEndpoint endpoint, HttpRequestException limit) => new(
+        RpcStatusCode.ResourceExhausted,
+        $"'{endpoint}' sent more headers than allowed. {limit.Message.TrimEnd('.')}. Headers and trailers "
+        + $"count together. Raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxHeaderBytes)} of the client, or let "
+        + "the server send less.", limit)
+    {
+        Endpoint = endpoint,
+        MayHaveExecuted = true,
+    };
+
     public static RpcException Cancelled(RpcEndpoint endpoint, bool sent, Exception? cause = null) => new(
         RpcStatusCode.Cancelled, $"The call to '{endpoint}' was cancelled by the caller.", cause)
     {

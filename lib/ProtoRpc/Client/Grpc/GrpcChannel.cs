@@ -81,6 +81,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             // deadline allows.
             ConnectTimeout = Timeout.InfiniteTimeSpan,
             PooledConnectionIdleTimeout = options.Limits.IdleTimeout,
+            MaxResponseHeadersLength = HttpTransport.MaxReplyHeaders(options.Limits),
             ConnectCallback = (context, cancellation) => ConnectAsync(
                 context.InitialRequestMessage,
                 _checksServer || context.DnsEndPoint.Port == _checkedAddress?.Port,
@@ -346,7 +347,7 @@ internal static class GrpcFailures
                     return OfErrorCode(reset, endpoint, isAnswered);
                 case HttpRequestException limit
                     when limit.HttpRequestError == HttpRequestError.ConfigurationLimitExceeded:
-                    return TooManyHeaders(limit, endpoint);
+                    return CallErrors.TooManyHeaders(endpoint, limit);
                 case SocketException:
                     return Lost(endpoint, exception);
             }
@@ -354,13 +355,6 @@ internal static class GrpcFailures
 
         return Lost(endpoint, exception);
     }
-
-    private static RpcException TooManyHeaders(HttpRequestException limit, RpcEndpoint endpoint) => new(
-        RpcStatusCode.ResourceExhausted, $"'{endpoint}' sent more headers than allowed: {limit.Message}",
-        limit)
-    {
-        MayHaveExecuted = true,
-    };
 
     private static RpcException OfErrorCode(
         HttpProtocolException reset, RpcEndpoint endpoint, bool isAnswered)

@@ -10,6 +10,7 @@ internal static class HttpTransport
 {
     // A page that a server adds to a challenge is small, and the deadline of a call does not end its reading.
     private const int MaxChallengeBytes = 64 * 1024;
+    private const int LeastReplyHeaders = 64;
     private static readonly TimeSpan ChallengeTimeout = TimeSpan.FromSeconds(2);
 
     /// <summary>Whether only this machine answers to a host name.</summary>
@@ -61,6 +62,7 @@ internal static class HttpTransport
             UseCookies = false,
             ConnectTimeout = CallClock.ForTimer(limits.ConnectTimeout),
             MaxConnectionsPerServer = limits.MaxClientConnections,
+            MaxResponseHeadersLength = MaxReplyHeaders(limits),
             Proxy = proxy,
             PreAuthenticate = true,
 
@@ -87,6 +89,11 @@ internal static class HttpTransport
             disposeHandler: true);
     }
 
+    /// <summary>The size of the headers and trailers of a reply that a client accepts, in KiB. As servers of
+    /// other programs send more than listeners accept, it is at least what .NET's client accepts.</summary>
+    public static int MaxReplyHeaders(RpcLimits limits) => Math.Max(
+        LeastReplyHeaders, (int)Math.Min(int.MaxValue / 1024, (limits.MaxHeaderBytes + 1023L) / 1024));
+
     /// <summary>What went wrong before a reply came.</summary>
     /// <param name="endpoint">Who was called.</param>
     /// <param name="error">What the HTTP client says.</param>
@@ -102,6 +109,11 @@ internal static class HttpTransport
             or HttpRequestError.ProxyTunnelError)
         {
             return EndpointErrors.CannotConnect(endpoint, SocketErrorOf(error) ?? (Exception)error);
+        }
+
+        if (error.HttpRequestError == HttpRequestError.ConfigurationLimitExceeded)
+        {
+            return CallErrors.TooManyHeaders(endpoint, error);
         }
 
         bool isOther = error.HttpRequestError is HttpRequestError.InvalidResponse;

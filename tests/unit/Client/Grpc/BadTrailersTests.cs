@@ -78,6 +78,25 @@ public static class BadTrailersTests
 
         Assert.True(error.Code == RpcStatusCode.ResourceExhausted, error.ToString());
         Assert.Contains("more headers than allowed", error.Message, StringComparison.Ordinal);
+        Assert.Contains("RpcLimits.MaxHeaderBytes", error.Message, StringComparison.Ordinal);
+        Assert.True(error.MayHaveExecuted);
+    }
+
+    [Fact]
+    public static async Task A_client_with_a_higher_limit_takes_more_trailers()
+    {
+        (string, string)[] flood = [.. Enumerable.Range(0, 100).Select(
+            i => ($"x-{i}", new string('a', 1_000)))];
+        await using Http2Peer peer = Sending([("grpc-status", "0"), .. flood]);
+        using RpcClient client = RpcClient.Connect(
+            peer.Endpoint, Schema, new() { Limits = RpcLimits.Default with { MaxHeaderBytes = 200_000 } });
+        RpcReplyInfo info = new();
+
+        client.Invoke(
+            client.GetMethod("Check"), new HealthCheckRequest(),
+            new() { Timeout = TimeSpan.FromSeconds(20), ReplyInfo = info });
+
+        Assert.Equal(100, info.Trailers.Count);
     }
 
     [Fact]
@@ -95,14 +114,17 @@ public static class BadTrailersTests
         Assert.Equal(RpcStatusCode.Internal, error.Code);
     }
 
-    private static async Task<RpcException> FailAsync(params (string Name, string Value)[] trailers)
-    {
-        await using Http2Peer peer = new(async (p, stream) =>
+    private static Http2Peer Sending(params (string Name, string Value)[] trailers) => new(
+        async (p, stream) =>
         {
             await p.SendGoodHeadersAsync(stream);
             await p.SendDataAsync(stream, [0, 0, 0, 0, 2, 8, 1]);
             await p.SendHeadersAsync(stream, end: true, trailers);
         });
+
+    private static async Task<RpcException> FailAsync(params (string Name, string Value)[] trailers)
+    {
+        await using Http2Peer peer = Sending(trailers);
         return Call(peer);
     }
 
