@@ -476,6 +476,8 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
 /// <summary>Reads the status of a call.</summary>
 internal static class GrpcStatus
 {
+    private const int MaxSchemes = 5;
+
     /// <summary>Reads the status from the trailers, or from the headers if the response has only
     /// headers.</summary>
     /// <param name="headers">The trailers, or the headers.</param>
@@ -542,12 +544,16 @@ internal static class GrpcStatus
         RpcStatusCode code = (int)status switch
         {
             400 => RpcStatusCode.Internal,
-            401 => RpcStatusCode.Unauthenticated,
             403 => RpcStatusCode.PermissionDenied,
             404 => RpcStatusCode.Unimplemented,
             429 or 502 or 503 or 504 => RpcStatusCode.Unavailable,
             _ => RpcStatusCode.Unknown,
         };
+        if (status == HttpStatusCode.Unauthorized)
+        {
+            return Unauthorized(response, body);
+        }
+
         string what = contentType is null ? "" : $" with {contentType}";
         string quote = body.Length > 0 ? $": '{body}'" : "";
         return new RpcException(
@@ -564,6 +570,22 @@ internal static class GrpcStatus
                 ? HttpRetryAfter.Parse(response.Headers)
                 : null,
         };
+    }
+
+    // A proxy or a web application checks callers by HTTP's own means, before gRPC sees the call.
+    private static RpcException Unauthorized(HttpResponseMessage response, string body)
+    {
+        string[] schemes =
+        [
+            .. response.Headers.WwwAuthenticate.Select(challenge => challenge.Scheme)
+                .Distinct(StringComparer.OrdinalIgnoreCase).Take(MaxSchemes),
+        ];
+        string accepted = schemes.Length == 0 ? "" : $" It accepts {string.Join(", ", schemes)}.";
+        string quote = body.Length > 0 ? $" Its answer: '{body}'." : "";
+        return new RpcException(
+            RpcStatusCode.Unauthenticated, RpcErrorIds.AuthenticationRequired,
+            "The server, or a proxy before it, requires authentication and rejected the call with HTTP 401."
+            + $"{accepted}{quote} Give a token or a credential that it accepts.");
     }
 
     private static TimeSpan? BusyPauseIn(HttpHeaders headers) =>

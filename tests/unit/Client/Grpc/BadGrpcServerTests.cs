@@ -176,6 +176,25 @@ public static class BadGrpcServerTests
     }
 
     [Theory]
+    [InlineData(null, "")]
+    [InlineData("Bearer realm=\"x\"", "It accepts Bearer.")]
+    [InlineData("Basic realm=\"x\", Negotiate", "It accepts Basic, Negotiate.")]
+    public static async Task A_proxy_that_requires_authentication_is_told_so(string? challenge, string told)
+    {
+        (string, string)[] headers = challenge is null ? [] : [("www-authenticate", challenge)];
+        await using Http2Peer peer = new((p, stream) => p.SendHeadersAsync(
+            stream, end: true, [(":status", "401"), .. headers]));
+
+        RpcException error = Assert.Throws<RpcException>(() => Call(peer));
+
+        Assert.Equal(
+            (RpcStatusCode.Unauthenticated, "AuthenticationRequired", false),
+            (error.Code, error.ErrorId, error.MayHaveExecuted));
+        Assert.Contains("HTTP 401", error.Message, StringComparison.Ordinal);
+        Assert.Contains(told, error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
     [InlineData("", "NoGrpcStatus")]
     [InlineData("x", "BadGrpcHeader")]
     [InlineData("99", "RpcStatus.Unknown")]
