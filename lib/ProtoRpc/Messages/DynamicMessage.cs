@@ -461,6 +461,24 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
         }
     }
 
+    /// <summary>The name of the value of an enum field; for a number that the enum does not declare, the
+    /// number as text.</summary>
+    /// <param name="name">The field, as the indexer finds it. It has one value: it is not repeated and no
+    /// map.</param>
+    /// <exception cref="RpcException">InvalidArgument: the message has no such field, with the nearest name;
+    /// or the field is not an enum with one value.</exception>
+    public string GetEnumName(string name)
+    {
+        FieldLayout field = FieldOf(name);
+        if (field.Enum is not { } type || field.IsRepeated)
+        {
+            throw MessageErrors.NoEnum(field.Info);
+        }
+
+        int number = (int)ValueOf(field)!;
+        return type.FindName(number) ?? number.ToString(CultureInfo.InvariantCulture);
+    }
+
     // Stores a value that needs no conversion by the mapper.
     private bool TryStore(FieldLayout field, object value)
     {

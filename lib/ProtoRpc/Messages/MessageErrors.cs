@@ -26,6 +26,15 @@ internal static class MessageErrors
             char.ToUpperInvariant(what[0]) + what[1..]);
     }
 
+    /// <summary>The error for a field that is not an enum with one value.</summary>
+    public static RpcException NoEnum(RpcFieldInfo field) => new(
+        RpcStatusCode.InvalidArgument,
+        field.EnumType is null
+            ? $"{field.FullName} is not an enum field: its type is {field.TypeName}. Read it by the indexer."
+            : $"{field.FullName} has more than one value. Read the numbers by the indexer, and get their "
+            + $"names with {nameof(RpcEnumInfo)}.{nameof(RpcEnumInfo.FindName)} of the field's "
+            + $"{nameof(RpcFieldInfo.EnumType)}.");
+
     /// <summary>The error of a message over the limit.</summary>
     /// <param name="what">What the message is: request or reply.</param>
     /// <param name="size">Its bytes, as far as they are known.</param>

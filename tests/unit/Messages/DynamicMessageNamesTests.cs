@@ -41,6 +41,39 @@ public static class DynamicMessageNamesTests
     }
 
     [Fact]
+    public static void A_number_of_an_enum_has_its_name()
+    {
+        DynamicMessage open = new(ReplyMismatchTests.Load("""
+            syntax = "proto3";
+            package named;
+            enum State { NEW = 0; OLD = 1; }
+            message Row {
+              State state = 1;
+              repeated State all = 2;
+              int32 count = 3;
+              map<string, State> by = 4;
+            }
+            """).GetMessage("named.Row"));
+        Assert.Equal("NEW", open.GetEnumName("state"));
+
+        open["state"] = "old";
+        Assert.Equal("OLD", open.GetEnumName("STATE"));
+        open["state"] = 7;
+        Assert.Equal("7", open.GetEnumName("state"));
+        Assert.Equal("RED", New().GetEnumName("colour"));
+
+        foreach ((string field, string told) in new[]
+        {
+            ("count", "int32"), ("all", "FindName"), ("by", "by"), ("stat", "state"),
+        })
+        {
+            RpcException error = Assert.Throws<RpcException>(() => open.GetEnumName(field));
+            Assert.Equal(RpcStatusCode.InvalidArgument, error.Code);
+            Assert.Contains(told, error.Message, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
     public static void Values_are_converted_as_the_mapper_does()
     {
         DynamicMessage message = New();
