@@ -56,7 +56,7 @@ internal sealed class ByteRelay : IDisposable
         using (caller)
         {
             using TransportConnection target = NativeTransports.Get(_target)
-                .Connect(_target, RpcLimits.Default.ConnectTimeout, CancellationToken.None);
+                .Connect(_target, null, RpcLimits.Default.ConnectTimeout, CancellationToken.None);
             byte[] buffer = new byte[BufferSize];
             try
             {

@@ -1,8 +1,10 @@
 using System.Net.Sockets;
+using System.Runtime.Versioning;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 
 /// <summary>gRPC on a Unix socket that is open to other accounts.</summary>
+[UnsupportedOSPlatform("windows")]
 public sealed class AllowedAccountsTests : IDisposable
 {
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory();

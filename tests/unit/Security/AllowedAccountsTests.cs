@@ -1,7 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
 using ProtoRpc.Security;
-using ProtoRpc.TestServers;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Security;

@@ -1,7 +1,7 @@
 using System.IO.Pipes;
+using System.Runtime.Versioning;
 using System.Security.AccessControl;
 using System.Security.Principal;
-using ProtoRpc.TestServers;
 using ProtoRpc.Tests.Security.Sspi;
 
 namespace ProtoRpc.Tests.Security;
@@ -24,10 +24,7 @@ public static class PipeAccessTests
             ".", server.Endpoints[0].Name, PipeDirection.InOut, PipeOptions.Asynchronous);
         await pipe.ConnectAsync(TimeSpan.FromSeconds(20), CancellationToken.None);
 
-        PipeAccessRule rule = Assert.Single(
-            pipe.GetAccessControl().GetAccessRules(true, false, typeof(SecurityIdentifier))
-                .Cast<PipeAccessRule>(),
-            rule => rule.IdentityReference == account);
+        PipeAccessRule rule = Assert.Single(RulesOf(pipe, account));
 
         Assert.Equal(AccessControlType.Allow, rule.AccessControlType);
         Assert.Equal(PipeAccessRights.ReadWrite, rule.PipeAccessRights & PipeAccessRights.ReadWrite);
@@ -43,4 +40,9 @@ public static class PipeAccessTests
 
         Assert.Equal("InvalidSecurity", error.ErrorId);
     }
+
+    [SupportedOSPlatform("windows")]
+    private static IEnumerable<PipeAccessRule> RulesOf(PipeStream pipe, SecurityIdentifier account) => pipe
+        .GetAccessControl().GetAccessRules(true, false, typeof(SecurityIdentifier)).Cast<PipeAccessRule>()
+        .Where(rule => rule.IdentityReference == account);
 }

@@ -1,5 +1,4 @@
 using System.Runtime.Versioning;
-using ProtoRpc.TestServers;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Transports;
