@@ -44,7 +44,7 @@ Describe 'Errors that say how to authenticate' {
     It 'name -Credential and Self on native endpoints' {
         Get-Refusal $native.Endpoint[0] | Should -BeLike (
             '*requires authentication*anonymous.* To authenticate, use -Credential or ' +
-            'Authentication of -ConnectionOption (Self).')
+            'Authentication of -ConnectionOption (Self).*')
     }
 
     It 'name what the endpoint can take if the server does not say' {

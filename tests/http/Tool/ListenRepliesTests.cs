@@ -147,7 +147,7 @@ public static class ListenRepliesTests
     [InlineData(2, "is not JSON", "--template", "Say={{request}")]
     [InlineData(2, "is not a folder", "--reply-dir", "/nothing/here")]
     [InlineData(2, "--handler-timeout takes seconds", "--handler-timeout", "0")]
-    [InlineData(2, "--handler-timeout takes a number", "--handler-timeout", "1,5")]
+    [InlineData(2, "--handler-timeout takes seconds (2.5)", "--handler-timeout", "1,5")]
     [InlineData(2, "--exec-limit takes 1", "--exec", "cat", "--exec-limit", "0")]
     public static async Task What_makes_no_sense_is_an_error_at_once(
         int code, string why, params string[] arguments)
