@@ -107,6 +107,11 @@ service Echo { rpc Send (Outer) returns (Outer); }
             "$($lines -join "`n")" | Should -Match '(?m)^counts +: \{\} # map<string, int32>$'
         }
 
+        It 'shows the tree with Format-List, too' {
+            Show (New-RpcMessage Ask -Schema $parcels | Format-List) |
+                Should -Match '(?s)Fields : id +: "" # string\s+count : 0 # int32'
+        }
+
         It 'gives a text to edit with -Json' {
             $json = New-RpcMessage Parcel -Schema $parcels -Json
 

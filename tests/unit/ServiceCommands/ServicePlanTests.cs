@@ -50,8 +50,12 @@ public static class ServicePlanTests
     [InlineData("WatchOrders", false)]
     [InlineData("DeleteOrder", true)]
     [InlineData("SayHello", true)]
-    public static void Asks_before_what_may_change_something(string method, bool asks) => Assert.Equal(
-        asks, Assert.Single(ServicePlan.Create(CommandSchema.WithMethods(method), [], "").Commands).CanConfirm);
+    public static void Asks_before_what_may_change_something(string method, bool asks)
+    {
+        ServicePlan plan = ServicePlan.Create(CommandSchema.WithMethods(method), [], "");
+
+        Assert.Equal(asks, Assert.Single(plan.Commands).CanConfirm);
+    }
 
     [Fact]
     public static void Says_that_there_is_no_method() => Assert.Equal(
