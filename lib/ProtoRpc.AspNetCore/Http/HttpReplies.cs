@@ -225,7 +225,8 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         foreach (IMessage detail in Failure.Details.OfType<IMessage>())
         {
             Any any = GrpcStatusDetails.Pack(detail);
-            ErrorResult.Types.Detail written = new() { Type = GrpcStatusDetails.NameOf(any), Value = any.Value };
+            ErrorResult.Types.Detail written =
+                new() { Type = GrpcStatusDetails.NameOf(any), Value = any.Value };
             if (json?.Next(detail) is { } text)
             {
                 written.Debug = Value.Parser.ParseJson(text);
