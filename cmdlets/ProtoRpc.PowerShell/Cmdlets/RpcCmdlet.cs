@@ -255,6 +255,17 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             : Resolve(source);
     }
 
+    /// <summary>Rejects a file to write that exists, also a link whose target is missing.</summary>
+    private protected static void RequireNew(string path, bool force)
+    {
+        if (!force && (File.Exists(path) || new FileInfo(path).LinkTarget is not null))
+        {
+            throw new RpcException(
+                RpcStatusCode.AlreadyExists, RpcErrorIds.FileExists,
+                $"'{path}' exists. Use -Force to replace it.");
+        }
+    }
+
     private ClientKey ContactOf(string address)
     {
         RpcEndpoint endpoint = RpcSchemaLoader.EndpointOf(address);

@@ -41,12 +41,28 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         }
     }
 
-    // A listener whose handlers are all fixed replies needs no worker.
-    private protected void StartWorkers(HandlerPool pool)
+    // Starts the workers, and then what they serve. Nothing of the pool is left if that fails.
+    private protected void StartServing(HandlerPool? pool, Action? serve = null)
     {
-        if (pool.Scripts.Count > 0 || InitializationScript is not null || Module.Length > 0)
+        try
         {
-            pool.Start();
+            // A listener whose handlers are all fixed replies needs no worker.
+            if (pool?.Scripts.Count > 0 || InitializationScript is not null || Module.Length > 0)
+            {
+                pool?.Start();
+            }
+
+            serve?.Invoke();
+        }
+        catch (Exception e)
+        {
+            pool?.Dispose();
+            if (e is IContainsErrorRecord failed)
+            {
+                ThrowTerminatingError(failed.ErrorRecord);
+            }
+
+            throw;
         }
     }
 

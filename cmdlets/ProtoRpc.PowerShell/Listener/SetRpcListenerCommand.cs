@@ -185,27 +185,8 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
 
     private void Apply(RpcListener listener, RpcServerChange change, HandlerPool? pool)
     {
-        Task closing;
-        try
-        {
-            if (pool is not null)
-            {
-                StartWorkers(pool);
-            }
-
-            closing = listener.ChangeAsync(change, pool);
-        }
-        catch (Exception e)
-        {
-            pool?.Dispose();
-            if (e is IContainsErrorRecord failed)
-            {
-                ThrowTerminatingError(failed.ErrorRecord);
-            }
-
-            throw;
-        }
-
+        Task closing = Task.CompletedTask;
+        StartServing(pool, () => closing = listener.ChangeAsync(change, pool));
         Wait(closing);
     }
 

@@ -273,23 +273,19 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             return;
         }
 
-        try
+        StartServing(pool, () =>
         {
-            StartWorkers(pool);
             OpenRecord(pool);
-            startListening();
-        }
-        catch (Exception e)
-        {
-            pool.Dispose();
-            _record?.Dispose();
-            if (e is IContainsErrorRecord failed)
+            try
             {
-                ThrowTerminatingError(failed.ErrorRecord);
+                startListening();
             }
-
-            throw;
-        }
+            catch
+            {
+                _record?.Dispose();
+                throw;
+            }
+        });
 
         RunspaceStore store = RunspaceStore.Current;
         RpcListener listener = create(store.NextId());

@@ -134,21 +134,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
 
     private void Start(RpcSchema schema, RpcMock mock, HandlerPool pool, IReadOnlyList<string> methods)
     {
-        try
-        {
-            StartWorkers(pool);
-            mock.StartListening();
-        }
-        catch (Exception e)
-        {
-            pool.Dispose();
-            if (e is IContainsErrorRecord failed)
-            {
-                ThrowTerminatingError(failed.ErrorRecord);
-            }
-
-            throw;
-        }
+        StartServing(pool, () => mock.StartListening());
 
         RunspaceStore store = RunspaceStore.Current;
         RpcMockListener listener = new(store.NextId(), schema, mock, pool, methods);
@@ -202,7 +188,9 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
                 : Mock.Handlers.Impersonates,
         };
         MockSetup setup = ReadSetup(Mock.Mock, environment, pool);
-        Start(pool);
+
+        // What can fail comes before the mock changes.
+        StartServing(pool);
         if (Reset)
         {
             Mock.Reset();
@@ -213,25 +201,6 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
         if (PassThru)
         {
             WriteObject(Mock);
-        }
-    }
-
-    // What can fail comes before the mock changes.
-    private void Start(HandlerPool pool)
-    {
-        try
-        {
-            StartWorkers(pool);
-        }
-        catch (Exception e)
-        {
-            pool.Dispose();
-            if (e is IContainsErrorRecord failed)
-            {
-                ThrowTerminatingError(failed.ErrorRecord);
-            }
-
-            throw;
         }
     }
 }

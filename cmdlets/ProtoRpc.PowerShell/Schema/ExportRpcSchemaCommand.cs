@@ -99,7 +99,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
                 + "schema.pb, or use -Format Proto to write .proto files in the folder.");
         }
 
-        RequireNew(path);
+        RequireNew(path, Force);
         Directory.CreateDirectory(System.IO.Path.GetDirectoryName(path)!);
         File.WriteAllBytes(path, schema.ToDescriptorSet());
         if (System.IO.Path.GetExtension(path).Length == 0)
@@ -117,20 +117,9 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     {
         foreach ((string name, _) in schema.ToProtoTexts())
         {
-            RequireNew(System.IO.Path.Combine(folder, name));
+            RequireNew(System.IO.Path.Combine(folder, name), Force);
         }
 
         return schema.WriteProtoFiles(folder);
-    }
-
-    private void RequireNew(string path)
-    {
-        // A link whose target is missing counts as an existing file.
-        if ((File.Exists(path) || new FileInfo(path).LinkTarget is not null) && !Force)
-        {
-            throw new RpcException(
-                RpcStatusCode.AlreadyExists, RpcErrorIds.FileExists,
-                $"'{path}' exists. Use -Force to replace it.");
-        }
     }
 }

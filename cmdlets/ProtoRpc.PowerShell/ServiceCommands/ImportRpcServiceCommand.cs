@@ -318,7 +318,7 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
             Directory.CreateDirectory(folder);
             foreach ((string file, _) in files)
             {
-                RequireNew(System.IO.Path.Combine(folder, file));
+                RequireNew(System.IO.Path.Combine(folder, file), Force);
             }
 
             foreach ((string file, byte[] content) in files)
@@ -342,17 +342,6 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
             throw new RpcException(
                 RpcStatusCode.PermissionDenied, RpcErrorIds.CannotWriteFile,
                 $"Cannot write '{folder}': {FileProblem.Describe(e, folder)}.", e);
-        }
-    }
-
-    private void RequireNew(string path)
-    {
-        // A link whose target is missing also exists.
-        if ((File.Exists(path) || new FileInfo(path).LinkTarget is not null) && !Force)
-        {
-            throw new RpcException(
-                RpcStatusCode.AlreadyExists, RpcErrorIds.FileExists,
-                $"'{path}' exists. Use -Force to replace it.");
         }
     }
 }

@@ -18,111 +18,46 @@ internal interface IChannelSource : IDisposable, IAsyncDisposable
 }
 
 /// <summary>A client's connection to an endpoint: over the native protocol, HTTP or gRPC.</summary>
-/// <remarks>Asynchronous methods that a channel does not implement run the blocking ones on the thread pool,
-/// because the system's calls for connecting and resolving names only block.</remarks>
+/// <remarks>What a system only offers in a blocking form, such as connecting and resolving names, runs on the
+/// thread pool if the caller does not block.</remarks>
 internal interface IRpcChannel : IChannelSource
 {
     /// <summary>Connects, so that an unreachable server is reported now. Otherwise the first call
     /// connects.</summary>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, or the reason why the server rejects the
     /// client.</exception>
-    void Connect(CancellationToken cancellation);
-
-    /// <inheritdoc cref="Connect"/>
-    Task ConnectAsync(CancellationToken cancellation) =>
-        Task.Run(() => Connect(cancellation), CancellationToken.None);
-
-    /// <inheritdoc cref="Connect"/>
-    sealed ValueTask ConnectAsync<TWait>(CancellationToken cancellation)
-        where TWait : struct, IWaitMode
-    {
-        if (!TWait.IsBlocking)
-        {
-            return new(ConnectAsync(cancellation));
-        }
-
-        Connect(cancellation);
-        return default;
-    }
-
-    /// <summary>Makes a call and blocks until the reply.</summary>
-    TReply Invoke<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
-
-    /// <summary>Makes a call without blocking a thread.</summary>
-    Task<TReply> InvokeAsync<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation);
+    ValueTask ConnectAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode;
 
     /// <summary>Makes a call.</summary>
-    sealed ValueTask<TReply> InvokeAsync<TWait, TReply>(
+    ValueTask<TReply> InvokeAsync<TWait, TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
-        where TWait : struct, IWaitMode => TWait.IsBlocking
-            ? new(Invoke(call, request, read, cancellation))
-            : new(InvokeAsync(call, request, read, cancellation));
+        where TWait : struct, IWaitMode;
 
     /// <summary>Makes a call whose request is read from a stream.</summary>
-    TReply Upload<TReply>(
-        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation);
-
-    /// <inheritdoc cref="Upload"/>
-    Task<TReply> UploadAsync<TReply>(
-        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        Task.Run(() => Upload(call, request, read, cancellation), CancellationToken.None);
-
-    /// <inheritdoc cref="Upload"/>
-    sealed ValueTask<TReply> UploadAsync<TWait, TReply>(
+    ValueTask<TReply> UploadAsync<TWait, TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
-        where TWait : struct, IWaitMode => TWait.IsBlocking
-            ? new(Upload(call, request, read, cancellation))
-            : new(UploadAsync(call, request, read, cancellation));
+        where TWait : struct, IWaitMode;
 
     /// <summary>Begins a streaming call.</summary>
     IRpcStream Open(CallSpec call, CancellationToken cancellation);
 
     /// <summary>Reads the schema of the server.</summary>
     /// <exception cref="RpcException">Unimplemented: the server or protocol has no reflection.</exception>
-    RpcSchema FetchSchema(CancellationToken cancellation);
-
-    /// <inheritdoc cref="FetchSchema(CancellationToken)"/>
-    Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
-        Task.Run(() => FetchSchema(cancellation), CancellationToken.None);
-
-    /// <inheritdoc cref="FetchSchema(CancellationToken)"/>
-    sealed ValueTask<RpcSchema> FetchSchemaAsync<TWait>(CancellationToken cancellation)
-        where TWait : struct, IWaitMode => TWait.IsBlocking
-            ? new(FetchSchema(cancellation))
-            : new(FetchSchemaAsync(cancellation));
+    ValueTask<RpcSchema> FetchSchemaAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode;
 
     /// <summary>Reads the server's declaration of services in the client's schema.</summary>
     /// <returns>A schema that may lack some of the services; null if the server has no reflection.</returns>
-    RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation);
-
-    /// <inheritdoc cref="FetchSchema(IReadOnlyList{RpcServiceInfo}, CancellationToken)"/>
-    Task<RpcSchema?> FetchSchemaAsync(
-        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
-        Task.Run(() => FetchSchema(services, cancellation), CancellationToken.None);
-
-    /// <inheritdoc cref="FetchSchema(IReadOnlyList{RpcServiceInfo}, CancellationToken)"/>
-    sealed ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
+    ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
         IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
-        where TWait : struct, IWaitMode => TWait.IsBlocking
-            ? new(FetchSchema(services, cancellation))
-            : new(FetchSchemaAsync(services, cancellation));
+        where TWait : struct, IWaitMode;
 
     /// <summary>Pings the server.</summary>
     /// <exception cref="RpcException">The server did not answer. NotFound: it does not serve the requested
     /// service.</exception>
-    RpcPingResult Ping(PingSpec ping, CancellationToken cancellation);
-
-    /// <inheritdoc cref="Ping"/>
-    Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
-        Task.Run(() => Ping(ping, cancellation), CancellationToken.None);
-
-    /// <inheritdoc cref="Ping"/>
-    sealed ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
-        where TWait : struct, IWaitMode => TWait.IsBlocking
-            ? new(Ping(ping, cancellation))
-            : new(PingAsync(ping, cancellation));
+    ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
+        where TWait : struct, IWaitMode;
 }
 
 /// <summary>The parameters of a ping.</summary>

@@ -45,7 +45,12 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
         new InProcessChannel(endpoint, options);
 
-    public void Connect(CancellationToken cancellation) => Reach();
+    public ValueTask ConnectAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode
+    {
+        Reach();
+        return default;
+    }
 
     /// <summary>The connection to the server that listens now. If the previous server has stopped, this may
     /// be another one.</summary>
@@ -64,12 +69,9 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         }
     }
 
-    public TReply Invoke<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        InvokeAsync(call, request, read, cancellation).GetAwaiter().GetResult();
-
-    public async Task<TReply> InvokeAsync<TReply>(
+    public async ValueTask<TReply> InvokeAsync<TWait, TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         RequireUnary(call.Method);
         using EncodedMessage body = ReplayBuffer.Encode(
@@ -77,16 +79,20 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
             options.MultiPartThreshold is null ? options.Limits.MaxMessageBytes : Array.MaxLength);
         if (body.Length < (options.MultiPartThreshold ?? int.MaxValue))
         {
-            return await CallAsync(
-                call.Method.Service.FullName, call.Method.Name, call, body, read, cancellation)
+            return await TWait.WaitAsync(CallAsync(
+                call.Method.Service.FullName, call.Method.Name, call, body, read, cancellation))
                 .ConfigureAwait(false);
         }
 
         using Stream parts = body.OpenRead();
-        return await ((IRpcChannel)this).UploadAsync(call, parts, read, cancellation).ConfigureAwait(false);
+        return await UploadAsync<TWait, TReply>(call, parts, read, cancellation).ConfigureAwait(false);
     }
 
-    public TReply Upload<TReply>(
+    public ValueTask<TReply> UploadAsync<TWait, TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.RunAsync(() => Upload(call, request, read, cancellation));
+
+    private TReply Upload<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RequireUnary(call.Method);
@@ -107,16 +113,23 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new InProcessStream(
         this, call.Method.Service.FullName, call.Method.Name, call, cancellation);
 
-    public RpcSchema FetchSchema(CancellationToken cancellation)
+    public ValueTask<RpcSchema> FetchSchemaAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.RunAsync(FetchSchema);
+
+    public ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.RunAsync<RpcSchema?>(FetchSchema);
+
+    private RpcSchema FetchSchema()
     {
         RpcSchema[] schemas = [.. Find().Services.Select(service => service.Schema).Distinct()];
         return schemas.Aggregate((all, other) => all.CompleteWith(other, "server"));
     }
 
-    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
-        FetchSchema(cancellation);
+    public ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.RunAsync(() => Ping(ping, cancellation));
 
-    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
+    private RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
         CallSpec call = new(PingProtocol.Info, ping.Timeout);

@@ -23,6 +23,9 @@ internal interface IWaitMode
     /// <summary>Waits for a task of somebody else, such as a handler.</summary>
     static abstract ValueTask WaitAsync(ValueTask task);
 
+    /// <summary>Waits for the result of a task of somebody else.</summary>
+    static abstract ValueTask<TResult> WaitAsync<TResult>(Task<TResult> task);
+
     /// <summary>Waits for a task of somebody else, for some time.</summary>
     /// <exception cref="TimeoutException">The time is over.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
@@ -55,6 +58,8 @@ internal readonly struct AsyncWait : IWaitMode
         connection.SendAsync(bytes, default);
 
     public static ValueTask WaitAsync(ValueTask task) => task;
+
+    public static ValueTask<TResult> WaitAsync<TResult>(Task<TResult> task) => new(task);
 
     /// <inheritdoc/>
     public static ValueTask WaitAsync(Task task, TimeSpan time, CancellationToken cancellation) =>
@@ -97,6 +102,9 @@ internal readonly struct BlockingWait : IWaitMode
         task.AsTask().GetAwaiter().GetResult();
         return ValueTask.CompletedTask;
     }
+
+    public static ValueTask<TResult> WaitAsync<TResult>(Task<TResult> task) =>
+        new(task.GetAwaiter().GetResult());
 
     /// <inheritdoc/>
     public static ValueTask WaitAsync(Task task, TimeSpan time, CancellationToken cancellation)

@@ -143,11 +143,10 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     }
 
     /// <summary>Connects, so that a server that is unreachable or not trusted is reported now.</summary>
-    public void Connect(CancellationToken cancellation) =>
-        ConnectAsync(cancellation).GetAwaiter().GetResult();
+    public ValueTask ConnectAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.WaitAsync(ConnectAsync(cancellation));
 
-    /// <inheritdoc cref="Connect"/>
-    public async Task ConnectAsync(CancellationToken cancellation)
+    private async ValueTask ConnectAsync(CancellationToken cancellation)
     {
         if (Options.HttpHandler is not null)
         {
@@ -182,23 +181,20 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         return request;
     }
 
-    public TReply Invoke<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        InvokeAsync(call, request, read, cancellation).GetAwaiter().GetResult();
-
-    public Task<TReply> InvokeAsync<TReply>(
+    public ValueTask<TReply> InvokeAsync<TWait, TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         RpcMethodInfo method = call.Method;
         return method.IsUnary
-            ? CallAsync(
-                method.FullName, call.Clock.For(cancellation), call.Options, request, read, call.Replay)
+            ? TWait.WaitAsync(CallAsync(
+                method.FullName, call.Clock.For(cancellation), call.Options, request, read, call.Replay))
             : throw new RpcException(RpcStatusCode.InvalidArgument, RpcChannels.StreamingHint(method));
     }
 
-    public TReply Upload<TReply>(
-        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        throw new RpcException(
+    public ValueTask<TReply> UploadAsync<TWait, TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => throw new RpcException(
             RpcStatusCode.Unimplemented,
             $"gRPC cannot send a message in parts. Send {call.Method.FullName} a stream of smaller "
             + "messages, or use a native endpoint.");
@@ -207,24 +203,15 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         this, call.Method.FullName, call.Clock.For(cancellation), call.Options, only: null,
         call.Method.IsClientStreaming, call.Replay);
 
-    public RpcSchema FetchSchema(CancellationToken cancellation) =>
-        FetchSchemaAsync(cancellation).GetAwaiter().GetResult();
+    public ValueTask<RpcSchema> FetchSchemaAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.WaitAsync(new GrpcReflection(this).ReadAsync(cancellation));
 
-    public Task<RpcSchema> FetchSchemaAsync(CancellationToken cancellation) =>
-        new GrpcReflection(this).ReadAsync(cancellation);
+    public async ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => await FetchSchemaAsync<TWait>(cancellation).ConfigureAwait(false);
 
-    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
-        FetchSchema(cancellation);
-
-    public async Task<RpcSchema?> FetchSchemaAsync(
-        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) =>
-        await FetchSchemaAsync(cancellation).ConfigureAwait(false);
-
-    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
-        PingAsync(ping, cancellation).GetAwaiter().GetResult();
-
-    public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
-        new GrpcPing(this, ping, cancellation).RunAsync();
+    public ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.WaitAsync(new GrpcPing(this, ping, cancellation).RunAsync());
 
     /// <summary>Calls a method with one request and one reply.</summary>
     public async Task<TReply> CallAsync<TReply>(

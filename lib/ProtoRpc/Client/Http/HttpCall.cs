@@ -92,7 +92,7 @@ internal sealed class HttpCall : IRpcStream
         if (_call.Method.IsUnary)
         {
             Current = await _channel
-                .InvokeAsync(_call, request, static body => body.Copy(), _time.Token)
+                .InvokeAsync<AsyncWait, ReplyBody>(_call, request, static body => body.Copy(), _time.Token)
                 .ConfigureAwait(false);
             return true;
         }
@@ -200,59 +200,35 @@ internal sealed class HttpCall : IRpcStream
     };
 }
 
-/// <summary>How an HTTP call waits, so that blocking and asynchronous callers share its code. For native
-/// connections, see <see cref="Transports.IWaitMode"/>.</summary>
-internal interface IHttpWait
+/// <summary>What an HTTP call waits for, blocking or not.</summary>
+internal static class HttpWait
 {
     /// <summary>Sends a request and waits for the head of the response.</summary>
-    static abstract ValueTask<HttpResponseMessage> SendAsync(
-        HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation);
+    public static ValueTask<HttpResponseMessage> SendAsync<TWait>(
+        HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(http.Send(request, cancellation))
+            : new(http.SendAsync(request, cancellation));
 
     /// <summary>Opens the body of a response.</summary>
-    static abstract ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation);
+    public static ValueTask<Stream> OpenAsync<TWait>(HttpContent content, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(content.ReadAsStream(cancellation))
+            : new(content.ReadAsStreamAsync(cancellation));
 
     /// <summary>Reads some bytes of a body; returns 0 at its end.</summary>
-    static abstract ValueTask<int> ReadAsync(
-        Stream body, Memory<byte> buffer, CancellationToken cancellation);
+    public static ValueTask<int> ReadAsync<TWait>(
+        Stream body, Memory<byte> buffer, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(body.Read(buffer.Span))
+            : body.ReadAsync(buffer, cancellation);
 
     /// <summary>Ends waiting reads when the token is cancelled, if the token alone does not.</summary>
-    static abstract CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation);
-}
-
-/// <summary>Waits without blocking a thread.</summary>
-internal readonly struct AsyncHttp : IHttpWait
-{
-    public static ValueTask<HttpResponseMessage> SendAsync(
-        HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation) =>
-        new(http.SendAsync(request, cancellation));
-
-    public static ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation) =>
-        new(content.ReadAsStreamAsync(cancellation));
-
-    public static ValueTask<int> ReadAsync(
-        Stream body, Memory<byte> buffer, CancellationToken cancellation) =>
-        body.ReadAsync(buffer, cancellation);
-
-    public static CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation) =>
-        default;
-}
-
-/// <summary>Waits by blocking the thread: every returned task is already complete.</summary>
-internal readonly struct BlockingHttp : IHttpWait
-{
-    public static ValueTask<HttpResponseMessage> SendAsync(
-        HttpMessageInvoker http, HttpRequestMessage request, CancellationToken cancellation) =>
-        new(http.Send(request, cancellation));
-
-    public static ValueTask<Stream> OpenAsync(HttpContent content, CancellationToken cancellation) =>
-        new(content.ReadAsStream(cancellation));
-
-    public static ValueTask<int> ReadAsync(
-        Stream body, Memory<byte> buffer, CancellationToken cancellation) => new(body.Read(buffer.Span));
-
-    public static CancellationTokenRegistration EndReads(Stream body, CancellationToken cancellation) =>
-        // Only closing the connection ends a blocking read.
-        cancellation.UnsafeRegister(static state => ((Stream)state!).Dispose(), body);
+    public static CancellationTokenRegistration EndReads<TWait>(Stream body, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            // Only closing the connection ends a blocking read.
+            ? cancellation.UnsafeRegister(static state => ((Stream)state!).Dispose(), body)
+            : default;
 }
 
 /// <summary>Cancels a call when the caller cancels it or its time is over, and explains how it

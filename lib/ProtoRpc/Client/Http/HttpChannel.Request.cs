@@ -168,22 +168,14 @@ internal sealed partial class HttpChannel
         }
     }
 
-    public TReply Upload<TReply>(
-        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        BlockingWait.End(UploadAsync<BlockingHttp, TReply>(call, request, read, cancellation));
-
-    public Task<TReply> UploadAsync<TReply>(
-        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
-        UploadAsync<AsyncHttp, TReply>(call, request, read, cancellation).AsTask();
-
-    private async ValueTask<TReply> UploadAsync<THttp, TReply>(
+    public async ValueTask<TReply> UploadAsync<TWait, TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
-        where THttp : struct, IHttpWait
+        where TWait : struct, IWaitMode
     {
         RefuseStreams(call.Method);
         long total = request.Length - request.Position;
         HttpRequestMessage message = Request(call, new WatchedContent(new UploadContent(request)));
-        TReply reply = await RunAsync<THttp, TReply>(call, message, read, cancellation).ConfigureAwait(false);
+        TReply reply = await RunAsync<TWait, TReply>(call, message, read, cancellation).ConfigureAwait(false);
         call.Progress?.Report(new RpcProgress(total, total));
         return reply;
     }

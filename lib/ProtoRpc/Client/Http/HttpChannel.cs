@@ -71,20 +71,12 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         set => Volatile.Write(ref _context, value);
     }
 
-    public TReply Invoke<TReply>(
+    public ValueTask<TReply> InvokeAsync<TWait, TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         RefuseStreams(call.Method);
-        return BlockingWait.End(RunAsync<BlockingHttp, TReply>(
-            call, Request(call, Body(call, request)), read, cancellation));
-    }
-
-    public Task<TReply> InvokeAsync<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
-    {
-        RefuseStreams(call.Method);
-        return RunAsync<AsyncHttp, TReply>(
-            call, Request(call, Body(call, request)), read, cancellation).AsTask();
+        return RunAsync<TWait, TReply>(call, Request(call, Body(call, request)), read, cancellation);
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
@@ -134,19 +126,19 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             ? $"{method.FullName} streams its requests, and a call over HTTP has one. Use a grpc:// endpoint."
             : RpcChannels.StreamingHint(method));
 
-    private async ValueTask<TReply> RunAsync<THttp, TReply>(
+    private async ValueTask<TReply> RunAsync<TWait, TReply>(
         CallSpec call, HttpRequestMessage message, ReplyReader<TReply> read, CancellationToken cancellation)
-        where THttp : struct, IHttpWait
+        where TWait : struct, IWaitMode
     {
         using HttpRequestMessage disposed = message;
         call.Clock.RequireTime(_endpoint);
         using CallTime time = new(call.Clock.For(cancellation), Closed);
         try
         {
-            using HttpResponseMessage response = await THttp.SendAsync(_http, message, time.Token)
+            using HttpResponseMessage response = await HttpWait.SendAsync<TWait>(_http, message, time.Token)
                 .ConfigureAwait(false);
             using PooledMessageBytes body = new(_limits.MaxMessageBytes, "reply");
-            await ReadBodyAsync<THttp>(response, body, time.Token).ConfigureAwait(false);
+            await ReadBodyAsync<TWait>(response, body, time.Token).ConfigureAwait(false);
             return ReadReply(call, response, body, read, call.Clock.For(cancellation));
         }
         catch (Exception e) when (CallTime.IsOfClient(e) || e is InvalidDataException
@@ -166,7 +158,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         if (!response.IsSuccessStatusCode)
         {
             using PooledMessageBytes body = new(_limits.MaxMessageBytes, "reply");
-            await ReadBodyAsync<AsyncHttp>(response, body, cancellation).ConfigureAwait(false);
+            await ReadBodyAsync<AsyncWait>(response, body, cancellation).ConfigureAwait(false);
             throw HttpErrorReader.Read(call.Method.FullName, response, mediaType, body.Message);
         }
 
@@ -182,19 +174,20 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             ? null
             : FormatOf(method);
 
-    private static async ValueTask ReadBodyAsync<THttp>(
+    private static async ValueTask ReadBodyAsync<TWait>(
         HttpResponseMessage response, PooledMessageBytes body, CancellationToken cancellation)
-        where THttp : struct, IHttpWait
+        where TWait : struct, IWaitMode
     {
-        using Stream stream = await THttp.OpenAsync(response.Content, cancellation).ConfigureAwait(false);
-        using CancellationTokenRegistration ends = THttp.EndReads(stream, cancellation);
+        using Stream stream = await HttpWait.OpenAsync<TWait>(response.Content, cancellation)
+            .ConfigureAwait(false);
+        using CancellationTokenRegistration ends = HttpWait.EndReads<TWait>(stream, cancellation);
         if (response.Content.Headers.ContentLength is > 0 and <= TrustedLength and { } length)
         {
             body.GetMemory((int)length);
         }
 
         int count;
-        while ((count = await THttp.ReadAsync(stream, body.GetMemory(), cancellation)
+        while ((count = await HttpWait.ReadAsync<TWait>(stream, body.GetMemory(), cancellation)
             .ConfigureAwait(false)) > 0)
         {
             body.Advance(count);
@@ -295,9 +288,10 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     }
 
     /// <summary>Loads the schema from the file that the endpoint's address names.</summary>
-    public RpcSchema FetchSchema(CancellationToken cancellation) => IsFile
-        ? RpcHttpSchema.Fetch(
-            new Uri(_address.AbsoluteUri.TrimEnd('/') + _query), _options, cancellation)
+    public ValueTask<RpcSchema> FetchSchemaAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode => IsFile
+        ? TWait.RunAsync(() => RpcHttpSchema.Fetch(
+            new Uri(_address.AbsoluteUri.TrimEnd('/') + _query), _options, cancellation))
         : throw new RpcException(
             RpcStatusCode.Unimplemented,
             $"'{_endpoint}' does not publish its schema. "
@@ -305,7 +299,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
     /// <summary>Loads the schema from the file of the first service that the server has under the name that
     /// the client uses.</summary>
-    public RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
+    public ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.RunAsync(() => FetchSchema(services, cancellation));
+
+    private RpcSchema? FetchSchema(IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
     {
         string root = IsFile ? "../" : "";
         foreach (string file in services.Select(service => service.File.Name).Distinct())
@@ -322,51 +320,37 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return null;
     }
 
-    public void Connect(CancellationToken cancellation) =>
-        BlockingWait.End(ConnectAsync<BlockingHttp>(cancellation));
-
-    public Task ConnectAsync(CancellationToken cancellation) =>
-        ConnectAsync<AsyncHttp>(cancellation).AsTask();
+    public async ValueTask ConnectAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode
+    {
+        using CallTime time = new(CallClock.Start(_limits.ConnectTimeout, cancellation), Closed);
+        await ReachAsync<TWait>(time).ConfigureAwait(false);
+    }
 
     /// <summary>Checks whether an HTTP server answers, with any status. ProtoRpc servers also return their
     /// product, version and services.</summary>
-    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation) =>
-        BlockingWait.End(PingAsync<BlockingHttp>(ping, cancellation));
-
-    /// <inheritdoc cref="Ping"/>
-    public Task<RpcPingResult> PingAsync(PingSpec ping, CancellationToken cancellation) =>
-        PingAsync<AsyncHttp>(ping, cancellation).AsTask();
-
-    private async ValueTask<bool> ConnectAsync<THttp>(CancellationToken cancellation)
-        where THttp : struct, IHttpWait
-    {
-        using CallTime time = new(CallClock.Start(_limits.ConnectTimeout, cancellation), Closed);
-        await ReachAsync<THttp>(time).ConfigureAwait(false);
-        return true;
-    }
-
-    private async ValueTask<RpcPingResult> PingAsync<THttp>(PingSpec ping, CancellationToken cancellation)
-        where THttp : struct, IHttpWait
+    public async ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         long start = Stopwatch.GetTimestamp();
         CallClock clock = CallClock.Start(ping.Timeout, cancellation);
         using CallTime time = new(clock, Closed);
-        string product = await ReachAsync<THttp>(time).ConfigureAwait(false);
+        string product = await ReachAsync<TWait>(time).ConfigureAwait(false);
         TimeSpan latency = Stopwatch.GetElapsedTime(start);
-        RpcPingResponse? reply = await AskAsync<THttp>(ping, clock, cancellation).ConfigureAwait(false);
+        RpcPingResponse? reply = await AskAsync<TWait>(ping, clock, cancellation).ConfigureAwait(false);
         RpcPingResult result = PingResults.ResultOf(_endpoint, latency, reply).Require(ping.Service);
         return reply is null ? result with { Product = product } : result;
     }
 
     // Returns the product in the header Server.
-    private async ValueTask<string> ReachAsync<THttp>(CallTime time)
-        where THttp : struct, IHttpWait
+    private async ValueTask<string> ReachAsync<TWait>(CallTime time)
+        where TWait : struct, IWaitMode
     {
         using HttpRequestMessage message = new(HttpMethod.Options, Below(""));
         AddHeaders(message, _options.Headers);
         try
         {
-            using HttpResponseMessage response = await THttp.SendAsync(_http, message, time.Token)
+            using HttpResponseMessage response = await HttpWait.SendAsync<TWait>(_http, message, time.Token)
                 .ConfigureAwait(false);
             return PingResults.Plain(response.Headers.Server.ToString());
         }
@@ -378,9 +362,9 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
     // Null from servers other than ProtoRpc's. A proxy without a server behind it is an error. So is a server
     // that does not answer in time, if a service is required.
-    private async ValueTask<RpcPingResponse?> AskAsync<THttp>(
+    private async ValueTask<RpcPingResponse?> AskAsync<TWait>(
         PingSpec ping, CallClock clock, CancellationToken cancellation)
-        where THttp : struct, IHttpWait
+        where TWait : struct, IWaitMode
     {
         CallSpec call = new(PingProtocol.Info, clock);
         using ByteArrayContent content = new(ping.Message.ToByteArray());
@@ -395,7 +379,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         message.Headers.Accept.ParseAdd(MessageFormats.Binary.MediaType);
         try
         {
-            return await RunAsync<THttp, RpcPingResponse>(call, message, PingResults.Read, cancellation)
+            return await RunAsync<TWait, RpcPingResponse>(call, message, PingResults.Read, cancellation)
                 .ConfigureAwait(false);
         }
         catch (RpcException e) when (!cancellation.IsCancellationRequested

@@ -49,7 +49,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
     /// <summary>A channel that connects with its first call.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="service">The service that <see cref="Connect"/> binds to; null for none.</param>
+    /// <param name="service">The service that <see cref="ConnectAsync"/> binds to; null for none.</param>
     /// <param name="options">The client's options. Their interface id is that of the service.</param>
     public static IRpcChannel Create(
         RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options)
@@ -66,49 +66,41 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     }
 
     /// <summary>Connects and binds to the interface of the first service.</summary>
-    public void Connect(CancellationToken cancellation)
+    public async ValueTask ConnectAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         if (_first is { } service)
         {
-            ClientOf(service).Reach(_limits.ConnectTimeout, cancellation);
+            await TWait.RunAsync(() =>
+            {
+                ClientOf(service).Reach(_limits.ConnectTimeout, cancellation);
+                return true;
+            }).ConfigureAwait(false);
         }
     }
 
-    public TReply Invoke<TReply>(
+    public async ValueTask<TReply> InvokeAsync<TWait, TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         RefuseStreams(call.Method);
         using EncodedMessage body = Encode(call, request);
         if (GoesInParts(body))
         {
             using Stream parts = body.OpenRead();
-            return Upload(call, parts, read, cancellation);
+            return await UploadAsync<TWait, TReply>(call, parts, read, cancellation).ConfigureAwait(false);
         }
 
-        return BlockingWait.End(CallAsync<BlockingWait, TReply>(
-            ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
-            call.Clock.For(cancellation), read, call));
-    }
-
-    public async Task<TReply> InvokeAsync<TReply>(
-        CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
-    {
-        RefuseStreams(call.Method);
-        using EncodedMessage body = Encode(call, request);
-        if (GoesInParts(body))
-        {
-            // The interface's method, because a closure here would be allocated by every call.
-            using Stream parts = body.OpenRead();
-            return await ((IRpcChannel)this).UploadAsync(call, parts, read, cancellation)
-                .ConfigureAwait(false);
-        }
-
-        return await CallAsync<AsyncWait, TReply>(
+        return await CallAsync<TWait, TReply>(
             ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
             call.Clock.For(cancellation), read, call).ConfigureAwait(false);
     }
 
-    public TReply Upload<TReply>(
+    public ValueTask<TReply> UploadAsync<TWait, TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.RunAsync(() => Upload(call, request, read, cancellation));
+
+    private TReply Upload<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
     {
         RefuseStreams(call.Method);
@@ -128,14 +120,20 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
         throw NativeStreaming.Refusal(call.Method, endpoint);
 
-    public RpcSchema FetchSchema(CancellationToken cancellation) => throw new RpcException(
-        RpcStatusCode.Unimplemented, RpcErrorIds.NoSchema,
-        $"'{endpoint}' has no reflection. Give a schema: its .proto files or a descriptor set.", endpoint);
+    public ValueTask<RpcSchema> FetchSchemaAsync<TWait>(CancellationToken cancellation)
+        where TWait : struct, IWaitMode => throw new RpcException(
+            RpcStatusCode.Unimplemented, RpcErrorIds.NoSchema,
+            $"'{endpoint}' has no reflection. Give a schema: its .proto files or a descriptor set.",
+            endpoint);
 
-    public RpcSchema? FetchSchema(
-        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation) => null;
+    public ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
+        IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => default;
 
-    public RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
+    public ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.RunAsync(() => Ping(ping, cancellation));
+
+    private RpcPingResult Ping(PingSpec ping, CancellationToken cancellation)
     {
         if (ping.Through is { } service)
         {
