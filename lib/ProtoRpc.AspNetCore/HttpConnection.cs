@@ -12,7 +12,7 @@ using ProtoRpc.Server;
 namespace ProtoRpc.AspNetCore;
 
 /// <summary>An open connection of an endpoint on Kestrel, and what it is used for.</summary>
-internal sealed class HttpConnection
+internal sealed class HttpConnection : ISpareConnection
 {
     private static readonly object Key = new();
     private static readonly TimeSpan SpareAfter = TimeSpan.FromSeconds(1);
@@ -109,8 +109,6 @@ internal sealed class HttpConnection
         }
     }
 
-    /// <summary>How long the connection has been idle and anonymous, in milliseconds. 0 for a connection
-    /// with a running request or an authenticated client.</summary>
     public long Spare(long now)
     {
         lock (_gate)
@@ -131,7 +129,6 @@ internal sealed class HttpConnection
         }
     }
 
-    /// <summary>Ends the connection if it can still be spared.</summary>
     public bool TryGiveUp(long now)
     {
         lock (_gate)
@@ -226,15 +223,9 @@ internal sealed class HttpConnections : IDisposable
     {
         lock (_admission)
         {
-            if (!_quota.TryEnter(entry.Address)
-                && !(MakeRoom(entry.Address) && _quota.TryEnter(entry.Address)))
+            if (!_quota.TryAdmit(
+                entry.Address, () => Count >= _limits.MaxConnections, _open.Select(open => open.Key), Remove))
             {
-                return false;
-            }
-
-            if (Count >= _limits.MaxConnections && !MakeRoom(address: null))
-            {
-                _quota.Leave(entry.Address);
                 return false;
             }
 
@@ -242,24 +233,6 @@ internal sealed class HttpConnections : IDisposable
             _open.TryAdd(entry, true);
             return true;
         }
-    }
-
-    // Closes the connection that waits for its client the longest: of this address, or of any.
-    private bool MakeRoom(IPAddress? address)
-    {
-        long now = Environment.TickCount64;
-        while (_open.Keys
-            .Where(entry => address is null || address.Equals(entry.Address))
-            .MaxBy(entry => entry.Spare(now)) is { } spare && spare.Spare(now) > 0)
-        {
-            if (spare.TryGiveUp(now))
-            {
-                Remove(spare);
-                return true;
-            }
-        }
-
-        return false;
     }
 
     private void Remove(HttpConnection entry)

@@ -193,17 +193,7 @@ internal sealed class StreamCall(
     private static T Wait<T>(ValueTask<T> task) =>
         task.IsCompleted ? task.GetAwaiter().GetResult() : task.AsTask().GetAwaiter().GetResult();
 
-    private static void Wait(ValueTask task)
-    {
-        if (task.IsCompleted)
-        {
-            task.GetAwaiter().GetResult();
-        }
-        else
-        {
-            task.AsTask().GetAwaiter().GetResult();
-        }
-    }
+    private static void Wait(ValueTask task) => task.AsTask().GetAwaiter().GetResult();
 
     // Blocks for each request, because the worker's thread has nothing else to do.
     private IEnumerable<object> Requests(HandlerWorker worker)

@@ -70,6 +70,20 @@ internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
     }
 }
 
+/// <summary>A connection that can be closed to make room for another one.</summary>
+internal interface ISpareConnection
+{
+    /// <summary>The key of <see cref="AddressQuota"/>; null if the transport has no addresses.</summary>
+    IPAddress? Address { get; }
+
+    /// <summary>How long the connection has been idle and anonymous, in milliseconds. 0 for a connection that
+    /// is in use, or whose client is authenticated.</summary>
+    long Spare(long now);
+
+    /// <summary>Ends the connection if it can still be spared.</summary>
+    bool TryGiveUp(long now);
+}
+
 /// <summary>Counts and limits the open connections of each remote address.</summary>
 /// <param name="max">The maximum number of connections per address.</param>
 internal sealed class AddressQuota(int max)
@@ -102,6 +116,46 @@ internal sealed class AddressQuota(int max)
         byte[] network = address.GetAddressBytes();
         network.AsSpan(PrefixLength).Clear();
         return IPAddress.IsLoopback(address) ? address : new IPAddress(network);
+    }
+
+    /// <summary>Counts a new connection. If there are too many, of the address or in all, the one that waits
+    /// for its client the longest is closed for it.</summary>
+    /// <param name="key">The address of the new connection.</param>
+    /// <param name="isFull">Whether there are as many connections as there may be.</param>
+    /// <param name="open">The open connections.</param>
+    /// <param name="remove">Removes a connection that was closed.</param>
+    public bool TryAdmit<TConnection>(
+        IPAddress? key, Func<bool> isFull, IEnumerable<TConnection> open, Action<TConnection> remove)
+        where TConnection : class, ISpareConnection
+    {
+        if (!TryEnter(key) && !(MakeRoom(key) && TryEnter(key)))
+        {
+            return false;
+        }
+
+        if (!isFull() || MakeRoom(address: null))
+        {
+            return true;
+        }
+
+        Leave(key);
+        return false;
+
+        bool MakeRoom(IPAddress? address)
+        {
+            long now = Environment.TickCount64;
+            while (open.Where(connection => address is null || address.Equals(connection.Address))
+                .MaxBy(connection => connection.Spare(now)) is { } spare && spare.Spare(now) > 0)
+            {
+                if (spare.TryGiveUp(now))
+                {
+                    remove(spare);
+                    return true;
+                }
+            }
+
+            return false;
+        }
     }
 
     /// <summary>Counts a new connection, unless the address has reached its limit.</summary>

@@ -304,7 +304,11 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
     {
         Interlocked.Increment(ref _accepted);
         IPAddress? address = AddressQuota.KeyOf(transport.RemoteEndPoint);
-        if (TryAdmit(address))
+
+        // The watch still looks after a connection that makes room, until it has ended.
+        if (_quota.TryAdmit(
+            address, () => Volatile.Read(ref _serving) >= Limits.MaxConnections,
+            _connections.Select(connection => connection.Key), Uncount))
         {
             Interlocked.Increment(ref _serving);
             Start(new ServerConnection(this, transport, refusal: null) { Address = address });
@@ -321,41 +325,6 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
             Interlocked.Decrement(ref _refusing);
             transport.Dispose();
         }
-    }
-
-    private bool TryAdmit(IPAddress? address)
-    {
-        if (!_quota.TryEnter(address) && !(MakeRoom(address) && _quota.TryEnter(address)))
-        {
-            return false;
-        }
-
-        if (Volatile.Read(ref _serving) < Limits.MaxConnections || MakeRoom(address: null))
-        {
-            return true;
-        }
-
-        _quota.Leave(address);
-        return false;
-    }
-
-    // Closes the connection that waits for its client the longest: of this address, or of any.
-    private bool MakeRoom(IPAddress? address)
-    {
-        long now = Environment.TickCount64;
-        while (_connections.Keys
-            .Where(connection => address is null || address.Equals(connection.Address))
-            .MaxBy(connection => connection.Spare(now)) is { } spare && spare.Spare(now) > 0)
-        {
-            if (spare.TryGiveUp(now))
-            {
-                // The watch still looks after it until it has ended.
-                Uncount(spare);
-                return true;
-            }
-        }
-
-        return false;
     }
 
     private void Start(ServerConnection connection)

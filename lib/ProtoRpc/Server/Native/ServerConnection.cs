@@ -5,7 +5,7 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Server.Native;
 
 /// <summary>Runs one connection of a listener: on its own thread, or on the thread pool.</summary>
-internal sealed class ServerConnection
+internal sealed class ServerConnection : ISpareConnection
 {
     // The original server's answer when its handler throws (E_FAIL).
     private const uint HandlerFailed = 0x80004005;
@@ -357,8 +357,6 @@ internal sealed class ServerConnection
         }
     }
 
-    /// <summary>How long the connection has been idle and anonymous, in milliseconds. 0 for a connection
-    /// with a running call or an authenticated client.</summary>
     public long Spare(long now)
     {
         long waited = now - Volatile.Read(ref _since);
@@ -369,7 +367,6 @@ internal sealed class ServerConnection
                 : 0;
     }
 
-    /// <summary>Ends the connection if it can still be spared.</summary>
     public bool TryGiveUp(long now)
     {
         lock (_gate)
