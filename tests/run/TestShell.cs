@@ -19,7 +19,8 @@ internal static class TestShell
 
     private static async Task<(string? Program, string WhyNot)> FindOnceAsync(string root)
     {
-        (PowerShellHost? shell, string whyNot) = await PowerShellHost.FindAsync(root);
+        (PowerShellHost? shell, string whyNot) =
+            await new PowerShellSearch(root, ChildProcess.RunAsync).FindAsync(CancellationToken.None);
         if (shell is null)
         {
             return (null, whyNot);
@@ -33,7 +34,8 @@ internal static class TestShell
                 Path.GetFullPath(Path.Combine(RuntimeEnvironment.GetRuntimeDirectory(), "../../..")));
         }
 
-        ChildProcess.Result home = await shell.RunAsync(["-Command", "$PSHOME"], root, StartLimit);
+        ChildProcess.Result home = await ChildProcess.RunAsync(
+            shell.FileName, shell.ArgumentsFor(["-Command", "$PSHOME"]), root, StartLimit);
         string program = Path.Combine(home.Text.Trim(), OperatingSystem.IsWindows() ? "pwsh.exe" : "pwsh");
         if (!home.Succeeded || !File.Exists(program))
         {
