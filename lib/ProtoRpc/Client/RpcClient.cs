@@ -467,17 +467,12 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         };
     }
 
-    /// <summary>Calls a method, and blocks until its reply.</summary>
-    internal IMessage Measure(
-        RpcMethodInfo method, IMessage request, ReplyReader<IMessage> read, RpcCallOptions options,
-        CancellationToken cancellation) =>
-        Call(method, Passed(request), read, options, cancellation);
-
     /// <summary>Calls a method.</summary>
-    internal Task<IMessage> MeasureAsync(
+    internal ValueTask<IMessage> MeasureAsync<TWait>(
         RpcMethodInfo method, IMessage request, ReplyReader<IMessage> read, RpcCallOptions options,
-        CancellationToken cancellation) =>
-        CallAsync(method, Passed(request), read, options, cancellation);
+        CancellationToken cancellation)
+        where TWait : struct, IWaitMode =>
+        CallAsync<TWait, IMessage>(method, Passed(request), read, options, cancellation);
 
     /// <summary>Makes a streaming call of any kind of method.</summary>
     internal IAsyncEnumerable<IMessage> MeasureStream(

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Client;
+using ProtoRpc.Transports;
 
 namespace ProtoRpc.LoadTesting;
 
@@ -138,11 +139,13 @@ internal sealed class LoadSlice(
             int caller = i;
             all[i] = blocks
                 ? Task.Factory.StartNew(
-                    () => Timed(() => Call(caller, cancellation)),
+                    () => TimedAsync(() => CallAsync<BlockingWait>(caller, cancellation)),
                     CancellationToken.None,
                     TaskCreationOptions.LongRunning,
-                    TaskScheduler.Default)
-                : Task.Run(() => TimedAsync(() => CallAsync(caller, cancellation)), CancellationToken.None);
+                    TaskScheduler.Default).Unwrap()
+                : Task.Run(
+                    () => TimedAsync(() => CallAsync<AsyncWait>(caller, cancellation)),
+                    CancellationToken.None);
         }
 
         try
@@ -178,19 +181,6 @@ internal sealed class LoadSlice(
     private static bool HoldsThreads(RpcClient client) => !client.Endpoint.Has(EndpointFeatures.AspNetCore);
 
     // From the begin of the first caller to the end of the last one: threads take their time to start.
-    private void Timed(Action call)
-    {
-        Begin();
-        try
-        {
-            call();
-        }
-        finally
-        {
-            End();
-        }
-    }
-
     private async Task TimedAsync(Func<Task> call)
     {
         Begin();
@@ -220,7 +210,8 @@ internal sealed class LoadSlice(
         }
     }
 
-    private void Call(int caller, CancellationToken cancellation)
+    private async Task CallAsync<TWait>(int caller, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         RpcClient client = ClientOf(caller);
         LoadTally.Shard shard = tally.ShardOf(caller);
@@ -235,53 +226,14 @@ internal sealed class LoadSlice(
         {
             try
             {
-                LoadRequest request = target.Requests.Next(calls.Token);
+                LoadRequest request = TWait.IsBlocking
+                    ? target.Requests.Next(calls.Token)
+                    : await target.Requests.NextAsync(calls.Token).ConfigureAwait(false);
                 long free = Stopwatch.GetTimestamp();
                 while (schedule.IsPaced && SleepBefore(due) is > 0 and int milliseconds)
                 {
-                    Thread.Sleep(milliseconds);
-                    calls.Token.ThrowIfCancellationRequested();
-                    if (stop.IsStopped)
-                    {
-                        return;
-                    }
-                }
-
-                start = StartOf(due, free, ref delay, shard);
-                IMessage reply = client.Measure(
-                    target.Method, request.Messages[0], read, options, calls.Token);
-                shard.Succeed(Stopwatch.GetTimestamp() - start);
-                shard.AddMessages(1, request.Bytes, 1, reply.CalculateSize());
-            }
-            catch (Exception e) when (!IsCancelled(e, calls.Token))
-            {
-                Fail(e, shard, start);
-            }
-            catch (Exception)
-            {
-                return;
-            }
-        }
-    }
-
-    private async Task CallAsync(int caller, CancellationToken cancellation)
-    {
-        RpcClient client = ClientOf(caller);
-        LoadTally.Shard shard = tally.ShardOf(caller);
-        ReplyReader<IMessage> read = client.MeasuringReader(target.Method, DecodesReplies);
-        using CancellationTokenSource calls = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
-        long start = 0;
-        CallerDelay delay = new();
-        while (!stop.IsStopped && !calls.IsCancellationRequested
-            && schedule.TryTake(Stopwatch.GetTimestamp(), out long due))
-        {
-            try
-            {
-                LoadRequest request = await target.Requests.NextAsync(calls.Token).ConfigureAwait(false);
-                long free = Stopwatch.GetTimestamp();
-                while (schedule.IsPaced && SleepBefore(due) is > 0 and int milliseconds)
-                {
-                    await Task.Delay(milliseconds, calls.Token).ConfigureAwait(false);
+                    await TWait.PauseAsync(TimeSpan.FromMilliseconds(milliseconds), calls.Token)
+                        .ConfigureAwait(false);
                     if (stop.IsStopped)
                     {
                         return;
@@ -291,7 +243,7 @@ internal sealed class LoadSlice(
                 start = StartOf(due, free, ref delay, shard);
                 if (target.Method.IsUnary)
                 {
-                    IMessage reply = await client.MeasureAsync(
+                    IMessage reply = await client.MeasureAsync<TWait>(
                         target.Method, request.Messages[0], read, options, calls.Token).ConfigureAwait(false);
                     shard.Succeed(Stopwatch.GetTimestamp() - start);
                     shard.AddMessages(1, request.Bytes, 1, reply.CalculateSize());
