@@ -15,62 +15,42 @@ namespace ProtoRpc.Transports.Http;
 /// <param name="isDirect">Whether the server is reached without a proxy, so that it can be probed.</param>
 internal sealed class DiagnosingHandler(
     HttpMessageHandler inner, RpcEndpoint endpoint, TlsTrust trust,
-    string? serverName, Func<bool> isDirect) : DelegatingHandler(inner)
+    string? serverName, Func<bool> isDirect) : WaitingHandler(inner)
 {
     private readonly string? _host = serverName is null ? null : HostOf(serverName, endpoint);
     private volatile bool _hasAnswered;
 
-    protected override HttpResponseMessage Send(
-        HttpRequestMessage request, CancellationToken cancellationToken)
+    protected override ValueTask<HttpResponseMessage> SendAsync<TWait>(
+        HttpRequestMessage request, CancellationToken cancellation)
     {
-        Name(request);
-        try
-        {
-            HttpResponseMessage response = base.Send(request, cancellationToken);
-            if (IsSuspect(response))
-            {
-                RequireHttpAsync(response, cancellationToken).GetAwaiter().GetResult();
-            }
-
-            return response;
-        }
-        catch (HttpRequestException e) when (IsWorthAsking(e))
-        {
-            throw ExplainAsync(e, cancellationToken).GetAwaiter().GetResult();
-        }
-        catch (Exception e) when (IsOfChallenge(e))
-        {
-            throw Unreadable(e);
-        }
-    }
-
-    protected override Task<HttpResponseMessage> SendAsync(
-        HttpRequestMessage request, CancellationToken cancellationToken)
-    {
-        Name(request);
+        // The HTTP client uses the header Host as the server name of the TLS handshake, even if its options
+        // set another name.
+        request.Headers.Host ??= _host;
 
         // Without TLS there is nothing more to say of a server that has answered.
         return _hasAnswered && !endpoint.IsTls
-            ? base.SendAsync(request, cancellationToken)
-            : SendWatchedAsync(request, cancellationToken);
+            ? NextAsync<TWait>(request, cancellation)
+            : SendWatchedAsync<TWait>(request, cancellation);
     }
 
-    private async Task<HttpResponseMessage> SendWatchedAsync(
+    private async ValueTask<HttpResponseMessage> SendWatchedAsync<TWait>(
         HttpRequestMessage request, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         try
         {
-            HttpResponseMessage response = await base.SendAsync(request, cancellation).ConfigureAwait(false);
+            HttpResponseMessage response = await NextAsync<TWait>(request, cancellation)
+                .ConfigureAwait(false);
             if (IsSuspect(response))
             {
-                await RequireHttpAsync(response, cancellation).ConfigureAwait(false);
+                await TWait.WaitAsync(RequireHttpAsync(response, cancellation)).ConfigureAwait(false);
             }
 
             return response;
         }
         catch (HttpRequestException e) when (IsWorthAsking(e))
         {
-            throw await ExplainAsync(e, cancellation).ConfigureAwait(false);
+            throw await TWait.WaitAsync(ExplainAsync(e, cancellation)).ConfigureAwait(false);
         }
         catch (Exception e) when (IsOfChallenge(e))
         {
@@ -91,10 +71,6 @@ internal sealed class DiagnosingHandler(
             $"'{endpoint}' sends a challenge for authentication that cannot be read. The server, or what is "
             + "between it and here, is broken or hostile.", endpoint, error),
         HttpRequestError.UserAuthenticationError);
-
-    // The HTTP client uses the header Host as the server name of the TLS handshake, even if its options set
-    // another name.
-    private void Name(HttpRequestMessage request) => request.Headers.Host ??= _host;
 
     // RFC 9110, section 7.2: with the port, unless it is the usual one.
     private static string HostOf(string name, RpcEndpoint endpoint)
@@ -128,7 +104,7 @@ internal sealed class DiagnosingHandler(
         ? ProtocolProbe.FindAsync(endpoint, cancellation)
         : Task.FromResult(SpokenProtocol.Unknown);
 
-    private async Task RequireHttpAsync(HttpResponseMessage response, CancellationToken cancellation)
+    private async ValueTask RequireHttpAsync(HttpResponseMessage response, CancellationToken cancellation)
     {
         SpokenProtocol found = await FindAsync(cancellation).ConfigureAwait(false);
         if (found is SpokenProtocol.Unknown or SpokenProtocol.Http1)
@@ -159,52 +135,58 @@ internal sealed class DiagnosingHandler(
     }
 }
 
+/// <summary>A handler that has one body for senders that block and for those that do not.</summary>
+internal abstract class WaitingHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
+{
+    protected sealed override HttpResponseMessage Send(
+        HttpRequestMessage request, CancellationToken cancellationToken) =>
+        BlockingWait.End(SendAsync<BlockingWait>(request, cancellationToken));
+
+    protected sealed override Task<HttpResponseMessage> SendAsync(
+        HttpRequestMessage request, CancellationToken cancellationToken) =>
+        SendAsync<AsyncWait>(request, cancellationToken).AsTask();
+
+    protected abstract ValueTask<HttpResponseMessage> SendAsync<TWait>(
+        HttpRequestMessage request, CancellationToken cancellation)
+        where TWait : struct, IWaitMode;
+
+    /// <summary>Sends the request by the next handler.</summary>
+    protected ValueTask<HttpResponseMessage> NextAsync<TWait>(
+        HttpRequestMessage request, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => TWait.IsBlocking
+            ? new(base.Send(request, cancellation))
+            : new(base.SendAsync(request, cancellation));
+}
+
 /// <summary>Gives the content of replies decompressed. A reply that is cut off fails, where the HTTP client's
 /// own decompression would take it as whole.</summary>
 /// <param name="inner">Sends the requests.</param>
 /// <param name="asks">Whether the server is asked for compressed replies.</param>
-internal sealed class DecompressingHandler(HttpMessageHandler inner, bool asks) : DelegatingHandler(inner)
+internal sealed class DecompressingHandler(HttpMessageHandler inner, bool asks) : WaitingHandler(inner)
 {
     private const string AcceptEncoding = "Accept-Encoding";
     private const string ContentEncoding = "Content-Encoding";
 
     private static readonly string Asked = Protocols.ContentEncoding.Accepted;
 
-    protected override HttpResponseMessage Send(
-        HttpRequestMessage request, CancellationToken cancellationToken)
-    {
-        Ask(request);
-        HttpResponseMessage response = base.Send(request, cancellationToken);
-        if (EncodingOf(response) is { } encoding)
-        {
-            Replace(response, response.Content.ReadAsStream(cancellationToken), encoding);
-        }
-
-        return response;
-    }
-
-    protected override async Task<HttpResponseMessage> SendAsync(
-        HttpRequestMessage request, CancellationToken cancellationToken)
-    {
-        Ask(request);
-        HttpResponseMessage response = await base.SendAsync(request, cancellationToken).ConfigureAwait(false);
-        if (EncodingOf(response) is { } encoding)
-        {
-            Replace(
-                response,
-                await response.Content.ReadAsStreamAsync(cancellationToken).ConfigureAwait(false),
-                encoding);
-        }
-
-        return response;
-    }
-
-    private void Ask(HttpRequestMessage request)
+    protected override async ValueTask<HttpResponseMessage> SendAsync<TWait>(
+        HttpRequestMessage request, CancellationToken cancellation)
     {
         if (asks && !request.Headers.NonValidated.Contains(AcceptEncoding))
         {
             request.Headers.TryAddWithoutValidation(AcceptEncoding, Asked);
         }
+
+        HttpResponseMessage response = await NextAsync<TWait>(request, cancellation).ConfigureAwait(false);
+        if (EncodingOf(response) is { } encoding)
+        {
+            Stream body = TWait.IsBlocking
+                ? response.Content.ReadAsStream(cancellation)
+                : await response.Content.ReadAsStreamAsync(cancellation).ConfigureAwait(false);
+            Replace(response, body, encoding);
+        }
+
+        return response;
     }
 
     // Most replies have no such header, and a collection of its values is not made for them.
@@ -234,7 +216,7 @@ internal sealed class DecompressingHandler(HttpMessageHandler inner, bool asks) 
 
 /// <summary>Traces the heads of requests and of answers. A query is left out: it may be a message.</summary>
 internal sealed class TracingHandler(HttpMessageHandler inner, RpcTrace trace, RpcEndpoint endpoint)
-    : DelegatingHandler(inner)
+    : WaitingHandler(inner)
 {
     /// <summary>Wraps a handler to trace it; returns the handler itself if there is no trace.</summary>
     public static HttpMessageHandler Around(
@@ -246,30 +228,17 @@ internal sealed class TracingHandler(HttpMessageHandler inner, RpcTrace trace, R
         sources.OfType<HttpHeaders>().SelectMany(headers => headers.NonValidated)
             .Select(header => KeyValuePair.Create(header.Key, header.Value.ToString())));
 
-    protected override HttpResponseMessage Send(
-        HttpRequestMessage request, CancellationToken cancellationToken)
-    {
-        if (!trace.IsEnabled)
-        {
-            return base.Send(request, cancellationToken);
-        }
+    protected override ValueTask<HttpResponseMessage> SendAsync<TWait>(
+        HttpRequestMessage request, CancellationToken cancellation) => trace.IsEnabled
+        ? SendTracedAsync<TWait>(request, cancellation)
+        : NextAsync<TWait>(request, cancellation);
 
-        Trace(request);
-        HttpResponseMessage response = base.Send(request, cancellationToken);
-        Trace(response);
-        return response;
-    }
-
-    protected override Task<HttpResponseMessage> SendAsync(
-        HttpRequestMessage request, CancellationToken cancellationToken) => trace.IsEnabled
-        ? SendTracedAsync(request, cancellationToken)
-        : base.SendAsync(request, cancellationToken);
-
-    private async Task<HttpResponseMessage> SendTracedAsync(
+    private async ValueTask<HttpResponseMessage> SendTracedAsync<TWait>(
         HttpRequestMessage request, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
         Trace(request);
-        HttpResponseMessage response = await base.SendAsync(request, cancellation).ConfigureAwait(false);
+        HttpResponseMessage response = await NextAsync<TWait>(request, cancellation).ConfigureAwait(false);
         Trace(response);
         return response;
     }
