@@ -64,6 +64,17 @@ public abstract class RpcHandlersCommand : RpcCmdlet
 
             throw;
         }
+
+        WarnOfUnset(pool.Environment);
+    }
+
+    /// <summary>Warns once of variables of the session that the workers do not have.</summary>
+    private protected void WarnOfUnset(HandlerEnvironment environment)
+    {
+        if (environment.Unset.Warning(environment.OpenRunspace) is { } warning)
+        {
+            WriteWarning(warning);
+        }
     }
 
     private protected HandlerPool CreatePool(

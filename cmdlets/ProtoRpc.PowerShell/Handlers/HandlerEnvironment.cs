@@ -57,6 +57,9 @@ internal sealed class HandlerEnvironment
     /// <summary>Runs once in each worker, before its first call.</summary>
     public ScriptSource? Initialization { get; private set; }
 
+    /// <summary>The variables of the caller that scripts read although workers do not have them.</summary>
+    public SessionVariables Unset { get; } = new();
+
     /// <summary>Sets a variable of the workers.</summary>
     public void SetVariable(string name, object? value) =>
         State.Variables.Add(new SessionStateVariableEntry(name, value, description: null));
@@ -158,8 +161,10 @@ internal sealed class HandlerEnvironment
     private static ScriptBlock? BlockOf(object? value) =>
         (value is PSObject wrapped ? wrapped.BaseObject : value) as ScriptBlock;
 
-    private void TakeOver(Ast ast, IReadOnlyDictionary<string, object?>? kept = null)
+    private void TakeOver(
+        Ast ast, IReadOnlyDictionary<string, object?>? kept = null, SessionState? session = null)
     {
+        Unset.Add(ast, session ?? _caller.SessionState, name => kept?.ContainsKey(name) == true);
         foreach (string name in ScriptSource.UsingVariables(ast)
             .Where(name => kept?.ContainsKey(name) != true))
         {
@@ -269,7 +274,7 @@ internal sealed class HandlerEnvironment
             return;
         }
 
-        TakeOver(function.ScriptBlock.Ast);
+        TakeOver(function.ScriptBlock.Ast, session: function.Module?.SessionState);
         _functions.Add(function.ScriptBlock.Ast is FunctionDefinitionAst definition
             ? new("", ScriptSource.OfDefinition(definition))
             : new(function.Name, ScriptSource.OfBlock(function.ScriptBlock)));
@@ -295,6 +300,7 @@ internal static class ClosureVariables
     {
         "Request", "RpcContext", "RpcMethod", "Bytes", "Next",
         "_", "PSItem", "args", "input", "this", "null", "true", "false", "Error", "Matches", "StackTrace",
+        "foreach", "switch", "LASTEXITCODE", "?", "^", "$", "Event", "EventArgs", "EventSubscriber", "Sender",
         "MyInvocation", "PSBoundParameters", "PSCmdlet", "PSScriptRoot", "PSCommandPath", "ExecutionContext",
     };
 

@@ -310,6 +310,11 @@ internal sealed class HandlerWorker
             cmdlet.InvokeCommand.InvokeScript(useLocalScope: false, initialization.Parse(), input: null);
         }
 
+        if (_isFirst)
+        {
+            _pool.Environment.Unset.Compare(cmdlet.SessionState.PSVariable.Get);
+        }
+
         foreach (ScriptSource script in _pool.Scripts)
         {
             script.Bind(_blocks);

@@ -151,9 +151,8 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         RpcEndpoint[] endpoints = [.. Endpoint.Select(RpcEndpoint.Parse)];
         HandlerEnvironment? environment = Handler is null && !HasFilters ? null : CreateEnvironment();
         HandlerPool? pool = environment is null ? null : CreatePool(environment, listener);
-        Action? replaceChecks = Checks.Given.Any()
-            ? listener.Http?.Replace(Checks, CreateEnvironment())
-            : null;
+        HandlerEnvironment? ofChecks = Checks.Given.Any() ? CreateEnvironment() : null;
+        Action? replaceChecks = ofChecks is null ? null : listener.Http?.Replace(Checks, ofChecks);
         RpcGatewayOptions gateway = new() { ForwardHeaders = ForwardHeader, BlockHeaders = BlockHeader };
         RpcServerChange change = new()
         {
@@ -173,6 +172,11 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         if (!ShouldProcess(listener.ToString(), "Change the listener"))
         {
             return;
+        }
+
+        if (ofChecks is not null)
+        {
+            WarnOfUnset(ofChecks);
         }
 
         Apply(listener, change, pool);
