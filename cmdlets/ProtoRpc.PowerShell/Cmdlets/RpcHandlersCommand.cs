@@ -141,7 +141,10 @@ public abstract class RpcHandlersCommand : RpcCmdlet
             VerboseRecord => verbose,
             DebugRecord => debug,
             _ => false,
-        });
+        })
+        {
+            IgnoresInformation = PreferenceOf("Information") == ActionPreference.Ignore,
+        };
     }
 
     // Only if -Debug is given: the session's $DebugPreference applies to its own cmdlets.

@@ -167,8 +167,7 @@ internal sealed class HandlerPool : IDisposable
         }
         catch (Exception e)
         {
-            Streams.Add(new ErrorRecord(
-                e, RpcErrorIds.RawHandlerFailed, ErrorCategory.NotSpecified, context.InterfaceId));
+            Streams.Add(FailureRecord.Create(context, e));
             throw;
         }
     }

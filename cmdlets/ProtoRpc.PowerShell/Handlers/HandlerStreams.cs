@@ -1,5 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Management.Automation.Host;
+using System.Management.Automation.Runspaces;
+using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
@@ -13,6 +15,13 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
 
     private readonly Lock _gate = new();
     private readonly Queue<object> _kept = [];
+
+    // The session whose transcripts get what is shown.
+    private readonly Runspace? _session = Runspace.DefaultRunspace;
+
+    /// <summary>Whether information is neither shown nor kept, as with
+    /// <c>-InformationAction Ignore</c>.</summary>
+    public bool IgnoresInformation { get; init; }
 
     /// <summary>Raised after a record is kept.</summary>
     public event Action? Added;
@@ -47,7 +56,12 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
 
     public void Add(object record)
     {
-        record = NeutralRecord.Create(record);
+        if (record is InformationRecord && IgnoresInformation)
+        {
+            return;
+        }
+
+        record = RecordTime.Add(NeutralRecord.Create(record));
         Last = record.ToString() ?? "";
         if (showsAtOnce(record))
         {
@@ -111,17 +125,67 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         {
             case WarningRecord warning:
                 host.UI.WriteWarningLine(warning.Message);
+                Transcribe($"WARNING: {warning.Message}");
                 break;
             case VerboseRecord verbose:
                 host.UI.WriteVerboseLine(verbose.Message);
+                Transcribe($"VERBOSE: {verbose.Message}");
                 break;
             case DebugRecord debug:
                 host.UI.WriteDebugLine(debug.Message);
+                Transcribe($"DEBUG: {debug.Message}");
                 break;
             default:
-                host.UI.WriteLine(record.ToString());
+                string text = record.ToString() ?? "";
+                host.UI.WriteLine(text);
+                Transcribe(text);
                 break;
         }
+    }
+
+    // The host does not add these lines to transcripts: commands of the shell do. The shell takes the
+    // transcripts of the thread's session, and a worker's session has none.
+    private void Transcribe(string line)
+    {
+        Runspace? own = Runspace.DefaultRunspace;
+        Runspace.DefaultRunspace = _session;
+        try
+        {
+            TranscribeResult(host.UI, line);
+        }
+        catch (MissingMethodException)
+        {
+            // The method is not public, and another version of the shell may not have it.
+        }
+        finally
+        {
+            Runspace.DefaultRunspace = own;
+        }
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method)]
+    private static extern void TranscribeResult(PSHostUserInterface ui, string line);
+}
+
+/// <summary>The property Time of records, for the streams whose records have none in PowerShell.</summary>
+internal static class RecordTime
+{
+    private const string Name = "Time";
+
+    /// <summary>Adds the current time to a record without a time.</summary>
+    /// <returns>The record itself.</returns>
+    public static object Add(object record)
+    {
+        PSMemberInfoCollection<PSPropertyInfo> members = PSObject.AsPSObject(record).Properties;
+        if (members[Name] is null)
+        {
+            DateTimeOffset time = record is InformationRecord information
+                ? information.TimeGenerated
+                : DateTimeOffset.Now;
+            members.Add(new PSNoteProperty(Name, time));
+        }
+
+        return record;
     }
 }
 

@@ -302,7 +302,7 @@ internal sealed class CallerCheckScript(
         }
         catch (RuntimeException e)
         {
-            failed(HandlerFailure.ToRecord(e, authenticationType));
+            failed(FailureRecord.Create(e, authenticationType));
             return null;
         }
     }

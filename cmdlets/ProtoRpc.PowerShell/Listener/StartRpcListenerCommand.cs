@@ -298,7 +298,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     {
         Limits = Limits,
         ErrorDetail = Option.ErrorDetail,
-        CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
+        CallFailed = failed => pool.Streams.Add(FailureRecord.Create(failed)),
         PingHandlers = CreatePing(environment, pool),
         Interceptors = [.. _outer, .. CreateFilters(Filter, environment, pool)],
         Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),

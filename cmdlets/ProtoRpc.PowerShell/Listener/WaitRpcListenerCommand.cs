@@ -20,9 +20,15 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
     /// <summary>Writes a record to the stream that it came from.</summary>
     protected void WriteRecord(object record)
     {
+        if (OriginalRecord.TryWrite(CommandRuntime, record))
+        {
+            return;
+        }
+
         switch (record)
         {
             case ErrorRecord error:
+                OriginalRecord.KeepPlace(error);
                 WriteError(error);
                 break;
             case WarningRecord warning:
@@ -51,6 +57,7 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
 
         InformationRecord shown = NeutralRecord.Copy(record, record.MessageData);
         shown.Tags.Add(HostTag);
+        RecordTime.Add(shown);
         return shown;
     }
 }
@@ -248,6 +255,76 @@ internal sealed class HandlerStreamsSignal : IDisposable
         _disposed.Cancel();
         _disposed.Dispose();
     }
+}
+
+/// <summary>Writes records of handlers with the handler's line and the record's time. Otherwise, the shell
+/// gives them the line of the cmdlet that shows them.</summary>
+internal static class OriginalRecord
+{
+    private const string Runtime =
+        "System.Management.Automation.MshCommandRuntime, System.Management.Automation";
+
+    /// <summary>Writes a warning, verbose or debug record itself, not only its text.</summary>
+    /// <returns>False for another record, or if the host or this version of the shell cannot do
+    /// it.</returns>
+    public static bool TryWrite(ICommandRuntime runtime, object record)
+    {
+        if (runtime.GetType().Name != "MshCommandRuntime")
+        {
+            return false;
+        }
+
+        try
+        {
+            switch (record)
+            {
+                case WarningRecord warning:
+                    WriteWarning(runtime, warning, false);
+                    return true;
+                case VerboseRecord verbose:
+                    WriteVerbose(runtime, verbose, false);
+                    return true;
+                case DebugRecord debug:
+                    WriteDebug(runtime, debug, false);
+                    return true;
+                default:
+                    return false;
+            }
+        }
+        catch (Exception e) when (e is MissingMemberException or TypeLoadException)
+        {
+            // These members are not public.
+            return false;
+        }
+    }
+
+    /// <summary>Keeps the line of an error when a cmdlet writes it.</summary>
+    public static void KeepPlace(ErrorRecord record)
+    {
+        try
+        {
+            SetKeepsPlace(record, true);
+        }
+        catch (MissingMemberException)
+        {
+            // The member is not public; without it, the error shows the line of the cmdlet.
+        }
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "set_PreserveInvocationInfoOnce")]
+    private static extern void SetKeepsPlace(ErrorRecord record, bool value);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method)]
+    private static extern void WriteWarning(
+        [UnsafeAccessorType(Runtime)] object runtime, WarningRecord record, bool overrideInquire);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method)]
+    private static extern void WriteVerbose(
+        [UnsafeAccessorType(Runtime)] object runtime, VerboseRecord record, bool overrideInquire);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method)]
+    private static extern void WriteDebug(
+        [UnsafeAccessorType(Runtime)] object runtime, DebugRecord record, bool overrideInquire);
 }
 
 /// <summary>Lets a cmdlet write other scripts' records without stopping or asking at one of them.</summary>

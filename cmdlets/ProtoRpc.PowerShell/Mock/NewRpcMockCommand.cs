@@ -118,7 +118,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         RpcServerOptions options = new()
         {
             Limits = Limits,
-            CallFailed = failed => pool.Streams.Add(HandlerFailure.ToRecord(failed)),
+            CallFailed = failed => pool.Streams.Add(FailureRecord.Create(failed)),
         };
         RpcMock mock = RpcMock.Create(
             schema, Service.Length > 0 ? Service : null, http.AddTo(options, parsed, environment));

@@ -1,0 +1,144 @@
+using System.Globalization;
+using ProtoRpc.PowerShell.Handlers;
+
+namespace ProtoRpc;
+
+/// <summary>A call that its handler failed for the caller, by throwing an <see cref="RpcException"/>. The
+/// listener's information records contain it as MessageData.</summary>
+public sealed class RpcHandlerFailure
+{
+    // Longer texts are cut in the line, because callers may decide what a handler writes.
+    private const int MaxLineLength = 1000;
+
+    internal RpcHandlerFailure(
+        DateTimeOffset time, string method, string caller, RpcStatusCode status, string message)
+    {
+        Time = time;
+        Method = method;
+        Caller = TerminalText.Neutralize(caller);
+        Status = status;
+        Message = TerminalText.Neutralize(message);
+    }
+
+    /// <summary>When the call failed.</summary>
+    public DateTimeOffset Time { get; }
+
+    /// <summary>The full name of the method; the interface id of a raw call.</summary>
+    public string Method { get; }
+
+    /// <summary>The name and address of the caller, as far as they are known.</summary>
+    public string Caller { get; }
+
+    /// <summary>The status that the handler sent.</summary>
+    public RpcStatusCode Status { get; }
+
+    /// <summary>The text that the handler sent.</summary>
+    public string Message { get; }
+
+    /// <inheritdoc/>
+    public override string ToString() =>
+        $"{FailureRecord.Format(Time)} {Method} failed{FailureRecord.For(Caller)} with {Status}: "
+        + TerminalText.OneLine(Message, MaxLineLength);
+}
+
+/// <summary>Makes the listener's record of a failed call: information if the handler failed it for the
+/// caller, otherwise an error with the line of the handler.</summary>
+internal static class FailureRecord
+{
+    /// <summary>The record of a call of a method. An error has the text that remote callers do not get, and
+    /// the id that they get.</summary>
+    public static object Create(RpcFailedCall failed)
+    {
+        DateTimeOffset time = DateTimeOffset.Now;
+        string method = failed.Context?.Method.FullName ?? "A call";
+        string caller = failed.Context is { } context ? CallerOf(context) : "";
+        return failed.CorrelationId is null && IsForCaller(failed.Error)
+            ? ToInformation(new(time, method, caller, failed.Code, failed.Error.Message))
+            : ToError(failed, time, method, caller);
+    }
+
+    /// <summary>The record of a raw call. The caller only gets a return code.</summary>
+    public static object Create(RpcRawContext context, Exception error)
+    {
+        DateTimeOffset time = DateTimeOffset.Now;
+        string method = context.InterfaceId.ToString();
+        string caller = CallerOf(context);
+        if (IsForCaller(error))
+        {
+            return ToInformation(new(time, method, caller, ((RpcException)error).Code, error.Message));
+        }
+
+        ErrorRecord? thrown = HandlerReply.RecordOf(error);
+        return ToError(
+            thrown, error, RpcErrorIds.RawHandlerFailed, context.InterfaceId,
+            $"{Format(time)} {method} failed{For(caller)} with {error.GetType().FullName}: {error.Message}");
+    }
+
+    /// <summary>The record of a check that failed. Callers only see that authentication failed.</summary>
+    public static ErrorRecord Create(RuntimeException failure, string authenticationType) => ToError(
+        failure.ErrorRecord, failure, RpcErrorIds.HandlerFailed, target: null,
+        $"{Format(DateTimeOffset.Now)} The {authenticationType} check failed with "
+        + $"{failure.GetType().FullName}: {failure.Message}");
+
+    /// <summary>A time in a record's text. Local, because the other lines of a console are.</summary>
+    public static string Format(DateTimeOffset time) =>
+        time.ToLocalTime().ToString("yyyy-MM-dd HH:mm:ss", CultureInfo.InvariantCulture);
+
+    /// <summary>The caller in a record's text.</summary>
+    public static string For(string caller) => caller.Length > 0 ? $" for {caller}" : "";
+
+    // throw 'text' is also sent to the caller, but scripts write it for what should not have happened.
+    private static bool IsForCaller(Exception error) =>
+        error is RpcException rpc && (!rpc.IsByProtoRpc || rpc.IsForwarded)
+        && rpc.ErrorId != RpcErrorIds.HandlerThrew;
+
+    private static InformationRecord ToInformation(RpcHandlerFailure failure) =>
+        new(failure, "ProtoRpc") { TimeGenerated = failure.Time.LocalDateTime };
+
+    private static ErrorRecord ToError(
+        RpcFailedCall failed, DateTimeOffset time, string method, string caller)
+    {
+        ErrorRecord? thrown = HandlerReply.RecordOf(failed.Error);
+        string id = failed.CorrelationId is null ? "" : $" (id {failed.CorrelationId})";
+        ErrorRecord record = ToError(
+            thrown, failed.Error, RpcErrorIds.HandlerFailed, target: null,
+            $"{Format(time)} {method} failed{For(caller)} with {failed.Error.GetType().FullName}: "
+            + $"{failed.Error.Message}{id}");
+        record.CategoryInfo.Activity = method;
+        record.CategoryInfo.TargetName = caller;
+        string? stack = thrown?.ScriptStackTrace is { Length: > 0 } script ? script : failed.Error.StackTrace;
+        PSObject members = PSObject.AsPSObject(record);
+        members.Properties.Add(new PSNoteProperty("Time", time));
+        members.Properties.Add(new PSNoteProperty("Method", method));
+        members.Properties.Add(new PSNoteProperty("Caller", TerminalText.Neutralize(caller)));
+        members.Properties.Add(new PSNoteProperty("CorrelationId", failed.CorrelationId));
+        members.Properties.Add(new PSNoteProperty("Stack", TerminalText.Neutralize(stack)));
+        return record;
+    }
+
+    // The copy of a script's record keeps the script's line. The exception may contain text from the caller,
+    // and a terminal would execute its escape sequences.
+    private static ErrorRecord ToError(
+        ErrorRecord? thrown, Exception error, string errorId, object? target, string text)
+    {
+        ErrorRecord record = thrown is null
+            ? new ErrorRecord(error, errorId, ErrorCategory.NotSpecified, target)
+            : new ErrorRecord(thrown, error);
+        string stack = thrown?.ScriptStackTrace ?? "";
+        record.ErrorDetails = new System.Management.Automation.ErrorDetails(
+            TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}"));
+        return record;
+    }
+
+    private static string CallerOf(RpcPeerContext context)
+    {
+        string name = context.User.Name ?? "";
+        return (name.Length, context.ClientAddress.Length) switch
+        {
+            (0, 0) => "an anonymous caller",
+            (0, _) => context.ClientAddress,
+            (_, 0) => name,
+            _ => $"{name} at {context.ClientAddress}",
+        };
+    }
+}
