@@ -27,6 +27,7 @@ public class RpcListener
         _handlers = pool;
         _filters = pool.HasFilters ? pool : null;
         _pools = [pool];
+        pool.StopListener = BeginStop;
     }
 
     internal RpcListener(int id, RpcRawServer server, HandlerPool pool)
@@ -37,6 +38,7 @@ public class RpcListener
         _handlers = pool;
         _filters = pool.HasFilters ? pool : null;
         _pools = [pool];
+        pool.StopListener = BeginStop;
     }
 
     /// <summary>The id of the listener in this runspace.</summary>
@@ -154,6 +156,10 @@ public class RpcListener
         Termination.Remove(this);
     }
 
+    /// <summary>Stops the listener for one of its handlers. Another thread waits for the running calls,
+    /// because that handler's is one of them.</summary>
+    private void BeginStop() => Task.Run(() => Stop(drain: null));
+
     /// <summary>Replaces handlers, filters and endpoints. Either everything is replaced or nothing.</summary>
     /// <param name="change">The replacements.</param>
     /// <param name="pool">The workers of the new scripts; null for none.</param>
@@ -182,6 +188,7 @@ public class RpcListener
             Array.ForEach(earlier, pool => pool.Retire());
             foreach (HandlerPool pool in used)
             {
+                pool.StopListener = BeginStop;
                 pool.Resume();
             }
 

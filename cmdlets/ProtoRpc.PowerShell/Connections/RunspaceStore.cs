@@ -89,6 +89,8 @@ internal sealed class RunspaceStore
         {
             lock (_gate)
             {
+                // A handler can stop its listener itself.
+                _listeners.RemoveAll(listener => listener.Completion.IsCompleted && listener.Records == 0);
                 return [.. _listeners];
             }
         }

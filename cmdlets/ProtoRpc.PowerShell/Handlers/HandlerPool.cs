@@ -56,6 +56,9 @@ internal sealed class HandlerPool : IDisposable
 
     public RpcLimits Limits { get; }
 
+    /// <summary>Stops the listener that uses the pool; returns at once.</summary>
+    public Action? StopListener { get; set; }
+
     /// <summary>The maximum number of workers.</summary>
     public int MaxWorkers => _maxWorkers;
 

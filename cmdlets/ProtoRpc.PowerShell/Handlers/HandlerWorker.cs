@@ -69,6 +69,9 @@ internal sealed class HandlerWorker
     /// <summary>The context that the running script sees.</summary>
     public RpcHandlerContext? Shown => _variables?.Context;
 
+    /// <summary>Stops the listener of the worker; returns at once.</summary>
+    public Action? StopListener => _pool.StopListener;
+
     /// <summary>Whether the pipeline is being stopped.</summary>
     public bool IsStopping => _stopping;
 

@@ -39,7 +39,7 @@ internal sealed class MethodFilterCall(
     public static RpcMethodContext ContextOf(HandlerWorker worker, RpcServerCallContext context) =>
         worker.Shown as RpcMethodContext is { } outer && outer.IsOf(context)
             ? outer
-            : new RpcMethodContext(context);
+            : new RpcMethodContext(context, worker.StopListener);
 
     /// <summary>Converts a message to the object that a worker's scripts see.</summary>
     public static object ToShell(IMessage message, HandlerWorker worker) => message is DynamicMessage dynamic
@@ -89,7 +89,7 @@ internal sealed class RawFilterCall(
 
     public override ReadOnlyMemory<byte>? Execute(HandlerWorker worker)
     {
-        HandlerVariables variables = new(new RpcRawHandlerContext(_context))
+        HandlerVariables variables = new(new RpcRawHandlerContext(_context, worker.StopListener))
         {
             Request = _request,
             Next = next is null ? null : new RpcFilterNext(PassOn),

@@ -16,8 +16,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
     private IDictionary? _requestExtensions;
     private IDictionary? _responseExtensions;
 
-    internal RpcMethodContext(RpcServerCallContext context)
-        : base(context)
+    internal RpcMethodContext(RpcServerCallContext context, Action? stopListener)
+        : base(context, stopListener)
     {
         _context = context;
     }
@@ -205,8 +205,13 @@ public sealed class RpcMethodContext : RpcHandlerContext
 public abstract class RpcHandlerContext
 {
     private readonly RpcPeerContext _context;
+    private readonly Action? _stopListener;
 
-    private protected RpcHandlerContext(RpcPeerContext context) => _context = context;
+    private protected RpcHandlerContext(RpcPeerContext context, Action? stopListener)
+    {
+        _context = context;
+        _stopListener = stopListener;
+    }
 
     /// <summary>The caller. An anonymous caller has an empty name.</summary>
     public IIdentity User => _context.User;
@@ -242,6 +247,12 @@ public abstract class RpcHandlerContext
     /// listener stops.</summary>
     public CancellationToken CancellationToken => _context.CancellationToken;
 
+    /// <summary>Stops the listener, as Stop-RpcListener does: it rejects new calls, and running calls have
+    /// the DrainTimeout of its limits to end. This call is one of them, so its reply is still sent.</summary>
+    /// <remarks>It returns at once, because the listener waits for this handler. Wait-RpcListener returns
+    /// when the listener has stopped.</remarks>
+    public void StopListener() => _stopListener?.Invoke();
+
     /// <summary>Runs a block under the caller's identity, and returns its output.</summary>
     /// <exception cref="RpcException">Unauthenticated: the caller is anonymous. Unimplemented: the system
     /// does not support impersonation.</exception>
@@ -257,8 +268,8 @@ public abstract class RpcHandlerContext
 /// <summary>The context of a raw call, <c>$RpcContext</c> in handlers.</summary>
 public sealed class RpcRawHandlerContext : RpcHandlerContext
 {
-    internal RpcRawHandlerContext(RpcRawContext context)
-        : base(context)
+    internal RpcRawHandlerContext(RpcRawContext context, Action? stopListener)
+        : base(context, stopListener)
     {
         InterfaceId = context.InterfaceId;
     }

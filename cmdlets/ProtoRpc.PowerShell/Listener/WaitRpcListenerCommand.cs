@@ -138,7 +138,8 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
         using HandlerStreamsSignal arrived = new(_waiting, end);
         while (true)
         {
-            List<RpcListener> stopped = _waiting.FindAll(listener => !listener.IsListening);
+            // Not before the last reply is sent: the process may end after the wait.
+            List<RpcListener> stopped = _waiting.FindAll(listener => listener.Completion.IsCompleted);
             foreach (object record in _waiting.SelectMany(listener => listener.Streams.Take()))
             {
                 WriteRecord(record);
