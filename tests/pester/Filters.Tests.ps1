@@ -100,9 +100,9 @@ Describe 'What stands around calls' {
 
             { Invoke-RpcMethod Fail -Connection $rpc -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*' -ExpectedMessage 'not you'
-            $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable refused 3>&1 |
+            $listener | Receive-RpcListener -InformationAction SilentlyContinue -InformationVariable refused 3>&1 |
                 Should -BeNullOrEmpty
-            $refused.Exception.Message | Should -Be 'not you'
+            $refused.MessageData.Message | Should -Be 'not you'
             $null = Invoke-RpcMethod SayHello -Connection $rpc
             $listener.Records | Should -Be 1
         }

@@ -69,7 +69,7 @@ Describe 'The raw layer' {
 
         $null = $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable shown
 
-        "$($shown[0])" | Should -Be 'out of paper'
+        "$($shown[0])" | Should -BeLike "* $id failed for *: out of paper*"
     }
 
     It 'refuses requests over -MaxRequestBytes' {
@@ -134,9 +134,9 @@ Describe 'The raw layer' {
 
         { Invoke-RpcMethod -Bytes 1 -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*'
         $null = $listener | Receive-RpcListener -WarningVariable warnings -WarningAction SilentlyContinue `
-            -ErrorVariable shown -ErrorAction SilentlyContinue
+            -InformationVariable shown -InformationAction SilentlyContinue
         $warnings | Should -BeNullOrEmpty
-        "$shown" | Should -Be 'not you'
+        $shown.MessageData.Message | Should -Be 'not you'
     }
 
     It 'says that a filter passed on what is no bytes' {
@@ -146,7 +146,7 @@ Describe 'The raw layer' {
         $null = $listener | Receive-RpcListener -ErrorVariable shown -ErrorAction SilentlyContinue
 
         $errors[0].Exception.NativeStatus | Should -Be 2147500037u
-        "$shown" | Should -BeLike "A filter of interface $id passed on a value that is not bytes*"
+        "$shown" | Should -BeLike "*A filter of interface $id passed on a value that is not bytes*"
     }
 
     It 'is for those whom -Authorization names' {
