@@ -65,7 +65,10 @@ public abstract class RpcHandlersCommand : RpcCmdlet
             throw;
         }
 
-        WarnOfUnset(pool.Environment);
+        if (pool is not null)
+        {
+            WarnOfUnset(pool.Environment);
+        }
     }
 
     /// <summary>Warns once of variables of the session that the workers do not have.</summary>

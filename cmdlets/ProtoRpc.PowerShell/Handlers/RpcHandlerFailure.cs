@@ -45,6 +45,8 @@ public sealed class RpcHandlerFailure
 /// caller, otherwise an error with the line of the handler.</summary>
 internal static class FailureRecord
 {
+    private const string MethodMember = "Method";
+
     /// <summary>The record of a call of a method. An error has the text that remote callers do not get, and
     /// the id that they get.</summary>
     public static object Create(RpcFailedCall failed)
@@ -68,11 +70,16 @@ internal static class FailureRecord
             return ToInformation(new(time, method, caller, ((RpcException)error).Code, error.Message));
         }
 
-        ErrorRecord? thrown = HandlerReply.RecordOf(error);
-        return ToError(
-            thrown, error, RpcErrorIds.RawHandlerFailed, context.InterfaceId,
+        ErrorRecord record = ToError(
+            HandlerReply.RecordOf(error), error, RpcErrorIds.RawHandlerFailed, context.InterfaceId,
             $"{Format(time)} {method} failed{For(caller)} with {error.GetType().FullName}: {error.Message}");
+        PSObject.AsPSObject(record).Properties.Add(new PSNoteProperty(MethodMember, method));
+        return record;
     }
+
+    /// <summary>Whether a record is of a failed call, and not what a handler wrote.</summary>
+    public static bool IsOf(ErrorRecord record) =>
+        PSObject.AsPSObject(record).Properties[MethodMember] is not null;
 
     /// <summary>The record of a check that failed. Callers only see that authentication failed.</summary>
     public static ErrorRecord Create(RuntimeException failure, string authenticationType) => ToError(
@@ -109,7 +116,7 @@ internal static class FailureRecord
         string? stack = thrown?.ScriptStackTrace is { Length: > 0 } script ? script : failed.Error.StackTrace;
         PSObject members = PSObject.AsPSObject(record);
         members.Properties.Add(new PSNoteProperty("Time", time));
-        members.Properties.Add(new PSNoteProperty("Method", method));
+        members.Properties.Add(new PSNoteProperty(MethodMember, method));
         members.Properties.Add(new PSNoteProperty("Caller", TerminalText.Neutralize(caller)));
         members.Properties.Add(new PSNoteProperty("CorrelationId", failed.CorrelationId));
         members.Properties.Add(new PSNoteProperty("Stack", TerminalText.Neutralize(stack)));

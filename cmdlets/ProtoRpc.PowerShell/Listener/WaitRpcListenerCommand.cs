@@ -28,7 +28,12 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
         switch (record)
         {
             case ErrorRecord error:
-                OriginalRecord.KeepPlace(error);
+                // What a handler wrote by Write-Error has a line of its pipeline that says nothing.
+                if (FailureRecord.IsOf(error))
+                {
+                    OriginalRecord.KeepPlace(error);
+                }
+
                 WriteError(error);
                 break;
             case WarningRecord warning:
