@@ -71,6 +71,10 @@ public sealed class RpcException : Exception
     /// <summary>Whether the call may have run on the server. If false, it can be sent again.</summary>
     public bool MayHaveExecuted { get; init; }
 
+    /// <summary>How many attempts the call made, of which this is the failure of the last. A pass over
+    /// several servers is one attempt.</summary>
+    public int Attempts { get; internal set; } = 1;
+
     /// <summary>The details of the status: messages, or objects in PowerShell, decoded if their type is
     /// known. Empty for none.</summary>
     public IReadOnlyList<object> Details { get; set; } = Array.Empty<object>();

@@ -31,6 +31,18 @@ Describe 'Get-RpcConnection' {
         (Get-RpcConnection $rpc[0].Id).Calls | Should -Be ($before + 1)
     }
 
+    It 'shows all endpoints of a balanced connection, and finds it by each' {
+        $others = 1..2 | ForEach-Object { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 }
+        $balanced = Connect-RpcEndpoint $others.Endpoint -Schema $listener.Schema -Service demo.Greeter -LoadBalancing RoundRobin
+
+        $balanced.Endpoints | Should -Be $others.Endpoint
+        foreach ($endpoint in $others.Endpoint) {
+            (Get-RpcConnection -Endpoint "$endpoint").Id | Should -Be $balanced.Id
+            $balanced | Out-String -Width 80 | Should -Match ([regex]::Escape("$endpoint"))
+        }
+        $balanced | Disconnect-RpcEndpoint
+    }
+
     It 'prints as a table' {
         Get-RpcConnection | Out-String -Width 200 | Should -Match 'Id\s+State\s+Endpoint\s+Service\s+Calls'
     }

@@ -74,6 +74,22 @@ Describe 'Test-RpcEndpoint' {
             Should -Throw -ErrorId 'RpcStatus.Unavailable,*'
     }
 
+    It 'gives a row for an endpoint that does not answer, too' {
+        $dead = "ncalrpc:[$(New-TestName)]"
+        $rows = "$($listener.Endpoint[0])", $dead | Test-RpcEndpoint -ErrorAction SilentlyContinue -ErrorVariable failed
+
+        $rows | Should -HaveCount 2
+        $rows[0].Error | Should -BeNullOrEmpty
+        $rows[1].Endpoint | Should -Be $dead
+        $rows[1].Error.Code | Should -Be 'Unavailable'
+        $rows[1].Services | Should -BeNullOrEmpty
+        $failed | Should -HaveCount 1
+        $shown = $rows | Out-String -Width 120
+        $shown | Should -Match 'ProtoRpc'
+        $shown | Should -Match 'Unavailable'
+        ($shown -split '\n').Where({ $_ -match 'Unavailable' }) | Should -Not -Match '0\.\d{3}'
+    }
+
     It 'waits for a server that says nothing no longer than -Deadline: <_>' -ForEach 'tcp', 'http', 'grpc' {
         $silent = [Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
         $silent.Start()

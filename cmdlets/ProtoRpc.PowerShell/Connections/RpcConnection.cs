@@ -28,6 +28,9 @@ public sealed class RpcConnection : IDisposable
     /// <summary>The endpoint; with several endpoints, the first.</summary>
     public RpcEndpoint Endpoint => _client?.Endpoint ?? _raw!.Endpoint;
 
+    /// <summary>All endpoints of the connection: several with -LoadBalancing.</summary>
+    public RpcEndpoint[] Endpoints => _client is null ? [_raw!.Endpoint] : [.. _client.Endpoints];
+
     /// <summary>The schema for looking up methods.</summary>
     public RpcSchema? Schema => _client?.Schema;
 

@@ -26,8 +26,8 @@ public sealed class GetRpcConnectionCommand : RpcCmdlet
         Guard(Endpoint, () => named = [.. FindEndpoints()]);
         WriteObject(
             (Id.Length == 0 ? open : WithIds(open, Id, connection => connection.Id, "connection"))
-                .Where(connection => connection.Endpoint.ToString() is var text
-                    && (pattern.IsMatch(text) || named.Contains(text))),
+                .Where(connection => connection.Endpoints.Select(endpoint => endpoint.ToString())
+                    .Any(text => pattern.IsMatch(text) || named.Contains(text))),
             enumerateCollection: true);
     }
 

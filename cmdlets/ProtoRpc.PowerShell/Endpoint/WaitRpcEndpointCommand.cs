@@ -161,6 +161,13 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
             else
             {
                 WriteError(RpcErrors.ToRecord(e, endpoint.ToString()));
+
+                // Also a row, so that a table of endpoints is complete.
+                WriteObject(new RpcPingResult(
+                    endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null)
+                {
+                    Error = e,
+                });
             }
         }
     }

@@ -189,9 +189,10 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
             || (Waits && RetryPolicy.IsAbsent(failure)));
         if (isLate && (Waits || _last is not null) && !clock.Caller.IsCancellationRequested)
         {
-            throw CallErrors.NotReached(policy.Endpoint, clock.Timeout, _last ?? failure);
+            failure = CallErrors.NotReached(policy.Endpoint, clock.Timeout, _last ?? failure);
         }
 
+        failure.Attempts = _failed + 1;
         ExceptionDispatchInfo.Throw(failure);
     }
 }

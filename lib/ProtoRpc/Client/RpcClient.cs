@@ -38,10 +38,11 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     private int _closed;
 
     private RpcClient(
-        RpcEndpoint endpoint, RpcSchema? schema, RpcServiceInfo? service,
+        IReadOnlyList<RpcEndpoint> endpoints, RpcSchema? schema, RpcServiceInfo? service,
         IChannelSource channels, RpcClientOptions options)
     {
-        Endpoint = endpoint;
+        RpcEndpoint endpoint = endpoints[0];
+        Endpoints = endpoints;
         _options = options;
         _service = service;
         _schema = _given = schema;
@@ -55,8 +56,11 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         _mapper = new MessageMapper { MaxDepth = _limits.MaxDepth, TakesRows = false };
     }
 
-    /// <summary>The endpoint.</summary>
-    public RpcEndpoint Endpoint { get; }
+    /// <summary>The endpoint; with several endpoints, the first.</summary>
+    public RpcEndpoint Endpoint => Endpoints[0];
+
+    /// <summary>All endpoints that the client was given.</summary>
+    public IReadOnlyList<RpcEndpoint> Endpoints { get; }
 
     /// <summary>The side channel. It is sent with every call; a reply may replace it. Its fields are the
     /// extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the schema declares. To change
@@ -225,7 +229,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         options = ClientAuthorization.Apply(endpoint, options);
         RpcServiceInfo? service = FirstService(endpoint, schema, options);
         IRpcChannel channel = RpcChannels.Create(endpoint, service, options);
-        return new RpcClient(endpoint, schema, service, channel, options);
+        return new RpcClient([endpoint], schema, service, channel, options);
     }
 
     private static RpcClient Create(
@@ -254,7 +258,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         options = ClientAuthorization.Apply(first, options);
         RpcServiceInfo? service = FirstService(first, schema, options);
         BackendPicker picker = RpcChannels.CreatePicker(endpoints, balancing, service, options);
-        return new RpcClient(first, schema, service, picker, options);
+        return new RpcClient([.. endpoints], schema, service, picker, options);
     }
 
     private static async ValueTask<RpcClient> ReachAsync<TWait>(

@@ -28,6 +28,10 @@ public sealed record RpcPingResult(
     /// declares; null if the server does not support the native protocol's ping.</summary>
     public DynamicMessage? Reply { get; init; }
 
+    /// <summary>Why the endpoint did not answer; null if it answered. A ping of a client throws the error.
+    /// Test-RpcEndpoint returns it, with <see cref="Latency"/> as the time until the failure.</summary>
+    public RpcException? Error { get; init; }
+
     internal RpcPingResponse? Received { get; init; }
 
     /// <summary>The reply of a gRPC server's health service, such as <c>Serving</c>;

@@ -44,6 +44,37 @@ public static class GrpcRetryTests
         Assert.Equal(1, server.Server.Counters.Calls);
     }
 
+    [Theory]
+    [InlineData(0)]
+    [InlineData(2)]
+    public static void The_failure_says_how_many_attempts_there_were(int retries)
+    {
+        using WordsServer server = new();
+        RpcEndpoint gone = server.Endpoint;
+        server.Dispose();
+        using RpcClient client = RpcClient.Connect(
+            gone, WordsServer.Schema,
+            new() { Lazy = true, RetryCount = retries, Service = "streams.Words" });
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(client.GetMethod("Say"), WordsServer.Text("x")));
+
+        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+        Assert.Equal(retries + 1, error.Attempts);
+    }
+
+    [Fact]
+    public static void A_client_of_several_servers_has_all_endpoints()
+    {
+        using WordsServer one = new();
+        using WordsServer two = new();
+        using RpcClient client = RpcClient.Connect(
+            [one.Endpoint, two.Endpoint], RpcLoadBalancing.RoundRobin, WordsServer.Schema);
+
+        Assert.Equal([one.Endpoint, two.Endpoint], client.Endpoints);
+        Assert.Equal(one.Endpoint, client.Endpoint);
+    }
+
     [Fact]
     public static async Task The_deadline_is_one_for_all_tries()
     {
