@@ -90,7 +90,8 @@ internal static partial class MemberTexts
     [GeneratedRegex(
         @"\bRpc(Limits|(Client|Server|Tls|Load|RandomMessage)Options|(Client|Server)Security|NamedEndpoint)"
         + @"\.[A-Za-z]+\b"
-        + @"|\b(Give a schema|Choose fewer services|as an import path|allow unencrypted traffic)\b",
+        + @"|\b(Give a schema|Choose fewer services|as an import path|allow unencrypted traffic"
+        + @"|the documentation of RpcEndpoint)\b",
         RegexOptions.CultureInvariant | RegexOptions.ExplicitCapture)]
     private static partial Regex Members();
 }

@@ -181,13 +181,14 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
 
     private static RpcException Invalid(string text, string problem, string hint = "")
     {
-        IEnumerable<string> bindings = EndpointKinds.All.Where(kind => kind.Sequence.Length > 0)
-            .Select(kind => $"'{kind.ExampleBinding("host")}'");
-        IEnumerable<string> uris = EndpointKinds.All.Select(kind => $"'{kind.ExampleUri("host")}'");
+        // All forms at once would hide the right one.
+        string usual = hint.Length > 0 || EndpointHints.HasKnownKind(text)
+            ? ""
+            : $" Write it, for example, as {EndpointHints.UsualForms()}.";
         return new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidEndpoint,
-            $"'{text}' is not an endpoint: {problem}.{hint} Write a string binding such as "
-            + $"{string.Join(", ", bindings)}, or a URI such as {string.Join(", ", uris)}.");
+            $"'{text}' is not an endpoint: {problem}.{hint}{usual} See the documentation of RpcEndpoint for "
+            + "all forms.");
     }
 
     // A name becomes a file name on Unix and a pipe name on Windows, so it must not contain a path.
@@ -398,6 +399,9 @@ internal static class EndpointHints
     // The protocol sequences of DCE RPC are as near to each other as 4 letters.
     private const int MaxDistance = 2;
 
+    private static readonly RpcTransport[] Usual =
+        [RpcTransport.Grpc, RpcTransport.Http, RpcTransport.Tcp, RpcTransport.Local];
+
     /// <summary>A sentence for an error message, with a space before it; empty if nothing is near.</summary>
     public static string Get(string text)
     {
@@ -408,38 +412,84 @@ internal static class EndpointHints
         return meant.Length == 0 ? "" : $" Did you mean '{string.Join("' or '", meant)}'?";
     }
 
+    /// <summary>Whether a text begins as an endpoint of a kind does, so that another part is
+    /// wrong.</summary>
+    public static bool HasKnownKind(string text) => text.IndexOf(':') is > 0 and var colon
+        && (EndpointKinds.OfScheme(text[..colon]) ?? EndpointKinds.OfSequence(text[..colon])) is not null;
+
+    /// <summary>Examples of the usual forms, for a text that is near to none.</summary>
+    public static string UsualForms() => EndpointKinds.Enumerate(
+        [.. Usual.Select(transport => $"'{EndpointKinds.Get(transport).ExampleBinding("host")}'")], "or");
+
+    // The nearest first.
     private static IEnumerable<IEnumerable<string>> Find(string text)
     {
         if (FindPipe(text) is { } pipe)
         {
-            yield return [pipe];
+            return [[pipe]];
         }
 
         // The path of a socket.
         if (text.StartsWith('/'))
         {
-            yield return [$"{EndpointKinds.Get(RpcTransport.GrpcUnix).Scheme}://{text}"];
+            return [[$"{EndpointKinds.Get(RpcTransport.GrpcUnix).Scheme}://{text}"]];
         }
 
         int colon = text.IndexOf(':');
         if (colon <= 0)
         {
-            yield break;
+            return FindWithoutColon(text);
         }
 
         string first = text[..colon];
         string rest = text[(colon + 1)..];
-        if (rest.StartsWith("//", StringComparison.Ordinal))
+        return rest.StartsWith("//", StringComparison.Ordinal)
+            ? FindOfUri(first, rest)
+            : FindOfBinding(text, first, rest);
+    }
+
+    private static IEnumerable<IEnumerable<string>> FindWithoutColon(string text)
+    {
+        int slashes = text.IndexOf("//", StringComparison.Ordinal);
+        if (slashes > 0)
         {
-            // A known scheme is meant. Another part is wrong.
-            if (EndpointKinds.OfScheme(first.ToLowerInvariant()) is null)
+            yield return [$"{text[..slashes]}:{text[slashes..]}"];
+        }
+
+        // Another word may be the name of a registered endpoint.
+        if (text.Contains('.') || HostNames.IsThisMachine(text) || text.StartsWith('['))
+        {
+            yield return WithPort("").Select(kind => kind.ExampleUri(text.Trim('[', ']')));
+        }
+    }
+
+    private static IEnumerable<IEnumerable<string>> FindOfUri(string scheme, string rest)
+    {
+        if (EndpointKinds.OfScheme(scheme) is { } known)
+        {
+            // Another part is wrong: perhaps the path of a kind that has none.
+            if (known.Form == AddressForm.HostAndPort && rest.IndexOf('/', 2) is > 2 and var path)
             {
-                yield return Nearest(first, kind => kind.Scheme).Select(scheme => $"{scheme}:{rest}");
+                yield return [$"{scheme}:{rest[..path]}"];
             }
 
             yield break;
         }
 
+        yield return Nearest(scheme, kind => kind.Scheme).Select(near => $"{near}:{rest}");
+
+        // The names of gRPC for its targets.
+        yield return scheme.ToLowerInvariant() switch
+        {
+            "unix" => [$"{EndpointKinds.Get(RpcTransport.GrpcUnix).Scheme}:{rest}"],
+            "dns" or "ipv4" or "ipv6" =>
+                [$"{EndpointKinds.Get(RpcTransport.Grpc).Scheme}://{rest.TrimStart('/')}"],
+            _ => [],
+        };
+    }
+
+    private static IEnumerable<IEnumerable<string>> FindOfBinding(string text, string first, string rest)
+    {
         yield return [$"{first}://{rest.TrimStart('/')}"];
         yield return Nearest(first, kind => kind.Sequence).Select(sequence => $"{sequence}:{rest}");
 
@@ -447,10 +497,29 @@ internal static class EndpointHints
         if (port < text.Length && text.AsSpan(port).IndexOfAnyExceptInRange('0', '9') < 0)
         {
             yield return [$"{text[..(port - 1)]}[{text[port..]}]"];
-            yield return EndpointKinds.All
-                .Where(kind => kind.HasPort && !kind.Has(EndpointFeatures.Tls))
-                .Select(kind => $"{kind.Scheme}://{text}");
+            yield return WithPort(text[port..]).Select(kind => $"{kind.Scheme}://{text}");
         }
+
+        if (EndpointKinds.OfSequence(first) is { HasPort: true } kind && !rest.Contains('['))
+        {
+            yield return [kind.ExampleBinding(rest)];
+        }
+    }
+
+    // The kinds with a port, the likeliest first.
+    private static IEnumerable<EndpointKindAttribute> WithPort(string port)
+    {
+        bool isTls = port is "443" or "8443";
+        RpcTransport likely = port switch
+        {
+            "80" or "8080" or "8081" => RpcTransport.Http,
+            _ when isTls => RpcTransport.Https,
+            _ => RpcTransport.Grpc,
+        };
+        return EndpointKinds.All
+            .Where(kind => kind.HasPort && kind.Has(EndpointFeatures.Tls) == isTls)
+            .OrderBy(kind => kind.Transport != likely)
+            .ThenBy(kind => kind.Protocol == EndpointProtocol.Native);
     }
 
     // The name of a pipe as Windows has it, \\HOST\pipe\NAME.

@@ -107,7 +107,9 @@ public static class RpcStatusTable
         [0x1C00000D] = (RpcStatusCode.Cancelled, "the call was cancelled"),
         [0x1C000012] = (RpcStatusCode.Unknown, "unspecified fault"),
         [0x1C00001B] = (
-            RpcStatusCode.ResourceExhausted, "the server is out of memory, or the request is over its limit"),
+            RpcStatusCode.ResourceExhausted,
+            "the request is larger than the server's limit (MaxMessageBytes of the server), or the server is "
+            + "out of memory"),
         [0x1C00001C] = (RpcStatusCode.Internal, "invalid presentation context"),
         [0x1C00001D] = (RpcStatusCode.Unauthenticated, "the protection level is too low, or not supported"),
         [0x1C00001F] = (RpcStatusCode.DataLoss, "a signature is wrong"),

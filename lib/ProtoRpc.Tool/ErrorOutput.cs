@@ -26,7 +26,8 @@ internal static class ErrorOutput
     public static void Write(ToolConsole console, CallFailedException failure)
     {
         RpcException error = failure.Cause;
-        console.WriteError(Paint(console, $"{error.Code}: ", Red) + FlagNames.Rename(error));
+        string attempts = error.Attempts > 1 ? $" ({error.Attempts} attempts)" : "";
+        console.WriteError(Paint(console, $"{error.Code}: ", Red) + FlagNames.Rename(error) + attempts);
         if (CallerProof.Advice(error.Accepted) is { Length: > 0 } advice)
         {
             console.Error.WriteLine($"  {FlagNames.Rename(advice)}");
@@ -132,6 +133,7 @@ internal static class FlagNames
             "--stream-length",
         ["Give a schema"] = "Use --schema to give a schema",
         ["as an import path"] = "with --import-path",
+        ["the documentation of RpcEndpoint"] = "docs/tool.md",
         ["Choose fewer services"] = "Choose fewer services with --service",
     };
 

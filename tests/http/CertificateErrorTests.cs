@@ -12,12 +12,15 @@ public static class CertificateErrorTests
     private static readonly RpcClientOptions Strict = new();
 
     [Theory]
-    [InlineData("unknown authority", "is not valid: ")]
-    [InlineData("other name", "its certificate is for another name (CN=other.example)")]
-    [InlineData("expired", "is not valid: ")]
-    [InlineData("not valid yet", "is not valid: ")]
-    [InlineData("expired, of another name", "its certificate is for another name (CN=other.example); ")]
-    public static async Task A_cause_has_one_id_and_one_text_on_every_transport(string cause, string wanted)
+    [InlineData("unknown authority", "is not valid: ", "CaCertificates")]
+    [InlineData("other name", "its certificate is for another name (CN=other.example)", "ServerName")]
+    [InlineData("expired", "is not valid: it expired on ", "Renew the certificate")]
+    [InlineData("not valid yet", "is not valid: it is not valid before ", "Renew the certificate")]
+    [InlineData(
+        "expired, of another name", "its certificate is for another name (CN=other.example); ",
+        "ServerName", "renew the certificate")]
+    public static async Task A_cause_has_one_id_and_one_text_on_every_transport(
+        string cause, string wanted, params string[] remedies)
     {
         using X509Certificate2 certificate = CertificateOf(cause);
         using RpcServer server = Serve(certificate);
@@ -37,6 +40,12 @@ public static class CertificateErrorTests
         Assert.All(errors, error => Assert.False(error.MayHaveExecuted));
         string text = Assert.Single(errors.Select(TextOf).Distinct());
         Assert.Contains(wanted, text, StringComparison.Ordinal);
+
+        // What helps, and nothing that cannot help.
+        string[] all = ["CaCertificates", "ServerName", "enew the certificate"];
+        Assert.Equal(
+            all.Select(remedy => remedies.Any(r => r.EndsWith(remedy, StringComparison.Ordinal))),
+            all.Select(remedy => text.Contains(remedy, StringComparison.Ordinal)));
         Assert.Equal(server.Endpoints, errors.Select(error => error.Endpoint).Distinct());
         Assert.Equal(0, server.Counters.Calls);
     }

@@ -114,7 +114,7 @@ Describe 'Connect-RpcEndpoint' {
 
     It 'says what an endpoint looks like when one cannot be read' {
         { Connect-RpcEndpoint 'nowhere' -Schema $listener.Schema -ErrorAction Stop } |
-            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*'nowhere'*tcp://host:8080*"
+            Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*'nowhere'*grpc://host:50051*"
     }
 
     It 'names the nearest service' {

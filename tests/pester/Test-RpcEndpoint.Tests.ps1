@@ -15,7 +15,7 @@ Describe 'Test-RpcEndpoint' {
         $result.Product | Should -Be 'ProtoRpc'
         $result.Services | Should -Contain 'demo.Greeter'
         $result.Uptime.TotalSeconds | Should -BeGreaterThan 0
-        $result | Out-String -Width 200 | Should -Match 'Latency\(ms\)'
+        $result | Out-String -Width 200 | Should -Match 'Endpoint +ms +Health'
     }
 
     It 'pings a connection, by parameter or pipeline' {

@@ -68,12 +68,17 @@ internal static class RpcErrors
         }
     }
 
-    /// <summary>The text that the shell shows for a failure at an endpoint: status, text, method and
-    /// endpoint. The exception's message is the handler's text alone, so scripts find the same text on every
-    /// endpoint.</summary>
+    /// <summary>The text that the shell shows for a failure at an endpoint: status, text, method, endpoint,
+    /// and the number of attempts if there were several. The exception's message is the handler's text alone,
+    /// so scripts find the same text on every endpoint.</summary>
     public static string TextOf(RpcException error)
     {
         string where = string.Join(" at ", PlacesOf(error));
+        if (error.Attempts > 1)
+        {
+            where = $"{where}{(where.Length > 0 ? ", " : "")}{error.Attempts} attempts";
+        }
+
         string text = $"{error.Code}: {error.Message}";
 
         // A peer may choose the name of a method or an endpoint, and a terminal would execute its escape
@@ -156,6 +161,7 @@ internal static class ParameterWording
         ["Give a schema"] = "Use -Schema to give a schema",
         ["as an import path"] = "with Import-RpcSchema -ImportPath",
         ["allow unencrypted traffic"] = "use -AllowUnencrypted",
+        ["the documentation of RpcEndpoint"] = "about_ProtoRpc_Endpoints",
         ["Choose fewer services"] = "Choose fewer services with -Service",
     };
 

@@ -165,7 +165,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
                 : null,
             Endpoints = endpoints.Length > 0 ? endpoints : null,
             Protocols = endpoints.Length > 0 ? listener.AddHttp?.Invoke(endpoints).Protocols : null,
-            Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
+            Certificate = ReadCertificate(Certificate, CertificatePassword),
             CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
             DrainTimeout = DrainTimeout,
         };

@@ -249,7 +249,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         {
             Limits = Limits,
             Security = CreateSecurity(),
-            Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
+            Certificate = ReadCertificate(Certificate, CertificatePassword),
             CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
             UseTls = Tls,
             Interceptors = [.. CreateAuthorization(), .. CreateFilters(Filter, environment, pool)],
@@ -301,7 +301,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CallFailed = failed => pool.Streams.Add(FailureRecord.Create(failed)),
         PingHandlers = CreatePing(environment, pool),
         Interceptors = [.. _outer, .. CreateFilters(Filter, environment, pool)],
-        Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
+        Certificate = ReadCertificate(Certificate, CertificatePassword),
         CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
         UseTls = Tls,
         Security = CreateSecurity(),

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using ProtoRpc.AspNetCore.Http;
+using ProtoRpc.Messages;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Server;
@@ -106,7 +107,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         }
         catch (RpcException e)
         {
-            // Of the request, and so for its sender, though it passes through the handler.
+            // The error of the request is for its sender, also if it passes through the handler.
             _context.Refusal = e;
             throw;
         }
@@ -200,9 +201,8 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 
             ReadOnlySequence<byte> buffer = result.Buffer;
             Memory.Hold(buffer.Length);
-            if (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame))
+            if (TryParse(ref buffer) is { } request)
             {
-                IMessage request = Parse(frame);
                 _input.AdvanceTo(buffer.Start);
                 return request;
             }
@@ -224,6 +224,18 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         }
 
         return null;
+    }
+
+    private IMessage? TryParse(ref ReadOnlySequence<byte> buffer)
+    {
+        try
+        {
+            return GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame) ? Parse(frame) : null;
+        }
+        catch (RpcException e) when (e.ErrorId == RpcErrorIds.MessageTooLarge)
+        {
+            throw MessageErrors.OverServerLimit(MaxBytes);
+        }
     }
 
     private IMessage Parse(GrpcFrame frame)

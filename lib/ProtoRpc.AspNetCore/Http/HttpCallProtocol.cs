@@ -6,6 +6,7 @@ using System.Net;
 using System.Text;
 using Microsoft.AspNetCore.WebUtilities;
 using ProtoRpc.Formats;
+using ProtoRpc.Messages;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
@@ -122,7 +123,7 @@ internal sealed class HttpCallProtocol(
     }
 
     public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
-        HttpFailure.RefusalOf(error) ?? base.Translate(error, context);
+        HttpFailure.RefusalOf(error, Host.Options.Limits) ?? base.Translate(error, context);
 
     // A failure before the first reply is answered as that of any call;
     // one behind it is the last thing in the body.
@@ -396,10 +397,11 @@ internal sealed class RequestBody : IDisposable
             RpcStatusCode.Unimplemented,
             $"The content encoding '{encoding}' is not supported; use gzip, br or none.");
 
-    private static HttpRefusal TooLarge(int maxBytes) => new(
+    /// <summary>The refusal of a body over the limit.</summary>
+    public static HttpRefusal TooLarge(int maxBytes) => new(
         StatusCodes.Status413PayloadTooLarge,
         RpcStatusCode.ResourceExhausted,
-        $"The request has more than {maxBytes} bytes. Raise RpcLimits.MaxMessageBytes on the listener.");
+        MessageErrors.TextOfServerLimit(maxBytes));
 }
 
 /// <summary>A request that HTTP's own rules refuse, before there is a call.</summary>

@@ -190,9 +190,11 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         failure);
 
     /// <summary>What HTTP's own rules say of a request that they refuse; null for other errors.</summary>
-    public static CallFailure? RefusalOf(Exception error) => error switch
+    public static CallFailure? RefusalOf(Exception error, RpcLimits limits) => error switch
     {
         HttpRefusal refusal => CallFailure.OfRequest(refusal, refusal.Code),
+        BadHttpRequestException { StatusCode: StatusCodes.Status413PayloadTooLarge } =>
+            RefusalOf(RequestBody.TooLarge(limits.MaxMessageBytes), limits),
         BadHttpRequestException bad => CallFailure.OfRequest(bad, CodeOf(bad)),
         _ => null,
     };
@@ -289,7 +291,6 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
     // What Kestrel finds wrong while the body is read.
     private static RpcStatusCode CodeOf(BadHttpRequestException bad) => bad.StatusCode switch
     {
-        StatusCodes.Status413PayloadTooLarge => RpcStatusCode.ResourceExhausted,
         StatusCodes.Status408RequestTimeout => RpcStatusCode.DeadlineExceeded,
         _ => RpcStatusCode.InvalidArgument,
     };

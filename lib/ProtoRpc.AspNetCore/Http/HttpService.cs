@@ -94,7 +94,8 @@ internal sealed class HttpService
         }
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
         {
-            CallFailure failure = HttpFailure.RefusalOf(e) ?? _host.Fail(context: null, peer, e);
+            CallFailure failure = HttpFailure.RefusalOf(e, _host.Options.Limits)
+                ?? _host.Fail(context: null, peer, e);
             _host.Monitor.Refuse(
                 "protorpc", _endpoint, path.TrimStart('/'), peer, failure.Code,
                 http.Request.ContentLength ?? 0, HttpActivity.ParentOf(http));

@@ -70,7 +70,13 @@ internal static class ListVerb
                 return await client.PingAsync(cancellationToken: cancellation);
             },
             cancellation);
-        return result.Services;
+        return result is { Services.Count: 0, Uptime: null }
+            ? throw new RpcException(
+                RpcStatusCode.Unimplemented, RpcErrorIds.NoSchema,
+                $"The server at '{target.Endpoint}' answers, but does not list its services: it is not a "
+                + "server of ProtoRpc. Give the .proto files of its services with --schema SOURCE.",
+                target.Endpoint)
+            : result.Services;
     }
 
     private static IEnumerable<string> Lines((RpcSchema Schema, string[] Symbols) asked, bool namesAlone)

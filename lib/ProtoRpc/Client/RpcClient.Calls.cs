@@ -436,6 +436,7 @@ public sealed partial class RpcClient
                 error => Locate(error, method))
             {
                 Endpoint = Endpoint,
+                Clock = call.Clock,
             };
         }
         catch

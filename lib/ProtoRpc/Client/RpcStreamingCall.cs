@@ -173,8 +173,12 @@ internal sealed class ClientStream(
     : RpcClientStream
 {
     private IMessage? _current;
+    private long _replies;
 
     public required RpcEndpoint Endpoint { get; init; }
+
+    /// <summary>The time of the call.</summary>
+    public required CallClock Clock { get; init; }
 
     public override IMessage? Current => _current;
 
@@ -209,11 +213,15 @@ internal sealed class ClientStream(
             }
 
             _current = read(stream.Current);
+            _replies++;
             return true;
         }
         catch (RpcException e)
         {
-            throw locate(e);
+            // The server may notice the deadline first. A handler can return the status by itself.
+            bool isLate = e.Code == RpcStatusCode.DeadlineExceeded && _replies > 0
+                && (!e.IsAnswer || Clock.IsOver);
+            throw locate(isLate ? CallErrors.TimedOutAfter(Endpoint, Clock.Timeout, _replies, e) : e);
         }
     }
 

@@ -41,8 +41,19 @@ internal static class MessageErrors
     /// <param name="maxBytes">The limit.</param>
     public static RpcException TooLarge(string what, string size, int maxBytes) => new(
         RpcStatusCode.ResourceExhausted,
-        $"The {what} has {size} bytes; the limit is {maxBytes}. "
-        + "Raise RpcLimits.MaxMessageBytes on both sides.");
+        $"The {what} has {size} bytes; the limit is {maxBytes:N0}. Send less per call, or raise "
+        + "RpcLimits.MaxMessageBytes on both sides.");
+
+    /// <summary>The error that a server sends for a request over its limit. The caller cannot change the
+    /// limit, and may know it by another name.</summary>
+    /// <param name="maxBytes">The server's limit.</param>
+    public static RpcException OverServerLimit(int maxBytes) => new(
+        RpcStatusCode.ResourceExhausted, TextOfServerLimit(maxBytes));
+
+    /// <inheritdoc cref="OverServerLimit"/>
+    public static string TextOfServerLimit(int maxBytes) =>
+        $"The request is larger than the server's limit of {maxBytes:N0} bytes. Send less per call, or raise "
+        + $"{nameof(RpcLimits.MaxMessageBytes)} of the server.";
 
     /// <summary>No array can hold the message.</summary>
     public static RpcException LargerThanArrays() => new(
@@ -77,7 +88,7 @@ internal static class MessageChecks
     {
         if (size > maxBytes)
         {
-            throw MessageErrors.TooLarge(what, $"{size}", maxBytes);
+            throw MessageErrors.TooLarge(what, $"{size:N0}", maxBytes);
         }
     }
 }

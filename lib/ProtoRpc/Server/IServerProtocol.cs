@@ -80,6 +80,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
         TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly Lock _gate = new();
     private readonly List<Func<TimeSpan, Task>> _others = [];
+    private readonly CertificateWatch _certificates = new(calls);
     private IServedEndpoint[] _served = [];
     private Task? _stopping;
     private Task _closing = Task.CompletedTask;
@@ -147,6 +148,10 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
             EndpointErrors.RequireTls(_wanted, useTls, certificate);
             AllowedAccounts.Check(_wanted, security);
             _served = BindAll(_wanted, prepare());
+            if (certificate is not null)
+            {
+                _certificates.Watch(certificate);
+            }
         }
     }
 
@@ -197,6 +202,11 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
                 wanted.Where((_, index) => staying[index] is null), bind));
             commit();
             Array.ForEach(staying, served => Show(served, shown));
+            if (shown is not null && certificate is not null)
+            {
+                _certificates.Watch(certificate);
+            }
+
             _served = [.. staying.Select(served => served ?? bound.Dequeue())];
             _wanted = [.. wanted];
             Task closing = CloseAsync([.. present], DrainOf(drain));
@@ -300,6 +310,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
         finally
         {
             Stopped?.Invoke();
+            _certificates.Dispose();
             _last = Count() with { Connections = 0 };
             _completion.TrySetResult();
         }

@@ -365,7 +365,11 @@ internal sealed class InProcessCallProtocol(
             try
             {
                 owner._bytesIn += body.Length;
-                MessageChecks.RequireSize(body.Length, owner.Limits.MaxMessageBytes, "request");
+                if (body.Length > owner.Limits.MaxMessageBytes)
+                {
+                    throw MessageErrors.OverServerLimit(owner.Limits.MaxMessageBytes);
+                }
+
                 IMessage request = Method.ReadRequest(body, context);
                 if (_closed)
                 {

@@ -1,3 +1,5 @@
+using ProtoRpc.Transports.Tls;
+
 namespace ProtoRpc.Transports;
 
 /// <summary>Makes exceptions of calls that ended without an answer.</summary>
@@ -38,6 +40,20 @@ internal static class CallErrors
             MayHaveExecuted = sent,
         };
 
+    public static RpcException TimedOutAfter(
+        RpcEndpoint endpoint, TimeSpan timeout, long replies, RpcException cause) => new(
+        RpcStatusCode.DeadlineExceeded,
+        $"'{endpoint}' did not end the stream within {timeout.TotalSeconds:0.###} s: the deadline passed "
+        + $"after {replies:N0} {(replies == 1 ? "reply" : "replies")}. Give the call a longer deadline, or "
+        + "check what the server does.",
+        cause)
+    {
+        Endpoint = endpoint,
+        MayHaveExecuted = true,
+        Trailers = cause.Trailers,
+        Details = cause.Details,
+    };
+
     public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,
         $"'{endpoint}' closed the connection before it answered; the call may have run there. "
@@ -54,11 +70,15 @@ internal static class CallErrors
         $"'{endpoint}' closed the connection before the request was sent; the call did not run. Call again.",
         endpoint);
 
-    public static RpcException BindLost(RpcEndpoint endpoint, Exception cause) => new(
-        RpcStatusCode.Unavailable,
-        $"'{endpoint}' closed the connection instead of accepting it. Check that it is a DCE/RPC server, "
-        + "that it is not stopping or full, and whether it requires TLS (RpcClientOptions.UseTls).",
-        endpoint, cause);
+    public static RpcException BindLost(RpcEndpoint endpoint, RpcTlsOptions? tls, Exception cause) =>
+        tls is not null
+            ? TlsErrors.HungUp(endpoint, tls, mayHaveExecuted: false, cause)
+            : new(
+                RpcStatusCode.Unavailable,
+                $"'{endpoint}' closed the connection instead of accepting it. Check that it is a DCE/RPC "
+                + "server, that it is not stopping or full, and whether it requires TLS "
+                + "(RpcClientOptions.UseTls).",
+                endpoint, cause);
 
     public static RpcException BindTimedOut(RpcEndpoint endpoint, TimeSpan timeout) => new(
         RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,

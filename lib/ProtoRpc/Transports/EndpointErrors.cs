@@ -215,15 +215,18 @@ internal static class WrongProtocolErrors
             : $"It may require TLS ({TlsForm(endpoint)}), or be stopping"),
         inner);
 
-    public static RpcException Silent(RpcEndpoint endpoint, TimeSpan patience) => Make(
-        endpoint,
-        $"it accepted the connection, but sent nothing for {patience.TotalSeconds:0.###} s. Check the port"
-        + (endpoint.IsTls ? "" : $", and whether it requires TLS ({TlsForm(endpoint)})"),
-        null);
+    public static RpcException Silent(RpcEndpoint endpoint, TimeSpan patience) => new(
+        RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
+        $"'{endpoint}' accepted the connection, but sent nothing for {patience.TotalSeconds:0.###} s. Check "
+        + "that it is a gRPC server"
+        + (endpoint.IsTls ? "" : $", and whether it requires TLS ({TlsForm(endpoint)})")
+        + $", or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint);
 
     public static RpcException NoHttp2(RpcEndpoint endpoint) => Make(
         endpoint,
-        "it speaks TLS, but does not offer HTTP/2 (ALPN h2), which gRPC needs. Check the port and any proxy",
+        "it speaks TLS, but does not offer HTTP/2 (ALPN h2), which gRPC needs. Use "
+        + $"https://{PlaceOf(endpoint)}/ if it is an HTTP endpoint; otherwise enable HTTP/2 on the server, "
+        + "or on the proxy before it",
         null);
 
     private static RpcException Make(RpcEndpoint endpoint, string what, Exception? inner) => new(

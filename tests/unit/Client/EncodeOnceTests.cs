@@ -87,7 +87,7 @@ public static class EncodeOnceTests
             "Say", new EchoRequest { Text = new string('x', Threshold) }));
 
         Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
-        Assert.Contains("The reply has at least 50000 bytes; the limit is 10000", error.Message);
+        Assert.Contains("The reply has at least 50,000 bytes; the limit is 10,000", error.Message);
         Assert.Equal(calls, server.Counters.Calls);
     }
 

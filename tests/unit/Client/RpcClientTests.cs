@@ -156,7 +156,7 @@ public static class RpcClientTests
             () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = new string('x', 1000) }));
 
         Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
-        Assert.Contains("1003 bytes; the limit is 1000", error.Message);
+        Assert.Contains("1,003 bytes; the limit is 1,000", error.Message);
     }
 
     [Fact]

@@ -173,19 +173,6 @@ public static class ProtocErrorTests
     }
 
     [Fact]
-    public static void A_utf16_file_is_an_error()
-    {
-        using TempFolder folder = new();
-        string path = folder.Write("a.proto", "");
-        File.WriteAllText(path, "syntax = \"proto3\";\nmessage A {}\n", Encoding.Unicode);
-
-        RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
-
-        Assert.Equal(RpcStatusCode.InvalidArgument, e.Code);
-        Assert.StartsWith($"{path}:1:1: ", e.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
     public static void A_file_with_a_byte_order_mark_is_read()
     {
         using TempFolder folder = new();

@@ -124,14 +124,29 @@ public static class RpcEndpointTests
         Assert.Equal("InvalidEndpoint", error.ErrorId);
         Assert.Contains(part, error.Message);
         Assert.StartsWith($"'{TerminalText.Neutralize(text)}' is not an endpoint", error.Message);
-        Assert.Contains("'ncalrpc:[NAME]'", error.Message);
+        Assert.False(
+            error.Message.Contains(" Did you mean ", StringComparison.Ordinal)
+            && error.Message.Contains(", for example, as 'grpc://host:50051'", StringComparison.Ordinal));
+        Assert.EndsWith(" See the documentation of RpcEndpoint for all forms.", error.Message);
+        Assert.True(error.Message.Length < 300 + text.Length, error.Message);
     }
 
     [Theory]
     [InlineData(
         "localhost:50051",
-        "'tcp://localhost:50051' or 'http://localhost:50051' or 'grpc://localhost:50051'")]
-    [InlineData("[::1]:80", "'tcp://[::1]:80' or 'http://[::1]:80' or 'grpc://[::1]:80'")]
+        "'grpc://localhost:50051' or 'http://localhost:50051' or 'tcp://localhost:50051'")]
+    [InlineData("[::1]:80", "'http://[::1]:80' or 'grpc://[::1]:80' or 'tcp://[::1]:80'")]
+    [InlineData("host:443", "'https://host:443' or 'grpcs://host:443'")]
+    [InlineData(
+        "localhost", "'grpc://localhost:50051' or 'http://localhost:8081/' or 'tcp://localhost:8080'")]
+    [InlineData("/run/app.sock", "'grpc+unix:///run/app.sock'")]
+    [InlineData("unix:///run/app.sock", "'grpc+unix:///run/app.sock'")]
+    [InlineData("dns:///host:50051", "'grpc://host:50051'")]
+    [InlineData(@"\\.\pipe\Shop", "'pipe://./Shop'")]
+    [InlineData(@"\\host\pipe\Shop", "'pipe://host/Shop'")]
+    [InlineData("https//host/x", "'https://host/x'")]
+    [InlineData("grpc://host:50051/shop.Shop", "'grpc://host:50051'")]
+    [InlineData("ncacn_ip_tcp:host", "'ncacn_ip_tcp:host[8080]'")]
     [InlineData("gprc://localhost:50051", "'grpc://localhost:50051'")]
     [InlineData("htpp://localhost/x", "'http://localhost/x'")]
     [InlineData("grpc:localhost:50051", "'grpc://localhost:50051'")]

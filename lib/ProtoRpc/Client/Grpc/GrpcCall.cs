@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Http.Headers;
+using ProtoRpc.Client.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
@@ -556,10 +557,12 @@ internal static class GrpcStatus
 
         string what = contentType is null ? "" : $" with {contentType}";
         string quote = body.Length > 0 ? $": '{body}'" : "";
+        string redirect = HttpErrorReader.DescribeRedirect(response);
         return new RpcException(
             code,
-            $"The reply is not gRPC but HTTP {(int)status}{what}{quote}. Check the endpoint, "
-            + "and any proxy before it.")
+            $"The reply is not gRPC but HTTP {(int)status}" + (redirect.Length > 0
+                ? $": {redirect}."
+                : $"{what}{quote}. Check the endpoint, and any proxy before it."))
         {
             ErrorId = RpcErrorIds.NotGrpc,
             Accepted = AcceptedBy(response.Headers),

@@ -1,3 +1,4 @@
+using System.Net.Http.Headers;
 using System.Text.Json;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
@@ -14,6 +15,7 @@ internal static class HttpErrorReader
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
 
     private const int TooManyRequests = 429;
+    private const int MaxLocation = 200;
 
     /// <summary>Converts the response of a call that failed.</summary>
     /// <param name="method">The called method.</param>
@@ -31,11 +33,37 @@ internal static class HttpErrorReader
         bool isBusy = response.Headers.NonValidated.Contains(HttpNames.Busy)
             || (httpStatus == TooManyRequests && error is null);
         RpcException failure = Read(
-            method, httpStatus, mediaType, error, HttpResponseMetadata.TrailersOf(response),
+            method, httpStatus, mediaType, error ?? RedirectOf(method, response),
+            HttpResponseMetadata.TrailersOf(response),
             isBusy ? HttpRetryAfter.Parse(response.Headers) : null);
         failure.Accepted = CallerProof.OfSchemes(response.Headers.WwwAuthenticate.Select(way => way.Scheme));
         return failure;
     }
+
+    /// <summary>What to do about a redirect; empty for an answer that is none.</summary>
+    /// <remarks>Redirects are not followed, because a request with its credentials would then go to a server
+    /// that the caller did not choose.</remarks>
+    public static string DescribeRedirect(HttpResponseMessage response)
+    {
+        if (response.Headers.NonValidated.TryGetValues("Location", out HeaderStringValues locations)
+            && (int)response.StatusCode is >= 300 and < 400)
+        {
+            string location = TerminalText.OneLine(locations.ToString(), MaxLocation);
+            return $"redirected to '{location}', and redirects are not followed. If you trust that server, "
+                + "connect to its address";
+        }
+
+        return "";
+    }
+
+    private static ErrorResult? RedirectOf(string method, HttpResponseMessage response) =>
+        DescribeRedirect(response) is { Length: > 0 } redirect
+            ? new ErrorResult
+            {
+                ErrorText = $"{method} was answered with HTTP status {(int)response.StatusCode}: "
+                    + $"{redirect}.",
+            }
+            : null;
 
     /// <summary>Converts an error at the end of a stream of replies.</summary>
     public static RpcException ReadAfterReplies(
@@ -62,10 +90,11 @@ internal static class HttpErrorReader
             Trailers = TrailersOf(error, trailers).ToText(),
             Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
 
-            // A 4xx status rejects the call before it runs, except for the statuses that handlers return. A
-            // 503 may come from a proxy, or be a handler's Unavailable.
+            // A redirect or a 4xx status rejects the call before it runs, except for the statuses that
+            // handlers return. A 503 may come from a proxy, or be a handler's Unavailable.
             MayHaveExecuted = retryAfter is null
-                && httpStatus is not (401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 431),
+                && httpStatus is not (301 or 302 or 307 or 308
+                    or 401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 431),
             RetryAfter = retryAfter,
         };
     }

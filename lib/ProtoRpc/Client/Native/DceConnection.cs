@@ -377,7 +377,7 @@ internal sealed class DceConnection : NativeConnection
         {
             RpcStatusCode.Cancelled => EndpointErrors.ConnectCancelled(endpoint, e),
             RpcStatusCode.DeadlineExceeded => CallErrors.BindTimedOut(endpoint, _clock.Timeout),
-            _ => TransportConnection.IsBroken(e) ? CallErrors.BindLost(endpoint, e) : e,
+            _ => TransportConnection.IsBroken(e) ? CallErrors.BindLost(endpoint, _client.Tls, e) : e,
         };
     }
 }

@@ -48,7 +48,7 @@ internal sealed class EncodedMessage : IDisposable
         int size = message.CalculateSize();
         if (size > maxBytes)
         {
-            throw MessageErrors.TooLarge(what, $"{size}", maxBytes);
+            throw MessageErrors.TooLarge(what, $"{size:N0}", maxBytes);
         }
 
         return message is OpaqueMessage opaque

@@ -55,7 +55,7 @@ internal ref struct WireWriter
     {
         if (Length > _maxBytes)
         {
-            throw MessageErrors.TooLarge(_what, $"{Length}", _maxBytes);
+            throw MessageErrors.TooLarge(_what, $"{Length:N0}", _maxBytes);
         }
     }
 
@@ -187,7 +187,7 @@ internal ref struct WireWriter
         }
         if (needed > MaxRoom)
         {
-            throw MessageErrors.TooLarge(_what, $"at least {(long)written + size}", _maxBytes);
+            throw MessageErrors.TooLarge(_what, $"at least {(long)written + size:N0}", _maxBytes);
         }
         long wanted = Math.Max(2L * _buffer.Length, needed);
         byte[] larger = ArrayPool<byte>.Shared.Rent((int)Math.Min(wanted, MaxRoom));

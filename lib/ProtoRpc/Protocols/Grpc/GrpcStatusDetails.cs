@@ -218,8 +218,8 @@ internal static class GrpcDefects
 
     public static RpcException TooLarge(string what, int maxBytes) => new(
         RpcStatusCode.ResourceExhausted,
-        $"The peer {what}; the limit is {maxBytes:N0}. "
-        + "Raise RpcLimits.MaxMessageBytes to accept it.")
+        $"The peer {what}; the limit is {maxBytes:N0}. Request less per call, or raise "
+        + "RpcLimits.MaxMessageBytes.")
     {
         ErrorId = RpcErrorIds.MessageTooLarge,
         MayHaveExecuted = true,

@@ -137,6 +137,12 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         string text = $"'{endpoint}' could not accept a connection, because the process has too few free "
             + $"file handles. This has happened {count:N0} times since the server started. Raise the "
             + "system's limit of open files, or lower the limit MaxConnections.";
+        Warn(text);
+    }
+
+    /// <summary>Warns of a state of the server that keeps callers out, or soon will.</summary>
+    public void Warn(string text)
+    {
         try
         {
             if (logger is not null)
@@ -148,7 +154,7 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         }
         catch (Exception)
         {
-            // Connections are accepted also if nobody can be warned.
+            // The server serves also if nobody can be warned.
         }
     }
 

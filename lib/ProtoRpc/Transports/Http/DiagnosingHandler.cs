@@ -10,14 +10,13 @@ namespace ProtoRpc.Transports.Http;
 /// <param name="inner">Sends the requests.</param>
 /// <param name="endpoint">The server.</param>
 /// <param name="trust">What the handshakes of TLS are made with.</param>
-/// <param name="serverName">The name that the certificate has, and that the server is called by; null for
-/// the host.</param>
+/// <param name="tls">The options of TLS, with the name that the server is called by.</param>
 /// <param name="isDirect">Whether the server is reached without a proxy, so that it can be probed.</param>
 internal sealed class DiagnosingHandler(
     HttpMessageHandler inner, RpcEndpoint endpoint, TlsTrust trust,
-    string? serverName, Func<bool> isDirect) : WaitingHandler(inner)
+    RpcTlsOptions tls, Func<bool> isDirect) : WaitingHandler(inner)
 {
-    private readonly string? _host = serverName is null ? null : HostOf(serverName, endpoint);
+    private readonly string? _host = tls.ServerName is { } name ? HostOf(name, endpoint) : null;
     private volatile bool _hasAnswered;
 
     protected override ValueTask<HttpResponseMessage> SendAsync<TWait>(
@@ -131,7 +130,11 @@ internal sealed class DiagnosingHandler(
         bool isAsExpected = found == (endpoint.IsTls ? SpokenProtocol.Tls : SpokenProtocol.Http1);
         return found != SpokenProtocol.Unknown && !isAsExpected
             ? Because(WrongProtocolErrors.Other(endpoint, found, error), error.HttpRequestError)
-            : IsOfTls(error) ? Because(trust.Failure(cause), error.HttpRequestError) : error;
+            : IsOfTls(error) ? Because(trust.Failure(cause), error.HttpRequestError)
+            : isAsExpected && endpoint.IsTls
+                ? Because(
+                    TlsErrors.HungUp(endpoint, tls, mayHaveExecuted: true, error), error.HttpRequestError)
+                : error;
     }
 }
 

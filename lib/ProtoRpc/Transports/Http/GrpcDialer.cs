@@ -55,7 +55,9 @@ internal static class GrpcDialer
             GreetingCheckStream greeted = new(
                 stream, endpoint, expected, timeout, refused, isDirect: proxy is null);
             return new DialedConnection(socket, endpoint.IsTls
-                ? await ShakeHandsAsync(greeted, endpoint, tls, end.Token).ConfigureAwait(false)
+                ? await ShakeHandsAsync(
+                    new AwaitedSslStream(greeted, endpoint, tls, timeout, refused), end.Token)
+                    .ConfigureAwait(false)
                 : greeted);
         }
         catch (Exception e)
@@ -135,15 +137,67 @@ internal static class GrpcDialer
     }
 
     private static async Task<Stream> ShakeHandsAsync(
-        Stream stream, RpcEndpoint endpoint, RpcTlsOptions tls, CancellationToken cancellation)
+        AwaitedSslStream secured, CancellationToken cancellation)
     {
-        SslStream secured = new(stream);
-        TlsTrust trust = new(endpoint, tls, SslApplicationProtocol.Http2);
+        TlsTrust trust = new(secured.Endpoint, secured.Tls, SslApplicationProtocol.Http2);
         await trust.JudgeAsync(() => secured.AuthenticateAsClientAsync(trust.Options, cancellation))
             .ConfigureAwait(false);
         return secured.NegotiatedApplicationProtocol == SslApplicationProtocol.Http2
             ? secured
-            : throw WrongProtocolErrors.NoHttp2(endpoint);
+            : throw WrongProtocolErrors.NoHttp2(secured.Endpoint);
+    }
+}
+
+/// <summary>TLS to a server that must say something soon after the handshake. In TLS 1.3, a server rejects a
+/// missing client certificate only then.</summary>
+/// <param name="inner">The connection.</param>
+/// <param name="endpoint">The server.</param>
+/// <param name="tls">Whom to trust.</param>
+/// <param name="patience">How long the server may take for its first bytes.</param>
+/// <param name="refused">As of <see cref="GreetingCheckStream"/>.</param>
+// Derived from SslStream, because the HTTP client makes a handshake of its own over any other stream.
+internal sealed class AwaitedSslStream(
+    Stream inner, RpcEndpoint endpoint, RpcTlsOptions tls, TimeSpan patience, Action<RpcException> refused)
+    : SslStream(inner)
+{
+    private bool _hasHeard;
+
+    public RpcEndpoint Endpoint => endpoint;
+
+    public RpcTlsOptions Tls => tls;
+
+    public override ValueTask<int> ReadAsync(
+        Memory<byte> buffer, CancellationToken cancellationToken = default) =>
+        _hasHeard ? base.ReadAsync(buffer, cancellationToken) : ReadFirstAsync(buffer, cancellationToken);
+
+    private async ValueTask<int> ReadFirstAsync(Memory<byte> buffer, CancellationToken cancellationToken)
+    {
+        using CancellationTokenSource end =
+            CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        end.CancelAfter(patience);
+        try
+        {
+            // A read of no bytes waits for the first ones, or for the end.
+            int count = await base.ReadAsync(buffer, end.Token).ConfigureAwait(false);
+            _hasHeard = count > 0;
+            return _hasHeard || buffer.IsEmpty
+                ? count
+                : throw Refuse(TlsErrors.HungUp(endpoint, tls, mayHaveExecuted: false, null));
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw Refuse(WrongProtocolErrors.Silent(endpoint, patience));
+        }
+        catch (IOException e)
+        {
+            throw Refuse(TlsErrors.HungUp(endpoint, tls, mayHaveExecuted: false, e));
+        }
+    }
+
+    private RpcException Refuse(RpcException why)
+    {
+        refused(why);
+        return why;
     }
 }
 
@@ -174,7 +228,7 @@ internal sealed class GreetingCheckStream(
     public override ValueTask<int> ReadAsync(
         Memory<byte> buffer, CancellationToken cancellationToken = default) =>
         !_rest.IsEmpty ? new(TakeRest(buffer))
-        : _greeted || buffer.IsEmpty ? inner.ReadAsync(buffer, cancellationToken)
+        : _greeted ? inner.ReadAsync(buffer, cancellationToken)
         : ListenAsync(buffer, cancellationToken);
 
     public override Task<int> ReadAsync(

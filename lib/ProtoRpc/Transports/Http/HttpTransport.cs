@@ -83,7 +83,7 @@ internal static class HttpTransport
         handler.SslOptions = trust.Options;
         return new HttpMessageInvoker(
             new DecompressingHandler(new DiagnosingHandler(
-                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls.ServerName,
+                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls,
                 isDirect: () => IsDirect(proxy, AddressOf(endpoint))),
                 asksCompressed),
             disposeHandler: true);

@@ -9,7 +9,7 @@ namespace ProtoRpc.Transports.Tls;
 internal sealed class TlsTrust
 {
     private readonly RpcEndpoint _endpoint;
-    private volatile string? _distrust;
+    private volatile Distrust? _distrust;
 
     /// <param name="endpoint">The server.</param>
     /// <param name="tls">Whom to trust.</param>
@@ -31,7 +31,7 @@ internal sealed class TlsTrust
             {
                 _distrust = errors == SslPolicyErrors.None || tls.SkipCertificateCheck
                     ? null
-                    : Describe(certificate, chain, errors);
+                    : Distrust.Find(certificate, chain, errors);
                 return _distrust is null;
             },
         };
@@ -96,10 +96,25 @@ internal sealed class TlsTrust
 
         return policy;
     }
+}
 
-    private static string Describe(X509Certificate? certificate, X509Chain? chain, SslPolicyErrors errors)
+/// <summary>Why a client does not trust the certificate of a server, and what can help.</summary>
+/// <param name="Reasons">The reasons.</param>
+/// <param name="Remedies">What to do, without the end of the sentence.</param>
+internal sealed record Distrust(string Reasons, string Remedies)
+{
+    private const string Tls = nameof(RpcTlsOptions);
+
+    // The flags of a chain that ends at no known authority.
+    private const X509ChainStatusFlags NoAuthority =
+        X509ChainStatusFlags.UntrustedRoot | X509ChainStatusFlags.PartialChain;
+
+    /// <summary>Reads the errors of a validation.</summary>
+    public static Distrust Find(X509Certificate? certificate, X509Chain? chain, SslPolicyErrors errors)
     {
         List<string> reasons = [];
+        List<string> remedies = [];
+        X509ChainStatusFlags states = X509ChainStatusFlags.NoError;
         if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNotAvailable))
         {
             reasons.Add("it sent no certificate");
@@ -108,19 +123,55 @@ internal sealed class TlsTrust
         if (errors.HasFlag(SslPolicyErrors.RemoteCertificateNameMismatch))
         {
             reasons.Add($"its certificate is for another name ({certificate?.Subject})");
+            remedies.Add(
+                $"set {Tls}.{nameof(RpcTlsOptions.ServerName)} to a name in the certificate");
         }
 
         if (errors.HasFlag(SslPolicyErrors.RemoteCertificateChainErrors))
         {
-            IEnumerable<string> states = (chain?.ChainStatus ?? [])
-                .Select(status => status.StatusInformation.Trim().TrimEnd('.'))
-                .Distinct();
+            states = (chain?.ChainStatus ?? []).Aggregate(states, (all, state) => all | state.Status);
             reasons.Add(
-                $"its certificate ({certificate?.Subject}) is not valid: {string.Join(", ", states)}");
+                $"its certificate ({certificate?.Subject}) is not valid: "
+                + string.Join(", ", StatesOf(certificate, chain)));
         }
 
-        return string.Join("; ", reasons);
+        if (states.HasFlag(X509ChainStatusFlags.NotTimeValid))
+        {
+            remedies.Add("renew the certificate on the server, or check the clocks of both machines");
+        }
+
+        bool isOther = (states & ~(NoAuthority | X509ChainStatusFlags.NotTimeValid)) != 0;
+        if ((states & NoAuthority) != 0 || isOther || remedies.Count == 0)
+        {
+            remedies.Add($"set {Tls}.{nameof(RpcTlsOptions.CaCertificates)} to its authority");
+        }
+
+        return new(string.Join("; ", reasons), string.Join(", and ", remedies));
     }
+
+    private static IEnumerable<string> StatesOf(X509Certificate? certificate, X509Chain? chain) =>
+        (chain?.ChainStatus ?? [])
+            .Select(state => state.Status == X509ChainStatusFlags.NotTimeValid
+                ? CertificateTime.ProblemOf(certificate as X509Certificate2, DateTimeOffset.UtcNow)
+                    ?? state.StatusInformation.Trim().TrimEnd('.')
+                : state.StatusInformation.Trim().TrimEnd('.'))
+            .Distinct();
+}
+
+/// <summary>The validity of certificates.</summary>
+internal static class CertificateTime
+{
+    /// <summary>Why a certificate is not valid at a time; null if it is.</summary>
+    public static string? ProblemOf(X509Certificate2? certificate, DateTimeOffset now) =>
+        certificate is null ? null
+        : certificate.NotAfter < now.LocalDateTime ? $"it expired on {DayOf(certificate.NotAfter)}"
+        : certificate.NotBefore > now.LocalDateTime
+            ? $"it is not valid before {DayOf(certificate.NotBefore)}"
+            : null;
+
+    /// <summary>A local time as a day of UTC, in which certificates have it.</summary>
+    public static string DayOf(DateTime time) =>
+        time.ToUniversalTime().ToString("yyyy-MM-dd", CultureInfo.InvariantCulture);
 }
 
 /// <summary>Makes exceptions of TLS handshakes that failed, with one id and one text for a cause on every
@@ -130,11 +181,30 @@ internal static class TlsErrors
     private const string Tls = nameof(RpcTlsOptions);
 
     /// <summary>The client does not trust the server's certificate.</summary>
-    public static RpcException Untrusted(RpcEndpoint endpoint, string why, Exception inner) => new(
+    public static RpcException Untrusted(RpcEndpoint endpoint, Distrust why, Exception inner) => new(
         RpcStatusCode.Unavailable, RpcErrorIds.CertificateNotTrusted,
-        $"Cannot trust '{endpoint}': {why}. Set {Tls}.{nameof(RpcTlsOptions.CaCertificates)} to its "
-        + $"authority or {Tls}.{nameof(RpcTlsOptions.ServerName)} to the name in its certificate, or accept "
-        + $"any certificate with {Tls}.{nameof(RpcTlsOptions.SkipCertificateCheck)}.", endpoint, inner);
+        $"Cannot trust '{endpoint}': {why.Reasons}. {char.ToUpperInvariant(why.Remedies[0])}"
+        + $"{why.Remedies[1..]}; for a test, accept any certificate with "
+        + $"{Tls}.{nameof(RpcTlsOptions.SkipCertificateCheck)}.", endpoint, inner);
+
+    /// <summary>The server closed the connection after the handshake and before its first answer. In TLS 1.3,
+    /// servers check the client's certificate after the client's handshake has succeeded.</summary>
+    /// <param name="endpoint">The server.</param>
+    /// <param name="tls">What the handshake was made with.</param>
+    /// <param name="mayHaveExecuted">Whether the call may have run.</param>
+    /// <param name="inner">How the connection broke; null if the server closed it.</param>
+    public static RpcException HungUp(
+        RpcEndpoint endpoint, RpcTlsOptions tls, bool mayHaveExecuted, Exception? inner) => new(
+        RpcStatusCode.Unavailable, RpcErrorIds.TlsHandshakeFailed,
+        $"'{endpoint}' closed the connection after the TLS handshake, before its first reply. "
+        + (tls.ClientCertificate is null
+            ? "It may require a client certificate "
+                + $"({Tls}.{nameof(RpcTlsOptions.ClientCertificate)}), or be stopping."
+            : $"It may reject the client certificate '{tls.ClientCertificate.Subject}', or be stopping."),
+        endpoint, inner)
+    {
+        MayHaveExecuted = mayHaveExecuted,
+    };
 
     /// <summary>The handshake failed for another reason.</summary>
     public static RpcException HandshakeFailed(RpcEndpoint endpoint, Exception exception)

@@ -31,9 +31,15 @@ internal sealed partial class ProtocDiagnostics
     /// <summary>The files to compile that have errors.</summary>
     public IReadOnlySet<SourceFile> FailedInputs { get; }
 
+    /// <summary>The errors of files that are text in another encoding than UTF-8.</summary>
+    public IReadOnlyList<string> Misencoded { get; private init; } = [];
+
     /// <summary>A warning for each file that has errors, to compile the others without it.</summary>
     public IReadOnlyList<string> LeftOut =>
-        [.. FailedInputs.Select(file => SchemaPart.WarningOf(file, string.Join("; ", ErrorsOf(file))))];
+    [
+        .. FailedInputs.Select(file => SchemaPart.WarningOf(
+            file, TextEncoding.ProblemOf(file.FullPath, file.Given) ?? string.Join("; ", ErrorsOf(file)))),
+    ];
 
     public static ProtocDiagnostics Read(string text, ProtocPlan plan)
     {
@@ -57,7 +63,14 @@ internal sealed partial class ProtocDiagnostics
             lines.Where(line => !line.IsWarning)
                 .Select(line => FindInput(line.File, plan))
                 .OfType<SourceFile>()
-                .ToHashSet());
+                .ToHashSet())
+        {
+            Misencoded =
+            [
+                .. lines.Select(line => line.File).Distinct()
+                    .Select(file => MisencodingOf(file, plan)).OfType<string>().Distinct(),
+            ],
+        };
     }
 
     /// <summary>These and others of the same files.</summary>
@@ -65,12 +78,21 @@ internal sealed partial class ProtocDiagnostics
         [.. Missing.Union(others.Missing)],
         [.. Errors.Union(others.Errors)],
         [.. Warnings.Union(others.Warnings)],
-        FailedInputs.Union(others.FailedInputs).ToHashSet());
+        FailedInputs.Union(others.FailedInputs).ToHashSet())
+    {
+        Misencoded = [.. Misencoded.Union(others.Misencoded)],
+    };
 
     /// <summary>All errors in one exception: first the missing imports and what to do, then the
     /// others.</summary>
     public RpcException ToException(int exitCode)
     {
+        if (Misencoded.Count > 0)
+        {
+            // protoc reports each byte of such a file.
+            return SchemaError.Invalid(string.Join('\n', Misencoded));
+        }
+
         if (Missing.Count == 0 && Errors.Count == 0)
         {
             return SchemaError.Invalid($"protoc failed with exit code {exitCode} and said nothing.");
@@ -109,6 +131,11 @@ internal sealed partial class ProtocDiagnostics
             [.. all.Where(error => error.StartsWith($"{file.Given}:", StringComparison.Ordinal))];
         return (own.Length > 0 ? own : all).Take(MaxOfFile);
     }
+
+    private static string? MisencodingOf(string file, ProtocPlan plan) =>
+        file.Length > 0 && plan.FindFile(file) is { } path
+            ? TextEncoding.ProblemOf(path, FindInput(file, plan)?.Given ?? UserPath(file, plan))
+            : null;
 
     private static string Shown(ProtocLine line, ProtocPlan plan) =>
         line.File.Length == 0 ? line.Text : $"{PlaceOf(line, plan)}: {line.Text}";
