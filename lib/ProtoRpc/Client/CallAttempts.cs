@@ -179,7 +179,8 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
 
         _made += isAwaited ? 0 : 1;
         TimeSpan pause = RetryPolicy.Pause(clock, _failed, Waits, failure.RetryAfter);
-        policy.Log?.Retry(Method, policy.Endpoint, ++_failed, failure, pause);
+        _failed++;
+        policy.Log?.Retry(Method, policy.Endpoint, _failed, failure, pause);
         return pause;
     }
 
