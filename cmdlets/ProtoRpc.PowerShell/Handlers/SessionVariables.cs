@@ -21,7 +21,7 @@ internal sealed class SessionVariables
     /// <param name="own">The names of the variables that the script brings along.</param>
     public void Add(Ast script, SessionState session, Func<string, bool> own)
     {
-        VariableUse use = VariableUse.Of(script);
+        VariableUse use = VariableUse.From(script);
         _isUncertain |= use.MaySetOthers;
         _set.UnionWith(use.Set);
         _found.AddRange(use.Reads.Where(read =>

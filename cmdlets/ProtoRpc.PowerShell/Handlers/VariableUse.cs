@@ -42,7 +42,7 @@ internal sealed class VariableUse
     public bool MaySetOthers { get; private set; }
 
     /// <summary>Analyzes a block, a function or a whole script.</summary>
-    public static VariableUse Of(Ast script) => new(script);
+    public static VariableUse From(Ast script) => new(script);
 
     private void Visit(Ast node)
     {

@@ -71,9 +71,9 @@ internal sealed class HttpAuthentication
     public static HttpAuthentication OfGrpc(
         HttpServerSecurity security, RpcServerSecurity server, RpcEndpoint endpoint) => new(
         security, SecurityPolicy.Open, server.Authentication.HasFlag(RpcAuthentication.None), endpoint)
-    {
-        Allowed = AllowedAccounts.Resolve(endpoint, server),
-    };
+        {
+            Allowed = AllowedAccounts.Resolve(endpoint, server),
+        };
 
     // The accounts that may connect; null if the endpoint alone decides who can.
     private AllowedAccounts? Allowed { get; init; }

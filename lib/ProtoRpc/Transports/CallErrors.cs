@@ -14,8 +14,8 @@ internal static class CallErrors
     public static RpcException TooManyHeaders(RpcEndpoint endpoint, HttpRequestException limit) => new(
         RpcStatusCode.ResourceExhausted,
         $"'{endpoint}' sent more headers than allowed. {limit.Message.TrimEnd('.')}. Headers and trailers "
-        + $"count together. Raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxHeaderBytes)} of the client, or let "
-        + "the server send less.", limit)
+        + $"count together. Raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxHeaderBytes)} of the client, or "
+        + "let the server send less.", limit)
     {
         Endpoint = endpoint,
         MayHaveExecuted = true,
@@ -47,12 +47,12 @@ internal static class CallErrors
         + $"after {replies:N0} {(replies == 1 ? "reply" : "replies")}. Give the call a longer deadline, or "
         + "check what the server does.",
         cause)
-    {
-        Endpoint = endpoint,
-        MayHaveExecuted = true,
-        Trailers = cause.Trailers,
-        Details = cause.Details,
-    };
+        {
+            Endpoint = endpoint,
+            MayHaveExecuted = true,
+            Trailers = cause.Trailers,
+            Details = cause.Details,
+        };
 
     public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
         RpcStatusCode.Unavailable,

@@ -60,8 +60,8 @@ internal static partial class SharedSocketDirectory
 
     /// <summary>Lets the accounts connect to a bound socket that does not listen yet.</summary>
     /// <remarks>A mode cannot name users. If there are any, every account may connect, and the listener
-    /// rejects the connections of others. The mode is set by the path: the socket's directory must be one that
-    /// others cannot change.</remarks>
+    /// rejects the connections of others. The mode is set by the path: the socket's directory must be one
+    /// that others cannot change.</remarks>
     /// <param name="path">The socket.</param>
     /// <param name="allowed">The accounts; null for the own one alone.</param>
     public static void Open(string path, AllowedAccounts? allowed)

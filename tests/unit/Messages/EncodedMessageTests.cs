@@ -27,7 +27,8 @@ public static partial class EncodedMessageTests
             Assert.Equal(bytes, encoded.ToArray());
             Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
             Assert.Contains(
-                $"The request has {bytes.Length} bytes; the limit is {bytes.Length - 1}.", error.Message);
+                $"The request has {bytes.Length:N0} bytes; the limit is {bytes.Length - 1:N0}.",
+                error.Message);
         }
     }
 
@@ -47,7 +48,8 @@ public static partial class EncodedMessageTests
                 Assert.Throws<RpcException>(() => EncodedMessage.From(message, limit, "reply"));
 
             int reached = int.Parse(
-                AtLeast().Match(error.Message).Groups[1].Value, CultureInfo.InvariantCulture);
+                AtLeast().Match(error.Message).Groups[1].Value, NumberStyles.AllowThousands,
+                CultureInfo.InvariantCulture);
             Assert.InRange(reached, limit + 1, limit + 4096 + TextLength);
             message.ToByteArray();
         }
@@ -112,6 +114,6 @@ public static partial class EncodedMessageTests
         return message;
     }
 
-    [GeneratedRegex("has at least ([0-9]+) bytes")]
+    [GeneratedRegex("has at least ([0-9,]+) bytes")]
     private static partial Regex AtLeast();
 }

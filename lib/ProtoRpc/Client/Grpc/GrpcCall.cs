@@ -566,7 +566,6 @@ internal static class GrpcStatus
         {
             ErrorId = RpcErrorIds.NotGrpc,
             Accepted = AcceptedBy(response.Headers),
-
             // A proxy that limits the rate of requests has not passed this one on.
             MayHaveExecuted = status != HttpStatusCode.TooManyRequests,
             RetryAfter = status == HttpStatusCode.TooManyRequests

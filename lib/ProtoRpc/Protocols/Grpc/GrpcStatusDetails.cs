@@ -185,7 +185,33 @@ internal static class GrpcMessageText
 
     /// <summary>Reads a text; what is no escape stands for itself,
     /// for an error's text is better damaged than lost.</summary>
-    public static string Decode(string encoded) => Uri.UnescapeDataString(encoded);
+    public static string Decode(string encoded)
+    {
+        if (!encoded.Contains('%'))
+        {
+            return encoded;
+        }
+
+        byte[] octets = new byte[Encoding.UTF8.GetMaxByteCount(encoded.Length)];
+        int length = 0;
+        for (int i = 0; i < encoded.Length; i++)
+        {
+            if (encoded[i] == '%' && i + 2 < encoded.Length
+                && byte.TryParse(
+                    encoded.AsSpan(i + 1, 2), NumberStyles.AllowHexSpecifier,
+                    CultureInfo.InvariantCulture, out byte octet))
+            {
+                octets[length++] = octet;
+                i += 2;
+            }
+            else
+            {
+                length += Encoding.UTF8.GetBytes(encoded.AsSpan(i, 1), octets.AsSpan(length));
+            }
+        }
+
+        return Encoding.UTF8.GetString(octets, 0, length);
+    }
 
     private static void Append(StringBuilder encoded, Rune rune)
     {

@@ -121,7 +121,8 @@ internal static class GrpcDialer
             throw new RpcException(
                 RpcStatusCode.Unavailable,
                 $"Cannot connect to '{endpoint}': there is no socket '{endpoint.SocketPath}', or this "
-                + "account may not enter its folder. Start the server, or check the path and the folder.", endpoint);
+                + "account may not enter its folder. Start the server, or check the path and the folder.",
+                endpoint);
         }
 
         try

@@ -202,9 +202,9 @@ internal static class TlsErrors
                 + $"({Tls}.{nameof(RpcTlsOptions.ClientCertificate)}), or be stopping."
             : $"It may reject the client certificate '{tls.ClientCertificate.Subject}', or be stopping."),
         endpoint, inner)
-    {
-        MayHaveExecuted = mayHaveExecuted,
-    };
+        {
+            MayHaveExecuted = mayHaveExecuted,
+        };
 
     /// <summary>The handshake failed for another reason.</summary>
     public static RpcException HandshakeFailed(RpcEndpoint endpoint, Exception exception)
