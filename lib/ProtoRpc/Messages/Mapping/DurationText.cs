@@ -49,9 +49,11 @@ internal static class DurationText
             && TryScale(number, unit is null ? NanosPerSecond : factor, out seconds, out nanos);
     }
 
-    /// <inheritdoc cref="TryParse(string, out long, out int)"/>
-    public static TimeSpan? TryParse(string text) => TryParse(text, out long seconds, out int nanos)
-        ? WellKnownTime.ToTimeSpan(seconds, nanos)
+    /// <summary>Reads a time. With colons, it may be longer than a Duration can be.</summary>
+    /// <returns>Null if the text is none.</returns>
+    public static TimeSpan? TryParse(string text) =>
+        text.Contains(':') && TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan time) ? time
+        : TryParse(text, out long seconds, out int nanos) ? WellKnownTime.ToTimeSpan(seconds, nanos)
         : null;
 
     /// <summary>Reads a number of seconds.</summary>
