@@ -19,6 +19,9 @@ internal static partial class SharedSocketDirectory
     /// <summary>What other accounts may not do in a directory whose sockets they may use.</summary>
     private const UnixFileMode Changes = UnixFileMode.GroupWrite | UnixFileMode.OtherWrite;
 
+    // As many as Linux follows.
+    private const int MaxLinks = 40;
+
     // The first one is root's, or has what root prepared. TMPDIR is not the same for all accounts.
     private static readonly string[] Bases = ["/run", "/tmp"];
 
@@ -82,20 +85,49 @@ internal static partial class SharedSocketDirectory
     }
 
     /// <summary>Requires that other accounts cannot replace a socket at a path that the user chose.</summary>
+    /// <remarks>Links are followed as the system follows them: whoever can change a folder above the target
+    /// of one can replace the target.</remarks>
     /// <exception cref="RpcException">PermissionDenied: they can.</exception>
     public static void RequireSafe(RpcEndpoint endpoint, string path)
     {
         uint own = UnixAccounts.EffectiveUserId;
-        for (string? folder = Path.GetDirectoryName(Path.GetFullPath(path)); folder is not null;
-            folder = Path.GetDirectoryName(folder))
+        string folder = "/";
+        Stack<string> parts = [];
+        Follow(Path.Combine(Environment.CurrentDirectory, Path.GetDirectoryName(path) ?? ""));
+        for (int links = 0; ;)
         {
-            // A link is looked at, and so is the folder that it leads to.
-            foreach (string place in new[] { folder, Path.Combine(folder, ".") })
+            UnixFileStatus? status = UnixFileStatus.Read(folder);
+            if (status is { } found && FindThreat(found, own) is { } threat)
             {
-                if (UnixFileStatus.Read(place) is { } status && FindThreat(status, own) is { } threat)
+                throw NotSafe(endpoint, folder, threat);
+            }
+
+            if (status is { IsLink: true })
+            {
+                if (++links > MaxLinks)
                 {
-                    throw NotSafe(endpoint, folder, threat);
+                    throw NotSafe(endpoint, folder, "it leads from link to link");
                 }
+
+                string target = new FileInfo(folder).LinkTarget ?? "";
+                folder = Path.IsPathRooted(target) ? "/" : Path.GetDirectoryName(folder) ?? "/";
+                Follow(target);
+            }
+            else if (parts.TryPop(out string? part))
+            {
+                folder = part == ".." ? Path.GetDirectoryName(folder) ?? "/" : Path.Combine(folder, part);
+            }
+            else
+            {
+                return;
+            }
+        }
+
+        void Follow(string target)
+        {
+            foreach (string part in target.Split('/').Where(part => part is not ("" or ".")).Reverse())
+            {
+                parts.Push(part);
             }
         }
     }

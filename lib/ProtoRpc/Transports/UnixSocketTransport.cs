@@ -90,7 +90,7 @@ internal sealed class UnixSocketTransport : INativeTransport
         string folder = endpoint.Kind.Scheme;
         uint own = UnixAccounts.EffectiveUserId;
         uint? named = serverUser is null ? null : ServerAccount.FindUserId(serverUser);
-        return
+        IEnumerable<Place> places =
         [
             .. named is { } user ? Shared(user) : [],
             .. LocalSocketDirectory.Find(endpoint, folder)
@@ -98,6 +98,7 @@ internal sealed class UnixSocketTransport : INativeTransport
             .. Shared(own),
             .. Shared(Root),
         ];
+        return [.. places.Distinct()];
 
         IEnumerable<Place> Shared(uint user) =>
             SharedSocketDirectory.Find(user, folder)
@@ -115,7 +116,7 @@ internal sealed class UnixSocketTransport : INativeTransport
         {
             if (place.IsShared)
             {
-                ServerAccount.Require(endpoint, UnixPeer.ReadUserId(socket), serverUser);
+                LocalServer.Require(endpoint, socket, serverUser);
             }
 
             return new SocketConnection(socket);

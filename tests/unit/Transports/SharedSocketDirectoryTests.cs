@@ -100,6 +100,10 @@ public sealed class SharedSocketDirectoryTests : IDisposable
     [InlineData("folder/inner", "open", false)]
     [InlineData("folder/inner", "foreign", false)]
     [InlineData("link", "foreign", false)]
+    [InlineData("inward", "nobody else changes it", true)]
+    [InlineData("inward", "open", false)]
+    [InlineData("inward", "foreign", false)]
+    [InlineData("circle", "nobody else changes it", false)]
     public void A_socket_for_others_is_in_a_folder_that_they_cannot_change(
         string place, string how, bool isSafe)
     {
@@ -107,6 +111,8 @@ public sealed class SharedSocketDirectoryTests : IDisposable
         string folder = Path.Combine(_first, "folder");
         Directory.CreateDirectory(Path.Combine(folder, "inner"));
         File.CreateSymbolicLink(Path.Combine(_first, "link"), folder);
+        File.CreateSymbolicLink(Path.Combine(_first, "inward"), "link/../folder/inner");
+        File.CreateSymbolicLink(Path.Combine(_first, "circle"), "circle");
         if (how is "open" or "sticky")
         {
             File.SetUnixFileMode(folder, how == "open" ? All : All | UnixFileMode.StickyBit);
