@@ -130,18 +130,18 @@ internal sealed class JsonTemplate
     {
         if (text.Only is { } path)
         {
-            if (values.Find(path) is { ValueKind: JsonValueKind.Number } number)
+            switch (values.Find(path))
             {
-                // ProtoJSON reads numbers in quotes, and texts need them.
-                writer.WriteStringValue(number.GetRawText());
-            }
-            else if (values.Find(path) is { } value)
-            {
-                value.WriteTo(writer);
-            }
-            else
-            {
-                writer.WriteNullValue();
+                case { ValueKind: JsonValueKind.Number } number:
+                    // ProtoJSON reads numbers in quotes, and texts need them.
+                    writer.WriteStringValue(number.GetRawText());
+                    break;
+                case { } value:
+                    value.WriteTo(writer);
+                    break;
+                default:
+                    writer.WriteNullValue();
+                    break;
             }
         }
         else

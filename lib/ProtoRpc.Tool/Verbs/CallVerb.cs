@@ -41,6 +41,12 @@ internal static class CallVerb
                 requests.Read(parsed, method, replies.Format(parsed), console);
             if (requests.AsCommand(parsed))
             {
+                if (replies.Format(parsed) != MessageFormats.Json)
+                {
+                    throw new UsageException(
+                        "--as-command writes the requests as JSON. Leave out --format.");
+                }
+
                 console.WriteLine(RepeatableCall.Write(
                     parsed, await messages.ToListAsync(cancellation), requests.Options));
                 return ExitCode.Success;

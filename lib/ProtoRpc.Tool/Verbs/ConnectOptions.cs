@@ -352,8 +352,14 @@ internal sealed partial class HeaderOptions
 /// may also be in an environment variable, <c>env:NAME</c>, and a password is asked for.</summary>
 internal static class SecretText
 {
-    private const string Variable = "env:";
+    /// <summary>What the name of an environment variable follows.</summary>
+    public const string Variable = "env:";
+
     private const string Managed = "secret:";
+
+    /// <summary>Whether a text is the name of an environment variable, and no secret.</summary>
+    public static bool IsVariable(string text) =>
+        text.StartsWith(Variable, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>The secret itself.</summary>
     /// <exception cref="UsageException">The variable is not set, the secret is empty, or it is one of
@@ -367,7 +373,7 @@ internal static class SecretText
                 + "environment variable, and give env:NAME.");
         }
 
-        string? value = text.StartsWith(Variable, StringComparison.OrdinalIgnoreCase)
+        string? value = IsVariable(text)
             ? console.Variable(text[Variable.Length..])
             : text;
         return value is { Length: > 0 }

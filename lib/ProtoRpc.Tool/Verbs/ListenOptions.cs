@@ -68,18 +68,14 @@ internal sealed class ListenOptions
             HelpName = "none|ntlm|kerberos|negotiate",
         };
         _authentication.AcceptOnlyFromAmong("none", "ntlm", "kerberos", "negotiate");
-        _allowedUsers = new($"--{prefix}allow-user")
-        {
-            Description = "Lets in this user of the machine on ncalrpc, ncacn_np and grpc+unix endpoints, "
-                + "which are otherwise for the account that listens and root; may be repeated.",
-            HelpName = "NAME",
-        };
-        _allowedGroups = new($"--{prefix}allow-group")
-        {
-            Description = "Lets in the members of this group of the machine on the endpoints of "
-                + $"--{prefix}allow-user; may be repeated.",
-            HelpName = "NAME",
-        };
+        _allowedUsers = new ToolOption<string[]>(
+            $"--{prefix}allow-user", "NAME",
+            "Lets in this user of the machine on ncalrpc, ncacn_np and grpc+unix endpoints, which are "
+            + "otherwise for the account that listens and root; may be repeated.");
+        _allowedGroups = new ToolOption<string[]>(
+            $"--{prefix}allow-group", "NAME",
+            "Lets in the members of this group of the machine on the endpoints of "
+            + $"--{prefix}allow-user; may be repeated.");
         _allowUnencrypted = new($"--{prefix}allow-unencrypted")
         {
             Description = "Lets other machines reach http:// and grpc:// endpoints, without TLS.",

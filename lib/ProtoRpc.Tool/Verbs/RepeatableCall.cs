@@ -7,7 +7,7 @@ namespace ProtoRpc.Tool.Verbs;
 /// and secrets are references to environment variables.</summary>
 internal static class RepeatableCall
 {
-    private const string Variable = "env:";
+    private const string ExpandHeaders = "--expand-headers";
 
     /// <summary>The command line of a verb.</summary>
     /// <param name="parsed">What was given.</param>
@@ -19,9 +19,14 @@ internal static class RepeatableCall
         List<string> words = ["protorpc", parsed.CommandResult.Command.Name];
         words.AddRange(parsed.CommandResult.Children.OfType<ArgumentResult>()
             .SelectMany(argument => argument.Tokens).Select(token => token.Value));
+        OptionResult[] options =
+        [
+            .. parsed.CommandResult.Children.OfType<OptionResult>()
+                .Where(given => !given.Implicit && !leftOut.Contains(given.Option)),
+        ];
+        bool expands = Array.Exists(options, given => given.Option.Name == ExpandHeaders);
         bool hasVariables = false;
-        foreach (OptionResult given in parsed.CommandResult.Children.OfType<OptionResult>()
-            .Where(given => !given.Implicit && !leftOut.Contains(given.Option)))
+        foreach (OptionResult given in options)
         {
             if (given.Tokens.Count == 0)
             {
@@ -31,20 +36,20 @@ internal static class RepeatableCall
             foreach (Token token in given.Tokens)
             {
                 words.Add(given.Option.Name);
-                words.Add(WithoutSecret(given.Option.Name, token.Value, ref hasVariables));
+                words.Add(WithoutSecret(given.Option.Name, token.Value, expands, ref hasVariables));
             }
         }
 
-        if (hasVariables && !words.Contains("--expand-headers"))
+        if (hasVariables && !expands)
         {
-            words.Add("--expand-headers");
+            words.Add(ExpandHeaders);
         }
 
         if (requests.Count > 0)
         {
             words.Add("-d");
-            words.Add(string.Join(' ', requests.Select(request => TerminalText.Neutralize(
-                MessageFormats.Json.ToText(request, new FormatOptions { Schema = request.Type.Schema })))));
+            words.Add(string.Join(' ', requests.Select(
+                request => TerminalText.Neutralize(MessageFormats.Json.ToText(request)))));
         }
 
         return string.Join(' ', words.Select(word => Quote(word, OperatingSystem.IsWindows())));
@@ -57,18 +62,19 @@ internal static class RepeatableCall
             ? word
             : $"'{word.Replace("'", isWindows ? "''" : @"'\''", StringComparison.Ordinal)}'";
 
-    private static string WithoutSecret(string option, string value, ref bool hasVariables)
+    // Without --expand-headers, ${NAME} is a part of the secret.
+    private static string WithoutSecret(string option, string value, bool expands, ref bool hasVariables)
     {
         switch (option)
         {
-            case "--bearer" when !value.StartsWith(Variable, StringComparison.OrdinalIgnoreCase):
-                return $"{Variable}TOKEN";
+            case "--bearer" when !SecretText.IsVariable(value):
+                return $"{SecretText.Variable}TOKEN";
             case "--user" when value.Split(':', 2) is [var user, var password]
-                && !password.StartsWith(Variable, StringComparison.OrdinalIgnoreCase):
-                return $"{user}:{Variable}PASSWORD";
+                && !SecretText.IsVariable(password):
+                return $"{user}:{SecretText.Variable}PASSWORD";
             case "--header" or "--rpc-header" or "--reflect-header"
                 when value.Split(':', 2) is [var name, var text] && HeaderTrace.IsSecret(name)
-                && !text.Contains("${", StringComparison.Ordinal):
+                && !(expands && text.Contains("${", StringComparison.Ordinal)):
                 hasVariables = true;
                 return $"{name}: ${{SECRET}}";
             default:

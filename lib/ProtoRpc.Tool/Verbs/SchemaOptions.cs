@@ -100,9 +100,18 @@ internal static class PathOption
 /// in some cultures, and decimals in others.</summary>
 internal static class NumberArgument
 {
-    public static double? ParseOptional(ArgumentResult result) => Parse(result);
+    /// <summary>Reads a number.</summary>
+    /// <returns>False if the text is none.</returns>
+    public delegate bool Reader(string text, out double number);
 
-    public static double Parse(ArgumentResult result)
+    public static double? ParseOptional(ArgumentResult result) =>
+        Parse(result, TryParse, text => $"a number such as 2.5, and '{text}' is none");
+
+    /// <summary>Reads the value of an option or an argument.</summary>
+    /// <param name="result">The value.</param>
+    /// <param name="read">Reads the text.</param>
+    /// <param name="wanted">What it takes, and not this text, for the error.</param>
+    public static double Parse(ArgumentResult result, Reader read, Func<string, string> wanted)
     {
         if (result.Tokens is not [{ Value: string text }])
         {
@@ -110,10 +119,10 @@ internal static class NumberArgument
             return default;
         }
 
-        if (!TryParse(text, out double number))
+        if (!read(text, out double number))
         {
             string name = result.Parent is OptionResult option ? option.Option.Name : result.Argument.Name;
-            result.AddError($"{name} takes a number such as 2.5, and '{text}' is none.");
+            result.AddError($"{name} takes {wanted(text)}.");
         }
 
         return number;
@@ -128,22 +137,8 @@ internal static class SecondsArgument
 {
     public static double? ParseOptional(ArgumentResult result) => Parse(result);
 
-    public static double Parse(ArgumentResult result)
-    {
-        if (result.Tokens is not [{ Value: string text }])
-        {
-            // Too many have an error of their own.
-            return default;
-        }
-
-        if (!TryParse(text, out double seconds))
-        {
-            string name = result.Parent is OptionResult option ? option.Option.Name : result.Argument.Name;
-            result.AddError($"{name} takes seconds (2.5), or a time such as 50ms or 5m, not '{text}'.");
-        }
-
-        return seconds;
-    }
+    public static double Parse(ArgumentResult result) => NumberArgument.Parse(
+        result, TryParse, text => $"seconds (2.5), or a time such as 50ms or 5m, not '{text}'");
 
     public static bool TryParse(string text, out double seconds)
     {
@@ -153,7 +148,8 @@ internal static class SecondsArgument
             return true;
         }
 
-        seconds = DurationText.TryParse(text)?.TotalSeconds ?? double.NaN;
-        return !double.IsNaN(seconds);
+        TimeSpan? time = DurationText.TryParse(text);
+        seconds = time?.TotalSeconds ?? 0;
+        return time is not null;
     }
 }

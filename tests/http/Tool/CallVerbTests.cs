@@ -249,6 +249,9 @@ public sealed class CallVerbTests : IDisposable
         ClientRun two = await ClientRun.RunAsync(
             ["call", to, "Join", "-d", "@-", "--as-command"], "{\"text\":\"a\"} {\"text\":\"b\"}");
 
+        ClientRun literal = await ClientRun.RunAsync(
+            ["call", to, "Words/Say", "-d", "{}", "--as-command", "-H", "authorization: Basic hunter2${x}"]);
+
         string quote = OperatingSystem.IsWindows() ? "''" : "'\\''";
         Assert.Equal(("", 0), (one.Error, one.Code));
         Assert.Equal(
@@ -256,6 +259,9 @@ public sealed class CallVerbTests : IDisposable
             + "--header 'x-api-key: ${SECRET}' --header 'tenant: a' --compact --expand-headers "
             + $"-d '{{\"text\":\"it{quote}s\"}}'\n",
             one.Output);
+        Assert.DoesNotContain("hunter2", literal.Output, StringComparison.Ordinal);
+        Assert.Contains(
+            "'authorization: ${SECRET}' --expand-headers", literal.Output, StringComparison.Ordinal);
         Assert.Equal($"protorpc call {to} Join -d '{{\"text\":\"a\"}} {{\"text\":\"b\"}}'\n", two.Output);
     }
 
@@ -268,6 +274,7 @@ public sealed class CallVerbTests : IDisposable
     [InlineData("'text' has no fields", "--field", "text.inner")]
     [InlineData("--max-time takes seconds (2.5), or a time such as 50ms", "--max-time", "soon")]
     [InlineData("Binary replies would", "--format", "binary")]
+    [InlineData("Leave out --format", "--as-command", "--format", "xml")]
     [InlineData("not with both", "--set", "text=x", "-d", "{}")]
     [InlineData("has no name", "--rpc-header", "x")]
     [InlineData("'NO_SUCH' of --header is not set", "-H", "a: ${NO_SUCH}", "--expand-headers")]
