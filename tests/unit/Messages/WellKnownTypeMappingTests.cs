@@ -100,6 +100,7 @@ public static class WellKnownTypeMappingTests
     [InlineData("duration", "1.s")]
     [InlineData("duration", "1.1234567890s")]
     [InlineData("duration", "315576000001s")]
+    [InlineData("duration", "10675199.02:48:05")]
     [InlineData("duration", "99999999999999999999s")]
     [InlineData("duration", "1:2:3:4:5")]
     [InlineData("duration", true)]

@@ -7,7 +7,7 @@ internal static class DurationText
     /// <summary>The forms, for errors.</summary>
     public const string Forms = "seconds (2.5), or text such as '50ms', '1.5s', '5m' or '00:01:30'";
 
-    private const decimal NanosPerSecond = 1_000_000_000;
+    private const decimal NanosPerSecond = WellKnownTime.NanosPerSecond;
 
     // An ending is looked for in this order: "ms" before "s".
     private static readonly (string Name, decimal Nanos)[] Units =
@@ -31,7 +31,7 @@ internal static class DurationText
         {
             bool isTime = TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan time);
             (seconds, nanos) = WellKnownTime.OfTimeSpan(time);
-            return isTime;
+            return isTime && WellKnownTime.IsDuration(seconds, nanos);
         }
 
         // Exact, and as strict as ProtoJSON.

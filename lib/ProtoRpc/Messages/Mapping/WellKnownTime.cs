@@ -11,7 +11,7 @@ internal static class WellKnownTime
     public const long MaxDurationSeconds = 315_576_000_000;
     public const int NanosPerTick = 100;
 
-    private const int NanosPerSecond = 1_000_000_000;
+    public const int NanosPerSecond = 1_000_000_000;
     private const int NanoDigits = 9;
     private const string DateFormat = "yyyy-MM-dd'T'HH:mm:ss";
     private const int DateLength = 19;
