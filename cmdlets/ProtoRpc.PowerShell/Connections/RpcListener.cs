@@ -16,6 +16,9 @@ public class RpcListener
     // Includes replaced pools whose last calls are still running.
     private List<HandlerPool> _pools;
     private bool _isStopped;
+    private readonly TaskCompletionSource _completion =
+        new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private int _stopsItself;
 
     internal RpcListener(int id, RpcSchema schema, RpcServer server, HandlerPool pool)
     {
@@ -138,27 +141,41 @@ public class RpcListener
 
     internal bool IsListening => _server.IsListening;
 
-    internal Task Completion => _server.Completion;
+    /// <summary>Completes when the listener has stopped, and has written what it records.</summary>
+    internal Task Completion => _completion.Task;
 
     /// <summary>Rejects new calls, lets running calls end within the drain time, and stops the
     /// rest.</summary>
     internal void Stop(TimeSpan? drain)
     {
-        _server.StopAsync(drain).GetAwaiter().GetResult();
-        lock (_gate)
+        try
         {
-            _isStopped = true;
+            _server.StopAsync(drain).GetAwaiter().GetResult();
+            lock (_gate)
+            {
+                _isStopped = true;
+            }
+
+            Pools.ForEach(pool => pool.Dispose());
+
+            Record?.Dispose();
+            Termination.Remove(this);
         }
-
-        Pools.ForEach(pool => pool.Dispose());
-
-        Record?.Dispose();
-        Termination.Remove(this);
+        finally
+        {
+            _completion.TrySetResult();
+        }
     }
 
     /// <summary>Stops the listener for one of its handlers. Another thread waits for the running calls,
     /// because that handler's is one of them.</summary>
-    private void BeginStop() => Task.Run(() => Stop(drain: null));
+    private void BeginStop()
+    {
+        if (Interlocked.Exchange(ref _stopsItself, 1) == 0)
+        {
+            Task.Run(() => Stop(drain: null));
+        }
+    }
 
     /// <summary>Replaces handlers, filters and endpoints. Either everything is replaced or nothing.</summary>
     /// <param name="change">The replacements.</param>
