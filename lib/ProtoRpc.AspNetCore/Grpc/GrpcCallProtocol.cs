@@ -197,21 +197,18 @@ internal class GrpcResponse(HttpContext http)
     // are details.
     private const int MaxTextLength = 3072;
 
-    private bool _hasBody;
 
     protected HttpResponse Response => http.Response;
+
+    /// <summary>Whether the head of the body is made.</summary>
+    public bool HasBody { get; private set; }
 
     /// <summary>Prepares the first message.</summary>
     /// <exception cref="RpcException">Internal:
     /// the handler set a header that belongs to the protocol.</exception>
     public void Begin(RpcServerCallContext context, ContentEncoding? encoding)
     {
-        if (_hasBody)
-        {
-            return;
-        }
-
-        _hasBody = true;
+        HasBody = true;
         if (encoding is not null)
         {
             Response.Headers[GrpcHeaders.Encoding] = encoding.Name;
@@ -287,7 +284,7 @@ internal class GrpcResponse(HttpContext http)
     public virtual Task EndAsync(PipeWriter output) => Task.CompletedTask;
 
     /// <summary>Whether a reply without messages has its trailers as headers.</summary>
-    protected virtual bool HasTrailersOnly => !_hasBody && !Response.HasStarted;
+    protected virtual bool HasTrailersOnly => !HasBody && !Response.HasStarted;
 
     /// <summary>Adds a trailer behind the messages.</summary>
     protected virtual void AppendTrailer(string name, string value) =>
@@ -296,7 +293,7 @@ internal class GrpcResponse(HttpContext http)
     // Headers that the handler set are headers, also where nothing but trailers would follow.
     private ValueTask BeginEmptyAsync(RpcServerCallContext context)
     {
-        if (_hasBody || context.SetHeaders is not { Count: > 0 })
+        if (HasBody || context.SetHeaders is not { Count: > 0 })
         {
             return ValueTask.CompletedTask;
         }

@@ -24,6 +24,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
     private bool _ended;
     private volatile bool _closed;
     private volatile bool _isCut;
+    private ContentEncoding? _encoding;
 
     /// <param name="method">The method.</param>
     /// <param name="context">The call.</param>
@@ -128,7 +129,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         try
         {
             RequireOpen();
-            _response.Begin(_context, ReplyEncoding);
+            Begin();
             await FlushAsync().ConfigureAwait(false);
         }
         finally
@@ -158,9 +159,18 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
         }
     }
 
-    private ContentEncoding? ReplyEncoding =>
-        ContentEncoding.Get(_context.ReplyCompression) is { IsSentByGrpc: true } encoding
-            && GrpcRequest.Accepts(Request, encoding) ? encoding : null;
+    // The encoding is named in the head of the response, so it stays as it is for the first reply.
+    private ContentEncoding? Begin()
+    {
+        if (!_response.HasBody)
+        {
+            _encoding = ContentEncoding.Get(_context.ReplyCompression) is { IsSentByGrpc: true } encoding
+                && GrpcRequest.Accepts(Request, encoding) ? encoding : null;
+            _response.Begin(_context, _encoding);
+        }
+
+        return _encoding;
+    }
 
     // The one request of a method that takes one.
     private async ValueTask<IMessage?> ReceiveOnlyAsync()
@@ -269,8 +279,7 @@ internal sealed class GrpcServerStream : RpcServerStream, IDisposable
 
     private void Write(IMessage reply, bool compress)
     {
-        ContentEncoding? encoding = ReplyEncoding;
-        _response.Begin(_context, encoding);
+        ContentEncoding? encoding = Begin();
         BytesSent += GrpcFrameWriter.Write(_output, reply, compress ? encoding : null);
     }
 

@@ -68,6 +68,10 @@ internal sealed record ContentEncoding(
 
     /// <summary>The encoding that a client or a handler selects; null for none.</summary>
     public static ContentEncoding? Get(RpcCompression compression) =>
+        compression == RpcCompression.None ? null : Find(compression);
+
+    // Apart, because most calls have no compression and need no closure.
+    private static ContentEncoding? Find(RpcCompression compression) =>
         All.FirstOrDefault(encoding => encoding.Compression == compression);
 
     /// <summary>Compresses bytes.</summary>
