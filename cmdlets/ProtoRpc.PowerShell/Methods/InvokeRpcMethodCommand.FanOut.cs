@@ -510,9 +510,13 @@ public sealed partial class InvokeRpcMethodCommand
 
     private void WriteRepeat(RpcClient client, RpcMethodInfo method, IEnumerable<DynamicMessage> requests)
     {
+        if (!IsVerbose || IsDebug || _command is not null)
+        {
+            return;
+        }
+
         string? endpoint = ParameterSetName == ByEndpoint ? Endpoint[0] : null;
-        if (IsVerbose && !IsDebug && _command is null
-            && RepeatLine.Create(client, method, requests, endpoint, Schema) is { } line)
+        if (RepeatLine.Create(client, method, requests, endpoint, Schema) is { } line)
         {
             WriteVerbose(line);
         }

@@ -1,3 +1,4 @@
+using System.Text;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 
@@ -9,7 +10,8 @@ internal static class RepeatLine
     // A longer command helps nobody at the prompt.
     private const int MaxLength = 4000;
 
-    /// <summary>The command, with the requests as JSON; null if it is too long.</summary>
+    /// <summary>The command, with the requests as JSON; null if it is too long, or a request has no
+    /// JSON.</summary>
     /// <param name="client">The client of the call.</param>
     /// <param name="method">The method.</param>
     /// <param name="requests">The requests.</param>
@@ -19,13 +21,34 @@ internal static class RepeatLine
         RpcClient client, RpcMethodInfo method, IEnumerable<DynamicMessage> requests, string? endpoint,
         RpcSchemaSource? schema)
     {
-        FormatOptions options = new() { Schema = method.RequestType.Schema };
-        IEnumerable<string> messages =
-            requests.Select(request => MessageFormats.Json.ToText(request, options));
-        string line = $"Repeat: Invoke-RpcMethod {ScriptLiteral.Argument(method.FullName)} "
-            + $"{string.Join(", ", messages.Select(ScriptLiteral.Format))} "
+        string? messages = TextOf(requests);
+        string line = $"Repeat: Invoke-RpcMethod {ScriptLiteral.Argument(method.FullName)} {messages} "
             + (endpoint is null ? ConnectionOf(client) : EndpointOf(endpoint, schema));
-        return line.Length <= MaxLength ? line : null;
+        return messages is not null && line.Length <= MaxLength ? line : null;
+    }
+
+    private static string? TextOf(IEnumerable<DynamicMessage> requests)
+    {
+        StringBuilder text = new();
+        try
+        {
+            foreach (DynamicMessage request in requests)
+            {
+                text.Append(text.Length > 0 ? ", " : "")
+                    .Append(ScriptLiteral.Format(MessageFormats.Json.ToText(request)));
+                if (text.Length > MaxLength)
+                {
+                    return null;
+                }
+            }
+        }
+        catch (RpcException)
+        {
+            // Some messages that can be sent have no JSON, such as a Value that is not a number.
+            return null;
+        }
+
+        return text.ToString();
     }
 
     private static string ConnectionOf(RpcClient client) =>
