@@ -18,7 +18,6 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     private RpcException? _last;
     private int _made;
     private int _failed;
-    private int _retries;
 
     /// <summary>The number of retries.</summary>
     public int Retries { get; init; } = policy.Retries;
@@ -171,7 +170,6 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         }
 
         _last = failure;
-        _retries++;
         if (Info is not null)
         {
             Info.Retries++;
@@ -195,7 +193,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
             failure = CallErrors.NotReached(policy.Endpoint, clock.Timeout, _last ?? failure);
         }
 
-        failure.Attempts = _retries + 1;
+        failure.Attempts = _failed + 1;
         ExceptionDispatchInfo.Throw(failure);
     }
 }

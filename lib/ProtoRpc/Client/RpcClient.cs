@@ -106,12 +106,11 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
     private RpcException Locate(RpcException error, RpcMethodInfo? method = null)
     {
         error.Endpoint ??= Endpoint;
-        if (error is { Code: RpcStatusCode.Unauthenticated, IsAnswer: true })
-        {
-            error.Accepted = !IsAnonymous ? CallerProofs.None
-                : error.Accepted == CallerProofs.None ? CallerProof.Supported(Endpoint)
-                : error.Accepted;
-        }
+        bool isRejected = error.Code == RpcStatusCode.Unauthenticated
+            && (error.IsAnswer || error.Accepted != CallerProofs.None);
+        error.Accepted = !isRejected || !IsAnonymous ? CallerProofs.None
+            : error.Accepted == CallerProofs.None ? CallerProof.Supported(Endpoint)
+            : error.Accepted;
 
         if (method is not null)
         {

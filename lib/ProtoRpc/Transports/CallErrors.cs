@@ -50,8 +50,10 @@ internal static class CallErrors
         {
             Endpoint = endpoint,
             MayHaveExecuted = true,
+            CorrelationId = cause.CorrelationId,
             Trailers = cause.Trailers,
             Details = cause.Details,
+            Extensions = cause.Extensions,
         };
 
     public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(

@@ -531,12 +531,9 @@ internal static class GrpcStatus
             Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
             CorrelationId = CorrelationIds.Accept(GrpcHeaders.Find(headers, GrpcHeaders.CorrelationId)),
             Trailers = trailers.ToText(),
-            Accepted = AcceptedBy(headers as HttpResponseHeaders),
+            Accepted = HttpErrorReader.AcceptedBy(headers as HttpResponseHeaders),
         };
     }
-
-    private static CallerProofs AcceptedBy(HttpResponseHeaders? headers) =>
-        CallerProof.OfSchemes(headers?.WwwAuthenticate.Select(way => way.Scheme) ?? []);
 
     /// <summary>Converts the HTTP status of a server or proxy that did not answer with gRPC.</summary>
     public static RpcException OfHttp(HttpResponseMessage response, string? contentType, string body)
@@ -565,7 +562,7 @@ internal static class GrpcStatus
                 : $"{what}{quote}. Check the endpoint, and any proxy before it."))
         {
             ErrorId = RpcErrorIds.NotGrpc,
-            Accepted = AcceptedBy(response.Headers),
+
             // A proxy that limits the rate of requests has not passed this one on.
             MayHaveExecuted = status != HttpStatusCode.TooManyRequests,
             RetryAfter = status == HttpStatusCode.TooManyRequests
@@ -587,7 +584,10 @@ internal static class GrpcStatus
         return new RpcException(
             RpcStatusCode.Unauthenticated, RpcErrorIds.AuthenticationRequired,
             "The server, or a proxy before it, requires authentication and rejected the call with HTTP 401."
-            + $"{accepted}{quote} Give a token or a credential that it accepts.");
+            + $"{accepted}{quote} Give a token or a credential that it accepts.")
+        {
+            Accepted = HttpErrorReader.AcceptedBy(response.Headers),
+        };
     }
 
     private static TimeSpan? BusyPauseIn(HttpHeaders headers) =>

@@ -36,9 +36,13 @@ internal static class HttpErrorReader
             method, httpStatus, mediaType, error ?? RedirectOf(method, response),
             HttpResponseMetadata.TrailersOf(response),
             isBusy ? HttpRetryAfter.Parse(response.Headers) : null);
-        failure.Accepted = CallerProof.OfSchemes(response.Headers.WwwAuthenticate.Select(way => way.Scheme));
+        failure.Accepted = AcceptedBy(response.Headers);
         return failure;
     }
+
+    /// <summary>What a server accepts as a proof of the caller, by its challenges.</summary>
+    public static CallerProofs AcceptedBy(HttpResponseHeaders? headers) =>
+        CallerProof.OfSchemes(headers?.WwwAuthenticate.Select(way => way.Scheme) ?? []);
 
     /// <summary>What to do about a redirect; empty for an answer that is none.</summary>
     /// <remarks>Redirects are not followed, because a request with its credentials would then go to a server

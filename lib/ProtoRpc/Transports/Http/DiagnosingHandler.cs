@@ -132,6 +132,7 @@ internal sealed class DiagnosingHandler(
             ? Because(WrongProtocolErrors.Other(endpoint, found, error), error.HttpRequestError)
             : IsOfTls(error) ? Because(trust.Failure(cause), error.HttpRequestError)
             : isAsExpected && endpoint.IsTls
+                && error.HttpRequestError is (HttpRequestError.ResponseEnded or HttpRequestError.Unknown)
                 ? Because(
                     TlsErrors.HungUp(endpoint, tls, mayHaveExecuted: true, error), error.HttpRequestError)
                 : error;
