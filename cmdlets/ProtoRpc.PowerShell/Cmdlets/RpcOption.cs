@@ -140,13 +140,18 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
 
     private void RequireReferences(Dictionary<string, object?> settings)
     {
+        if (!IsStored)
+        {
+            return;
+        }
+
         foreach ((string name, object? value) in settings)
         {
             object? given = value is PSObject wrapped ? wrapped.BaseObject : value;
             Type type = option.GetProperty(name, RpcOption.Settings)!.PropertyType;
             bool isSecret = type == typeof(RpcCredentialSource) || type == typeof(RpcTokenSource);
-            if (IsStored && (given is PSCredential or SecureString
-                || (isSecret && given is string text && !SecretReference.IsReference(text))))
+            if (given is PSCredential or SecureString
+                || (isSecret && given is string text && !SecretReference.IsReference(text)))
             {
                 throw Invalid(
                     $"{name} is a secret, which is never written to a file. Store it with Set-Secret or in "

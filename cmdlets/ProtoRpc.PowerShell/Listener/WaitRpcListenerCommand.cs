@@ -267,15 +267,14 @@ internal sealed class HandlerStreamsSignal : IDisposable
 /// gives them the line of the cmdlet that shows them.</summary>
 internal static class OriginalRecord
 {
-    private const string Runtime =
-        "System.Management.Automation.MshCommandRuntime, System.Management.Automation";
+    private const string Runtime = StreamPreferences.Runtime;
 
     /// <summary>Writes a warning, verbose or debug record itself, not only its text.</summary>
     /// <returns>False for another record, or if the host or this version of the shell cannot do
     /// it.</returns>
     public static bool TryWrite(ICommandRuntime runtime, object record)
     {
-        if (runtime.GetType().Name != "MshCommandRuntime")
+        if (!StreamPreferences.IsOfShell(runtime))
         {
             return false;
         }
@@ -338,15 +337,19 @@ internal static class OriginalRecord
 /// handlers are in the past; stopping at one would end the service because one call failed.</remarks>
 internal static class StreamPreferences
 {
-    private const string Runtime =
+    /// <summary>The type of the runtime of cmdlets in PowerShell.</summary>
+    public const string Runtime =
         "System.Management.Automation.MshCommandRuntime, System.Management.Automation";
+
+    /// <summary>Whether a runtime is PowerShell's own, and not one of a host or a test.</summary>
+    public static bool IsOfShell(ICommandRuntime runtime) => runtime.GetType().Name == "MshCommandRuntime";
 
     /// <summary>Sets preferences that would stop the cmdlet or ask to Continue.</summary>
     /// <param name="cmdlet">The cmdlet, before it writes.</param>
     /// <param name="given">Whether to also change preferences that the caller gave as parameters.</param>
     public static void NeverStop(PSCmdlet cmdlet, bool given)
     {
-        if (cmdlet.CommandRuntime.GetType().Name != "MshCommandRuntime")
+        if (!IsOfShell(cmdlet.CommandRuntime))
         {
             return;
         }

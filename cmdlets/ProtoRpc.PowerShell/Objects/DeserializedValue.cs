@@ -19,7 +19,8 @@ internal static class DeserializedValue
     /// <summary>What type names begin with after a job, a remote session or CLIXML.</summary>
     public const string Prefix = "Deserialized.";
 
-    private const string Raw = $"{Prefix}{nameof(ProtoRpc)}.{nameof(DynamicMessage)}";
+    /// <summary>The type name of a serialized <see cref="DynamicMessage"/>.</summary>
+    public const string Raw = $"{Prefix}{nameof(ProtoRpc)}.{nameof(DynamicMessage)}";
     private const string Blank = $"{Prefix}ProtoRpc.Messages.Mapping.{nameof(BlankMessage)}";
     private const string System = $"{Prefix}System.";
     private const string Enumeration = $"{System}Enum";

@@ -72,7 +72,7 @@ internal static class MessageTypeData
     private static TypeData OfRestoredRaw()
     {
         TypeData raw =
-            new($"{DeserializedValue.Prefix}{typeof(DynamicMessage).FullName}") { IsOverride = true };
+            new(DeserializedValue.Raw) { IsOverride = true };
         AddView(raw);
         return raw;
     }

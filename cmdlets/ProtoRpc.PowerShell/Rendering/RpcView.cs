@@ -171,10 +171,7 @@ public static class RpcView
 
     // By its type alone, so that a message looks the same by itself, from a stream and in a pipeline.
     private static RpcMessageInfo? TypeOfRow(PSObject message, ViewState state) =>
-        TypeOfMessage(message) is { } type && MessageLayout.For(type).WellKnown == WellKnownType.None
-            && MessageTable.Fits(type, state.Width)
-                ? type
-                : null;
+        TypeOfMessage(message) is { } type && state.IsRow(type) ? type : null;
 }
 
 /// <summary>The views' state in a runspace between two objects: the current table, and the size of the
@@ -190,6 +187,7 @@ internal sealed class ViewState
 
     private long _asked = -FreshMilliseconds;
     private int _width = DefaultWidth;
+    private (RpcMessageInfo? Type, int Width, bool IsRow) _row;
 
     /// <summary>The shell of the runspace, with the window; null before the module is imported.</summary>
     public EngineIntrinsics? Shell { get; set; }
@@ -215,6 +213,20 @@ internal sealed class ViewState
 
             return _width;
         }
+    }
+
+    /// <summary>Whether messages of a type are rows of a table. Most messages of a pipeline have the type of
+    /// the one before.</summary>
+    public bool IsRow(RpcMessageInfo type)
+    {
+        int width = Width;
+        if (_row.Type != type || _row.Width != width)
+        {
+            _row = (type, width, MessageLayout.For(type).WellKnown == WellKnownType.None
+                && MessageTable.Fits(type, width));
+        }
+
+        return _row.IsRow;
     }
 
     /// <summary>The state of the current thread's runspace.</summary>

@@ -194,7 +194,7 @@ internal sealed class ServiceCall : IDisposable
     private string TargetOf(object? request)
     {
         IEnumerable<RpcConnection> connections =
-            _invoke.Connection ?? RunspaceStore.Current.Connections.Where(connection => connection.IsOpen);
+            _invoke.Connection ?? RunspaceStore.Current.Connections;
         string endpoints = string.Join(", ", connections.Take(MaxEndpoints).Select(one => one.Endpoint))
             + (connections.Skip(MaxEndpoints).Any() ? ", ..." : "");
         return request is null || !_namesRequest || _plan.Method.IsClientStreaming
@@ -238,6 +238,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
 {
     // Of the command line: the same for all objects, and before what these have.
     private readonly List<KeyValuePair<string, object?>> _given = [];
+    private readonly CommandParameter? _only = command.OnlyValue;
 
     /// <summary>Adds a parameter of the command line, where it is one of a field.</summary>
     public void Give(string name, object? value)
@@ -263,7 +264,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
             return isRequest ? Given() : null;
         }
 
-        if (_given.Count == 0 && command.OnlyValue is { } only
+        if (_given.Count == 0 && _only is { } only
             && (value is string || (ScalarReader.IsScalar(value) && !HasFields(PSObject.AsPSObject(input)))))
         {
             return new OrderedDictionary(StringComparer.Ordinal) { [only.Field.Name] = input };

@@ -46,11 +46,7 @@ internal sealed class EncodedMessage : IDisposable
         }
 
         int size = message.CalculateSize();
-        if (size > maxBytes)
-        {
-            throw MessageErrors.TooLarge(what, $"{size:N0}", maxBytes);
-        }
-
+        MessageChecks.RequireSize(size, maxBytes, what);
         return message is OpaqueMessage opaque
             ? new EncodedMessage(null, opaque.Bytes, size)
             : new EncodedMessage(message, default, size);

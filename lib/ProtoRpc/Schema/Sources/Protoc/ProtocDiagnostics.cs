@@ -223,7 +223,7 @@ internal sealed partial record ProtocLine(string File, string Place, bool IsWarn
     private bool IsOfImport(string file) => FailedImport is { } import
         && (file == import || file.Replace('\\', '/').EndsWith($"/{import}", StringComparison.Ordinal));
 
-    private string? FailedImport => FailedImportText().Match(Text) is { Success: true } match
+    private string? FailedImport { get; } = FailedImportText().Match(Text) is { Success: true } match
         ? match.Groups["import"].Value
         : null;
 
