@@ -32,6 +32,7 @@ public static class RpcErrorIds
     public const string NotNativeEndpoint = nameof(NotNativeEndpoint);
     public const string ProtocolError = nameof(ProtocolError);
     public const string ProxyRefused = nameof(ProxyRefused);
+    public const string Redirected = nameof(Redirected);
     public const string RemotePipeNotSupported = nameof(RemotePipeNotSupported);
     public const string ServiceManagerUnreachable = nameof(ServiceManagerUnreachable);
     public const string SocketDirectoryNotSafe = nameof(SocketDirectoryNotSafe);

@@ -24,7 +24,7 @@ public static class ForeignServerPingTests
         RpcPingResult result = client.Ping(
             new() { Service = "some.Service", Timeout = TimeSpan.FromSeconds(2) });
 
-        Assert.Equal(("Foreign/1", 0), (result.Product, result.Services.Count));
+        Assert.Equal(("Foreign/1", 0, false), (result.Product, result.Services.Count, result.IsProtoRpc));
     }
 
     [Fact]
@@ -58,6 +58,25 @@ public static class ForeignServerPingTests
             Assert.Throws<RpcException>(() => client.Ping(new() { Timeout = TimeSpan.FromSeconds(5) }));
 
         Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+    }
+
+    [Theory]
+    [InlineData(301, "https://other.example/")]
+    [InlineData(308, "/elsewhere/")]
+    public static void A_server_that_redirects_calls_is_told_with_the_place(int status, string place)
+    {
+        using TcpListener listener = new(IPAddress.Loopback, 0);
+        listener.Start();
+        string answer = $"HTTP/1.1 {status} Moved\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n";
+        new Thread(() => Serve(listener, answer)) { IsBackground = true }.Start();
+        using RpcClient client = RpcClient.Connect(
+            $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/");
+
+        RpcException error =
+            Assert.Throws<RpcException>(() => client.Ping(new() { Timeout = TimeSpan.FromSeconds(5) }));
+
+        Assert.Equal(("Redirected", false), (error.ErrorId, error.MayHaveExecuted));
+        Assert.Contains($"redirected to '{place}'", error.Message, StringComparison.Ordinal);
     }
 
     // OPTIONS is answered; a POST gets the answer, or none.

@@ -169,6 +169,8 @@ Describe 'gRPC endpoints' -Skip:(-not $hasGrpc) {
     It 'tell their health' {
         (Test-RpcEndpoint $server.Endpoint).Health | Should -Be 'Serving'
         Test-RpcEndpoint $server.Endpoint -Quiet | Should -BeTrue
+        (Test-RpcEndpoint $server.Endpoint).IsProtoRpc | Should -BeFalse
+        Test-RpcEndpoint $server.Endpoint | Out-String | Should -BeLike '*not ProtoRpc*'
     }
 
     It 'are found missing at once' {

@@ -70,7 +70,7 @@ internal static class ListVerb
                 return await client.PingAsync(cancellationToken: cancellation);
             },
             cancellation);
-        return result is { Services.Count: 0, Uptime: null }
+        return result is { Services.Count: 0, IsProtoRpc: false }
             ? throw new RpcException(
                 RpcStatusCode.Unimplemented, RpcErrorIds.NoSchema,
                 $"The server at '{target.Endpoint}' answers, but does not list its services: it is not a "

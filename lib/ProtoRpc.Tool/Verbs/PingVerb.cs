@@ -61,7 +61,7 @@ internal static class PingVerb
             text += $"; {result.Product} {result.Version}".TrimEnd();
         }
 
-        if (result.Received is null)
+        if (!result.IsProtoRpc)
         {
             text += "; not a server of ProtoRpc, so it reports no version or uptime";
         }

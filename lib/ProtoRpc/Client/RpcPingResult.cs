@@ -32,6 +32,10 @@ public sealed record RpcPingResult(
     /// Test-RpcEndpoint returns it, with <see cref="Latency"/> as the time until the failure.</summary>
     public RpcException? Error { get; init; }
 
+    /// <summary>Whether the endpoint answered as a listener of ProtoRpc, which reports its product, version,
+    /// services and uptime.</summary>
+    public bool IsProtoRpc => Uptime is not null;
+
     internal RpcPingResponse? Received { get; init; }
 
     /// <summary>The reply of a gRPC server's health service, such as <c>Serving</c>;

@@ -222,12 +222,12 @@ internal static class WrongProtocolErrors
         + (endpoint.IsTls ? "" : $", and whether it requires TLS ({TlsForm(endpoint)})")
         + $", or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint);
 
-    public static RpcException NoHttp2(RpcEndpoint endpoint) => Make(
+    public static RpcException NoHttp2(RpcEndpoint endpoint, Exception? inner = null) => Make(
         endpoint,
         "it speaks TLS, but does not offer HTTP/2 (ALPN h2), which gRPC needs. Use "
         + $"https://{PlaceOf(endpoint)}/ if it is an HTTP endpoint; otherwise enable HTTP/2 on the server, "
         + "or on the proxy before it",
-        null);
+        inner);
 
     private static RpcException Make(RpcEndpoint endpoint, string what, Exception? inner) => new(
         RpcStatusCode.Unavailable, RpcErrorIds.WrongProtocol,

@@ -561,7 +561,7 @@ internal static class GrpcStatus
                 ? $": {redirect}."
                 : $"{what}{quote}. Check the endpoint, and any proxy before it."))
         {
-            ErrorId = RpcErrorIds.NotGrpc,
+            ErrorId = redirect.Length > 0 ? RpcErrorIds.Redirected : RpcErrorIds.NotGrpc,
 
             // A proxy that limits the rate of requests has not passed this one on.
             MayHaveExecuted = status != HttpStatusCode.TooManyRequests,

@@ -360,8 +360,9 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         }
     }
 
-    // Null from servers other than ProtoRpc's. A proxy without a server behind it is an error. So is a server
-    // that does not answer in time, if a service is required.
+    // Null from servers other than ProtoRpc's. A proxy without a server behind it is an error, and so is a
+    // redirect, since calls would get it, too. So is a server that does not answer in time, if a service is
+    // required.
     private async ValueTask<RpcPingResponse?> AskAsync<TWait>(
         PingSpec ping, CallClock clock, CancellationToken cancellation)
         where TWait : struct, IWaitMode
@@ -385,6 +386,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         catch (RpcException e) when (!cancellation.IsCancellationRequested
             && !ping.IsAsking
             && e.Code is not (RpcStatusCode.Unauthenticated or RpcStatusCode.Unavailable)
+            && e.ErrorId != RpcErrorIds.Redirected
             && !(ping.Service is not null && e.Code == RpcStatusCode.DeadlineExceeded))
         {
             return null;

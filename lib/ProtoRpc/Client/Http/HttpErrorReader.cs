@@ -32,9 +32,20 @@ internal static class HttpErrorReader
         // limits the rate of requests.
         bool isBusy = response.Headers.NonValidated.Contains(HttpNames.Busy)
             || (httpStatus == TooManyRequests && error is null);
+        string redirect = error is null ? DescribeRedirect(response) : "";
+        if (redirect.Length > 0)
+        {
+            return new RpcException(
+                RpcStatusTable.OfHttpStatus(httpStatus), RpcErrorIds.Redirected,
+                $"{method} was answered with HTTP status {httpStatus}: {redirect}.")
+            {
+                IsAnswer = true,
+                MayHaveExecuted = false,
+            };
+        }
+
         RpcException failure = Read(
-            method, httpStatus, mediaType, error ?? RedirectOf(method, response),
-            HttpResponseMetadata.TrailersOf(response),
+            method, httpStatus, mediaType, error, HttpResponseMetadata.TrailersOf(response),
             isBusy ? HttpRetryAfter.Parse(response.Headers) : null);
         failure.Accepted = AcceptedBy(response.Headers);
         return failure;
@@ -59,15 +70,6 @@ internal static class HttpErrorReader
 
         return "";
     }
-
-    private static ErrorResult? RedirectOf(string method, HttpResponseMessage response) =>
-        DescribeRedirect(response) is { Length: > 0 } redirect
-            ? new ErrorResult
-            {
-                ErrorText = $"{method} was answered with HTTP status {(int)response.StatusCode}: "
-                    + $"{redirect}.",
-            }
-            : null;
 
     /// <summary>Converts an error at the end of a stream of replies.</summary>
     public static RpcException ReadAfterReplies(
@@ -94,8 +96,8 @@ internal static class HttpErrorReader
             Trailers = TrailersOf(error, trailers).ToText(),
             Remote = error.Exception is { } exception ? ExceptionInfoCodec.Decode(exception) : null,
 
-            // A redirect or a 4xx status rejects the call before it runs, except for the statuses that
-            // handlers return. A 503 may come from a proxy, or be a handler's Unavailable.
+            // A 4xx status rejects the call before it runs, except for the statuses that handlers return. A
+            // 503 may come from a proxy, or be a handler's Unavailable.
             MayHaveExecuted = retryAfter is null
                 && httpStatus is not (301 or 302 or 307 or 308
                     or 401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 431),

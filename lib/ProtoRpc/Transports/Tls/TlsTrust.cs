@@ -1,3 +1,4 @@
+using System.ComponentModel;
 using System.Net.Security;
 using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
@@ -82,7 +83,10 @@ internal sealed class TlsTrust
     // is that of the alert.
     private RpcException FailureOfOnly(Exception failure) => _distrust is { } why
         ? TlsErrors.Untrusted(_endpoint, why, failure)
-        : TlsErrors.HandshakeFailed(_endpoint, failure);
+        : Options.ApplicationProtocols is [var only] && only == SslApplicationProtocol.Http2
+            && TlsErrors.IsOfApplicationProtocol(failure)
+            ? WrongProtocolErrors.NoHttp2(_endpoint, failure)
+            : TlsErrors.HandshakeFailed(_endpoint, failure);
 
     // Without revocation lists: they would be fetched from any address in the certificate.
     private static X509ChainPolicy ChainPolicy(RpcTlsOptions tls)
@@ -180,6 +184,9 @@ internal static class TlsErrors
 {
     private const string Tls = nameof(RpcTlsOptions);
 
+    // SEC_E_APPLICATION_PROTOCOL_MISMATCH.
+    private const int ApplicationProtocolMismatch = unchecked((int)0x80090367);
+
     /// <summary>The client does not trust the server's certificate.</summary>
     public static RpcException Untrusted(RpcEndpoint endpoint, Distrust why, Exception inner) => new(
         RpcStatusCode.Unavailable, RpcErrorIds.CertificateNotTrusted,
@@ -205,6 +212,24 @@ internal static class TlsErrors
         {
             MayHaveExecuted = mayHaveExecuted,
         };
+
+    /// <summary>Whether the server ended the handshake because it speaks none of the protocols that the
+    /// client offered (RFC 7301, section 3.2: the alert no_application_protocol).</summary>
+    /// <remarks>.NET does not say which alert came. OpenSSL's text is not translated, and SChannel has a
+    /// code of its own.</remarks>
+    public static bool IsOfApplicationProtocol(Exception? failure)
+    {
+        for (; failure is not null; failure = failure.InnerException)
+        {
+            if (failure is Win32Exception { NativeErrorCode: ApplicationProtocolMismatch }
+                || failure.Message.Contains("no application protocol", StringComparison.OrdinalIgnoreCase))
+            {
+                return true;
+            }
+        }
+
+        return false;
+    }
 
     /// <summary>The handshake failed for another reason.</summary>
     public static RpcException HandshakeFailed(RpcEndpoint endpoint, Exception exception)

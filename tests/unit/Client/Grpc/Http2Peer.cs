@@ -17,19 +17,19 @@ internal sealed class Http2Peer : IAsyncDisposable
     private readonly Func<Http2PeerConnection, int, Task> _answer;
     private readonly X509Certificate2? _certificate;
     private readonly Task _serving;
-    private readonly bool _offersHttp2;
+    private readonly string? _protocol;
 
     /// <param name="answer">What is done when a request's headers have come;
     /// gets the number of its stream.</param>
     /// <param name="certificate">For TLS.</param>
-    /// <param name="offersHttp2">Whether TLS says that HTTP/2 is spoken.</param>
+    /// <param name="protocol">What TLS says is spoken over it (ALPN); null if it says nothing.</param>
     public Http2Peer(
         Func<Http2PeerConnection, int, Task> answer, X509Certificate2? certificate = null,
-        bool offersHttp2 = true)
+        string? protocol = "h2")
     {
         _answer = answer;
         _certificate = certificate;
-        _offersHttp2 = offersHttp2;
+        _protocol = protocol;
         _listener.Start();
         _serving = ServeAsync();
     }
@@ -106,9 +106,7 @@ internal sealed class Http2Peer : IAsyncDisposable
         SslServerAuthenticationOptions options = new()
         {
             ServerCertificate = _certificate,
-            ApplicationProtocols = _offersHttp2
-                ? [SslApplicationProtocol.Http2]
-                : [SslApplicationProtocol.Http11],
+            ApplicationProtocols = _protocol is null ? null : [new(_protocol)],
         };
         await secured.AuthenticateAsServerAsync(options, _end.Token);
         return secured;

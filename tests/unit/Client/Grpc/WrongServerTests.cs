@@ -64,17 +64,22 @@ public static class WrongServerTests
         Check(peer, new RpcTlsOptions { SkipCertificateCheck = true });
     }
 
-    [Fact]
-    public static async Task A_TLS_server_without_HTTP2_is_told()
+    // One that has only other protocols refuses the handshake by an alert.
+    [Theory]
+    [InlineData("http/1.1")]
+    [InlineData(null)]
+    public static async Task A_TLS_server_without_HTTP2_is_told(string? protocol)
     {
         using X509Certificate2 certificate = Certificate();
-        await using Http2Peer peer = new(Serve, certificate, offersHttp2: false);
+        await using Http2Peer peer = new(Serve, certificate, protocol);
         RpcClientOptions options = new() { Tls = new RpcTlsOptions { SkipCertificateCheck = true } };
 
         RpcException error = Assert.Throws<RpcException>(
             () => RpcClient.Connect(peer.Endpoint, Schema, options));
 
-        Assert.Equal(RpcStatusCode.Unavailable, error.Code);
+        Assert.Equal((RpcStatusCode.Unavailable, "WrongProtocol"), (error.Code, error.ErrorId));
+        Assert.Contains("does not offer HTTP/2 (ALPN h2)", error.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain("client certificate", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]
