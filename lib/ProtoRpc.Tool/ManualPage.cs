@@ -178,8 +178,9 @@ internal static class VerbExamples
         ],
         ["export"] =
         [
-            ("Write the .proto files of a server",
-                "protorpc export grpc://localhost:50051 --proto-out-dir ./protos"),
+            ("Write the .proto files of a server", "protorpc export grpc://localhost:50051 -o ./protos"),
+            ("Write an OpenAPI document of .proto files",
+                "protorpc export --schema shop.proto -o shop.openapi.json"),
         ],
         ["health"] = [("Ask whether a service serves", "protorpc health grpc://localhost:50051")],
         ["list"] = [("List the services of .proto files", "protorpc list --schema shop.proto")],

@@ -44,6 +44,20 @@ Describe 'Export-RpcSchema' {
         "$target.pb" | Should -Not -Exist
     }
 
+    It 'writes an OpenAPI document into a file named so, or with -Format OpenApi' {
+        $schema | Export-RpcSchema "$target.openapi.json"
+        $schema | Export-RpcSchema "$target.json" -Format OpenApi
+
+        foreach ($file in "$target.openapi.json", "$target.json") {
+            $document = Get-Content $file -Raw | ConvertFrom-Json -AsHashtable
+            $document.openapi | Should -BeLike '3.1.*'
+            $document.paths.Keys | Should -Contain '/demo.Greeter/SayHello'
+        }
+        { $schema | Export-RpcSchema "$target.openapi.json" -ErrorAction Stop } | Should -Throw -ErrorId 'FileExists,*'
+        { $schema | Export-RpcSchema $TestDrive -Format OpenApi -ErrorAction Stop } |
+            Should -Throw -ErrorId 'PathIsFolder,*' -ExpectedMessage '*an OpenAPI document is one file*'
+    }
+
     It 'does not write binary into a .proto file' {
         { $schema | Export-RpcSchema "$target.proto" -ErrorAction Stop } |
             Should -Throw -ErrorId 'WrongFileEnding,*' -ExpectedMessage '*-Format Proto*'

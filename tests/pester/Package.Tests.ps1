@@ -418,8 +418,8 @@ Import-Module '$folder/ProtoRpc.psd1'
 
     It 'has no files of the shell or of ASP.NET Core' {
         (Get-ChildItem (Join-Path $folder bin) -Filter *.dll).BaseName | Sort-Object | Should -Be @(
-            'Google.Protobuf', 'Microsoft.Extensions.Logging.Abstractions', 'ProtoRpc', 'ProtoRpc.AspNetCore',
-            'ProtoRpc.Loader', 'ProtoRpc.PowerShell', 'ProtoRpc.Shared')
+            'Google.Protobuf', 'Microsoft.Extensions.Logging.Abstractions', 'Microsoft.OpenApi', 'ProtoRpc',
+            'ProtoRpc.AspNetCore', 'ProtoRpc.Loader', 'ProtoRpc.PowerShell', 'ProtoRpc.Shared')
         Join-Path $folder bin runtimes | Should -Not -Exist
     }
 

@@ -1,3 +1,4 @@
+using System.Text;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
@@ -11,6 +12,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
     private const string DescriptorSet = "DescriptorSet";
+    private const string OpenApi = "OpenApi";
     private const string Proto = "Proto";
     private const string BySchema = "Schema";
 
@@ -29,8 +31,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     public RpcSchemaSource? Schema { get; set; }
 
     [Parameter]
-    [ValidateSet(DescriptorSet, Proto)]
-    public string Format { get; set; } = DescriptorSet;
+    [ValidateSet(DescriptorSet, OpenApi, Proto)]
+    public string? Format { get; set; }
 
     [Parameter]
     public SwitchParameter Force { get; set; }
@@ -38,17 +40,24 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     [Parameter]
     public SwitchParameter PassThru { get; set; }
 
-    private bool IsProto => Format.Equals(Proto, StringComparison.OrdinalIgnoreCase);
+    private bool IsProto => Is(Proto);
+
+    private bool IsOpenApi => Format is null ? RpcOpenApi.IsFileName(Path) : Is(OpenApi);
 
     protected override void Process()
     {
         RpcSchema schema = FindSchema();
         string target = ResolveLiteral(Path);
-        if (ShouldProcess(target, IsProto ? "Write .proto files in this folder" : "Write a descriptor set"))
+        string action = IsProto ? "Write .proto files in this folder"
+            : IsOpenApi ? "Write an OpenAPI document"
+            : "Write a descriptor set";
+        if (ShouldProcess(target, action))
         {
             Export(schema, target);
         }
     }
+
+    private bool Is(string format) => format.Equals(Format, StringComparison.OrdinalIgnoreCase);
 
     private RpcSchema FindSchema()
     {
@@ -67,6 +76,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         {
             IReadOnlyList<string> written = IsProto
                 ? ExportProto(schema, target)
+                : IsOpenApi ? ExportOpenApi(schema, target)
                 : ExportDescriptorSet(schema, target);
             if (PassThru)
             {
@@ -91,17 +101,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
                 + "with a folder.");
         }
 
-        if (Directory.Exists(path))
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument, RpcErrorIds.PathIsFolder,
-                $"'{path}' is a folder, and a descriptor set is one file. Name a file such as "
-                + "schema.pb, or use -Format Proto to write .proto files in the folder.");
-        }
-
-        RequireNew(path, Force);
-        Directory.CreateDirectory(System.IO.Path.GetDirectoryName(path)!);
-        File.WriteAllBytes(path, schema.ToDescriptorSet());
+        WriteFile(path, schema.ToDescriptorSet(), "a descriptor set is one file", "schema.pb");
         if (System.IO.Path.GetExtension(path).Length == 0)
         {
             WriteWarning(
@@ -110,6 +110,28 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         }
 
         return [path];
+    }
+
+    private string[] ExportOpenApi(RpcSchema schema, string path)
+    {
+        string text = RpcOpenApi.Write(schema.ServedServices);
+        WriteFile(path, Encoding.UTF8.GetBytes(text), "an OpenAPI document is one file", "api.openapi.json");
+        return [path];
+    }
+
+    private void WriteFile(string path, byte[] bytes, string what, string example)
+    {
+        if (Directory.Exists(path))
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.PathIsFolder,
+                $"'{path}' is a folder, and {what}. Name a file such as {example}, or use -Format Proto to "
+                + "write .proto files in the folder.");
+        }
+
+        RequireNew(path, Force);
+        Directory.CreateDirectory(System.IO.Path.GetDirectoryName(path)!);
+        File.WriteAllBytes(path, bytes);
     }
 
     // Importers name a .proto by its path, so the files are written below one folder.

@@ -78,6 +78,19 @@ internal sealed class HttpAuthentication
     // The accounts that may connect; null if the endpoint alone decides who can.
     private AllowedAccounts? Allowed { get; init; }
 
+    /// <summary>What the endpoint's document of OpenAPI says of its checks.</summary>
+    public RpcOpenApiOptions Describe() => new()
+    {
+        HttpSchemes =
+        [
+            .. _security.Bearer is null ? Array.Empty<string>() : ["bearer"],
+            .. _security.Basic is null ? Array.Empty<string>() : ["basic"],
+            .. _negotiate.Offered,
+        ],
+        AcceptsCertificates = _security.ClientCertificate is not null,
+        AllowsAnonymous = _allowsAnonymous,
+    };
+
     /// <summary>Who sends a request: the peer as it is, or with the identity that was proved.</summary>
     /// <exception cref="HttpRefusal">401, with what may be presented; 403 for an account that may not
     /// connect.</exception>

@@ -4,6 +4,7 @@ using Google.Protobuf.Reflection;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.AspNetCore.Grpc;
+using ProtoRpc.AspNetCore.OpenApi;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Security;
 using ProtoRpc.Server;
@@ -20,6 +21,7 @@ internal sealed class HttpService
     private readonly RpcEndpoint _endpoint;
     private readonly HttpReplies _replies;
     private readonly ServicePage _page;
+    private readonly OpenApiFile _openApi;
     private readonly HostPolicy _hosts;
     private readonly BrowserPolicy _browsers;
     private readonly HttpAuthentication _authentication;
@@ -46,6 +48,7 @@ internal sealed class HttpService
         _endpoint = endpoint;
         _replies = new HttpReplies(host.Options.Limits, options, isMapped);
         _page = new ServicePage(host.Services);
+        _openApi = new OpenApiFile(host.Services, authentication.Describe());
         _hosts = hosts;
         _browsers = new BrowserPolicy(options.AllowedOrigins);
         _authentication = authentication;
@@ -135,6 +138,12 @@ internal sealed class HttpService
             RequireSchema(path, peer);
             await WriteTextAsync(http, "text/plain; charset=utf-8", file.Bytes).ConfigureAwait(false);
         }
+        else if (route.IsOpenApi)
+        {
+            RequireMethod(http, route);
+            RequireSchema(path, peer);
+            await WriteTextAsync(http, "application/json", _openApi.BytesAt(basePath)).ConfigureAwait(false);
+        }
         else if (route.IsPage)
         {
             RequireMethod(http, route);
@@ -212,7 +221,8 @@ internal sealed class HttpService
 /// <summary>What the paths of an HTTP endpoint lead to. They compare without regard to case.</summary>
 /// <remarks>
 /// <c>/package.Service/Method</c> is a method, <c>/file.proto</c> the text of a file,
-/// and <c>/file.proto/Method</c> a method of the services that the file declares.
+/// <c>/file.proto/Method</c> a method of the services that the file declares, and <c>/openapi.json</c> the
+/// document of OpenAPI.
 /// Files are those of the services and what they import, so that a client can load the schema from here.
 /// </remarks>
 internal sealed class HttpRoutes
@@ -280,6 +290,11 @@ internal sealed class HttpRoutes
             return new HttpRoute { IsPage = true };
         }
 
+        if (inside.Equals(OpenApiFile.Name, StringComparison.OrdinalIgnoreCase))
+        {
+            return new HttpRoute { IsOpenApi = true };
+        }
+
         if (_files.TryGetValue(inside, out SchemaText? file))
         {
             return new HttpRoute { File = file };
@@ -337,7 +352,7 @@ internal sealed class HttpRoutes
 }
 
 /// <summary>What a path leads to: a method, a file of the schema,
-/// the page of the services, or nothing.</summary>
+/// the page of the services, the document of OpenAPI, or nothing.</summary>
 internal sealed class HttpRoute
 {
     public ServerMethod? Method { get; init; }
@@ -345,6 +360,8 @@ internal sealed class HttpRoute
     public SchemaText? File { get; init; }
 
     public bool IsPage { get; init; }
+
+    public bool IsOpenApi { get; init; }
 
     /// <summary>What is not there.</summary>
     public string Missing { get; private init; } = "";

@@ -1,3 +1,4 @@
+using System.Text;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema.Sources;
 
@@ -172,7 +173,8 @@ internal static class DescribeVerb
     private static string Headed(string name, string text) => $"// {name}\n\n{text}";
 }
 
-/// <summary><c>protorpc export</c>: writes a schema as .proto files or a descriptor set.</summary>
+/// <summary><c>protorpc export</c>: writes a schema as .proto files, a descriptor set or a document of
+/// OpenAPI.</summary>
 internal static class ExportVerb
 {
     private static readonly DescriptorSetSource Sets = new();
@@ -180,26 +182,36 @@ internal static class ExportVerb
     public static Command Create(ToolConsole console)
     {
         Command command = new(
-            "export", "Writes the schema of a server as .proto files or as a descriptor set.");
+            "export",
+            "Writes the schema of a server as .proto files, as a descriptor set or as an OpenAPI document.");
         ToolOption<string> output = new(
             "--output", "PATH",
-            "A file that ends in .pb, .protoset or .desc for a descriptor set; a folder for .proto "
-            + "files.",
+            "A file that ends in .pb, .protoset or .desc for a descriptor set, or in .openapi.json for an "
+            + "OpenAPI document; a folder for .proto files.",
             "-o")
         {
             Required = true,
         };
         Option<bool> force = new("--force", "-f") { Description = "Replaces files that exist." };
+        ToolFlag openApi = new(
+            "--openapi",
+            "Writes an OpenAPI 3.1 document of the HTTP interface of the services, whatever the file's name.");
         output.RequirePath();
         command.Add(output);
         command.Add(force);
+        command.Add(openApi);
         SymbolArguments arguments = new(command);
 
         command.SetAction(async (parsed, cancellation) =>
         {
             (RpcSchema schema, string[] symbols) = await arguments.ReadAsync(parsed, console, cancellation);
             RpcSchema part = symbols.Length == 0 ? schema : SchemaSymbols.PartOf(schema, symbols);
-            foreach (string path in Write(part, parsed.GetRequiredValue(output), parsed.GetValue(force)))
+            string target = parsed.GetRequiredValue(output);
+            bool isForced = parsed.GetValue(force);
+            IReadOnlyList<string> written = parsed.GetValue(openApi) || RpcOpenApi.IsFileName(target)
+                ? WriteFile(target, isForced, Encoding.UTF8.GetBytes(RpcOpenApi.Write(part.ServedServices)))
+                : Write(part, target, isForced);
+            foreach (string path in written)
             {
                 console.WriteLine(TerminalText.Neutralize(path));
             }
@@ -220,10 +232,7 @@ internal static class ExportVerb
 
         if (Sets.Reads(path) && !Directory.Exists(path))
         {
-            RequireNew(path, isForced);
-            Directory.CreateDirectory(Path.GetDirectoryName(Path.GetFullPath(path))!);
-            File.WriteAllBytes(path, schema.ToDescriptorSet());
-            return [path];
+            return WriteFile(path, isForced, schema.ToDescriptorSet());
         }
 
         foreach ((string name, _) in schema.ToProtoTexts())
@@ -232,6 +241,14 @@ internal static class ExportVerb
         }
 
         return schema.WriteProtoFiles(path);
+    }
+
+    private static IReadOnlyList<string> WriteFile(string path, bool isForced, byte[] bytes)
+    {
+        RequireNew(path, isForced);
+        Directory.CreateDirectory(Path.GetDirectoryName(Path.GetFullPath(path))!);
+        File.WriteAllBytes(path, bytes);
+        return [path];
     }
 
     // A link to nothing is there as well.

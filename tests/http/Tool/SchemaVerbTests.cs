@@ -124,6 +124,21 @@ public sealed class SchemaVerbTests : IDisposable
         Assert.Contains("--force", again.Error, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("words.openapi.json")]
+    [InlineData("words.json", "--openapi")]
+    public async Task Export_writes_a_document_of_OpenAPI(string name, params string[] more)
+    {
+        string path = Path.Combine(_folder.FullName, name);
+
+        ClientRun written = await ClientRun.RunAsync(["export", Grpc, "streams.Words", "-o", path, .. more]);
+        ClientRun again = await ClientRun.RunAsync(["export", Grpc, "-o", path, .. more]);
+
+        Assert.Equal((0, $"{path}\n", 1), (written.Code, written.Output, again.Code));
+        Assert.StartsWith("{\n  \"openapi\": \"3.1", File.ReadAllText(path), StringComparison.Ordinal);
+        Assert.Contains("\"/streams.Words/Say\"", File.ReadAllText(path), StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Symbols_without_an_endpoint_are_looked_up_in_the_schema()
     {
