@@ -168,6 +168,10 @@ public abstract class MessageFormat
     /// <summary>The name.</summary>
     public override string ToString() => Name;
 
+    /// <summary>Fills an empty message whose required fields another part of the request may have.</summary>
+    internal void ReadPart(ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
+        ReadMessage(input, new MessageTarget(target), options);
+
     /// <summary>Writes a message whose required fields were checked, or are as its views are made.</summary>
     private protected abstract void WriteMessage(
         DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options);

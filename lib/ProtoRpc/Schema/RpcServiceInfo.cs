@@ -225,16 +225,20 @@ internal static class WireScan
 {
     /// <summary>The length-delimited values of a field, in order.</summary>
     /// <exception cref="InvalidProtocolBufferException">The bytes are no message.</exception>
-    public static IReadOnlyList<ByteString> Bytes(ByteString message, int number)
+    public static IReadOnlyList<ByteString> Bytes(ByteString message, int number) =>
+        [.. Bytes(message).Where(field => field.Number == number).Select(field => field.Value)];
+
+    /// <summary>All length-delimited values, in order, each with the number of its field.</summary>
+    /// <exception cref="InvalidProtocolBufferException">The bytes are no message.</exception>
+    public static IReadOnlyList<(int Number, ByteString Value)> Bytes(ByteString message)
     {
-        List<ByteString> found = [];
-        uint wanted = WireFormat.MakeTag(number, WireFormat.WireType.LengthDelimited);
+        List<(int, ByteString)> found = [];
         using CodedInputStream input = message.CreateCodedInput();
         for (uint tag = input.ReadTag(); tag != 0; tag = input.ReadTag())
         {
-            if (tag == wanted)
+            if (WireFormat.GetTagWireType(tag) == WireFormat.WireType.LengthDelimited)
             {
-                found.Add(input.ReadBytes());
+                found.Add((WireFormat.GetTagFieldNumber(tag), input.ReadBytes()));
             }
             else
             {

@@ -27,13 +27,23 @@ internal sealed partial class JsonMessageReader(
     // Lines are only counted when there is an error.
     protected override string Where => _where ?? TextPosition.Describe(_json, _offset, Options.Origin);
 
+    /// <summary>The field whose value is the whole text; null where the text is the message.</summary>
+    public FieldLayout? Only { get; init; }
+
     protected override void ReadAll(in MessageTarget target)
     {
         Utf8JsonReader reader = _json.IsSingleSegment ? new(_json.FirstSpan, Reading) : new(_json, Reading);
         try
         {
             Next(ref reader);
-            ReadMessage(ref reader, target, 0);
+            if (Only is null)
+            {
+                ReadMessage(ref reader, target, 0);
+            }
+            else
+            {
+                ReadOnly(ref reader, target, Only);
+            }
             if (reader.Read())
             {
                 throw Malformed("there is text after the end of the message.");
@@ -51,6 +61,16 @@ internal sealed partial class JsonMessageReader(
             _offset = reader.TokenStartIndex;
             throw Malformed("the text is not valid UTF-8, or has half of a surrogate pair.", e);
         }
+    }
+
+    private void ReadOnly(ref Utf8JsonReader reader, in MessageTarget message, FieldLayout field)
+    {
+        Path.PushField(field.Info.Name);
+        if (reader.TokenType != JsonTokenType.Null || (!field.IsRepeated && TakesNull(field)))
+        {
+            ReadField(ref reader, message, field, depth: 0);
+        }
+        Path.Pop();
     }
 
     /// <summary>Reads the value at which the reader stands.</summary>

@@ -80,6 +80,27 @@ internal sealed class JsonMessageWriter(
         }
         Path.PushField(field.Info.Name);
         _writer.WriteName(names.For(field, Options.UseProtoNames));
+        WriteContent(message, field, depth);
+        Path.Pop();
+    }
+
+    /// <summary>Writes the value of a field alone; null for a message that is absent.</summary>
+    public void WriteValueOf(DynamicMessage message, FieldLayout field)
+    {
+        Path.PushField(field.Info.Name);
+        if (field is { IsMessage: true, IsRepeated: false } && !message.Has(field))
+        {
+            _writer.WriteRaw("null"u8);
+        }
+        else
+        {
+            WriteContent(message, field, depth: 0);
+        }
+        Path.Pop();
+    }
+
+    private void WriteContent(DynamicMessage message, FieldLayout field, int depth)
+    {
         if (field.IsMap)
         {
             WriteMap(field, message.References[field.Slot] as OrderedDictionary<object, object>, depth);
@@ -92,7 +113,6 @@ internal sealed class JsonMessageWriter(
         {
             WriteSingle(message, field, depth);
         }
-        Path.Pop();
     }
 
     private void WriteSingle(DynamicMessage message, FieldLayout field, int depth)

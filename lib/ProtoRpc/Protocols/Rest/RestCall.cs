@@ -1,0 +1,230 @@
+using System.Collections;
+using ProtoRpc.Formats;
+using ProtoRpc.Messages;
+
+namespace ProtoRpc.Protocols.Rest;
+
+/// <summary>A request as a client sends it: a message by one of the bindings of its method.</summary>
+/// <param name="Binding">The binding, which also says how the reply is read.</param>
+/// <param name="HttpMethod">The method of HTTP.</param>
+/// <param name="PathAndQuery">The path, and the query with its question mark if there is one, in percent
+/// codes.</param>
+/// <param name="ContentType">The media type of the body; null for no body.</param>
+internal sealed record RestCall(
+    RestBinding Binding, string HttpMethod, string PathAndQuery, string? ContentType)
+{
+    /// <summary>Writes a request by the first binding whose path it has the fields for.</summary>
+    /// <param name="bindings">The bindings of the method, at least one.</param>
+    /// <param name="request">The request.</param>
+    /// <param name="body">Gets the body.</param>
+    /// <param name="options">How JSON is written.</param>
+    /// <exception cref="RpcException">InvalidArgument: the request has not the fields of any path, or others
+    /// that a query cannot hold.</exception>
+    public static RestCall Create(
+        IReadOnlyList<RestBinding> bindings, IMessage request, IBufferWriter<byte> body,
+        FormatOptions options)
+    {
+        DynamicMessage message = GeneratedMessages.ToDynamic(request, options);
+        foreach (RestBinding binding in bindings)
+        {
+            RestQueryWriter writer = new(binding, message.Type, options);
+            string? path = binding.Template.Expand(variable => writer.TextOf(message, variable));
+            if (path is null)
+            {
+                continue;
+            }
+
+            string query = writer.QueryOf(message);
+            string? contentType = WriteBody(binding, message, body, options);
+            string method = binding.HttpMethod != RestBinding.AnyMethod ? binding.HttpMethod
+                : binding.HasBody ? "POST"
+                : "GET";
+            return new RestCall(binding, method, path + query, contentType);
+        }
+
+        throw new RpcException(
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
+            $"The request fits no path of {bindings[0].Method.FullName}: "
+            + $"{string.Join(", ", bindings)}. Set the fields that one of the paths names.");
+    }
+
+    /// <summary>Reads the body of an answer, or one message of a stream of JSON.</summary>
+    /// <param name="reply">The type of the reply.</param>
+    /// <param name="contentType">The media type of the answer.</param>
+    /// <param name="body">The bytes.</param>
+    /// <param name="options">How JSON is read.</param>
+    public DynamicMessage ReadReply(
+        RpcMessageInfo reply, string contentType, in ReadOnlySequence<byte> body, FormatOptions options)
+    {
+        if (!Binding.IsReplyRaw)
+        {
+            return Binding.ReplyFormat.Read(reply, body, options);
+        }
+
+        DynamicMessage message = new(reply);
+        DynamicMessage raw = Binding.ReplyField is { } field
+            ? new DynamicMessage(message.Layout.Find(field.Number)!.Message)
+            : message;
+        HttpBodies.Read(raw, contentType, body);
+        if (Binding.ReplyField is { } holder)
+        {
+            message.StoreReference(message.Layout.Find(holder.Number)!, raw);
+        }
+
+        return message;
+    }
+
+    private static string? WriteBody(
+        RestBinding binding, DynamicMessage message, IBufferWriter<byte> body, FormatOptions options)
+    {
+        if (!binding.HasBody)
+        {
+            return null;
+        }
+
+        FieldLayout? field = binding.BodyField is { } info ? message.Layout.Find(info.Number) : null;
+        if (binding.IsBodyRaw)
+        {
+            DynamicMessage? raw = field is null ? message : message.References[field.Slot] as DynamicMessage;
+            (string contentType, byte[] data) = raw is null ? ("", []) : HttpBodies.Write(raw);
+            body.Write(data);
+            return contentType.Length > 0 ? contentType : "application/octet-stream";
+        }
+
+        if (field is not null)
+        {
+            new RestFieldFormat(field.Info.Number).Write(message, body, options);
+        }
+        else
+        {
+            MessageFormats.Json.Write(WithoutPath(binding, message), body, options);
+        }
+
+        return "application/json";
+    }
+
+    // What the path has is not in the body.
+    private static DynamicMessage WithoutPath(RestBinding binding, DynamicMessage message)
+    {
+        if (binding.Fields.Count == 0)
+        {
+            return message;
+        }
+
+        DynamicMessage rest = new(message.Layout);
+        rest.MergeFrom(message.ToByteArray());
+        foreach (RpcFieldInfo[] way in binding.Fields)
+        {
+            DynamicMessage? holder = rest;
+            for (int i = 0; i < way.Length - 1 && holder is not null; i++)
+            {
+                holder = holder.References[holder.Layout.Find(way[i].Number)!.Slot] as DynamicMessage;
+            }
+
+            holder?.Clear(holder.Layout.Find(way[^1].Number)!.Info);
+        }
+
+        return rest;
+    }
+}
+
+/// <summary>One run of writing the fields of a request that are in its path and its query.</summary>
+internal sealed class RestQueryWriter(RestBinding binding, RpcMessageInfo root, FormatOptions options)
+    : FormatWriter(root, views: null, options)
+{
+    private readonly StringBuilder _query = new();
+    private readonly HashSet<string> _inPath =
+        [.. binding.Template.Variables.Select(variable => variable.Name)];
+
+    /// <summary>The text of a field that is in the path; null where it is not set.</summary>
+    public string? TextOf(DynamicMessage message, RestVariable variable)
+    {
+        DynamicMessage? holder = message;
+        FieldLayout? field = null;
+        foreach (string name in variable.Path)
+        {
+            holder = field is null ? message : holder!.References[field.Slot] as DynamicMessage;
+            if (holder is null)
+            {
+                return null;
+            }
+
+            field = holder.Layout.Find(name)!;
+        }
+
+        // A number without presence is in the path also if it is zero.
+        return holder!.Has(field!) || !(field!.HasPresence || field.IsReference)
+            ? ParameterOf(field!, holder.Get(field!.Info)!)
+            : field.Kind == RpcFieldKind.String && variable.IsMulti ? "" : null;
+    }
+
+    /// <summary>The query, with its question mark; empty if there is nothing in it.</summary>
+    public string QueryOf(DynamicMessage message)
+    {
+        if (!binding.IsBodyWhole)
+        {
+            Write(message, "", "", 0);
+        }
+
+        return _query.ToString();
+    }
+
+    private void Write(DynamicMessage message, string names, string canonical, int depth)
+    {
+        CheckDepth(depth);
+        foreach (FieldLayout field in message.Layout.Shown)
+        {
+            if (!message.Has(field) || (depth == 0 && field.Info.Name == binding.BodyField?.Name)
+                || _inPath.Contains(canonical + field.Info.Name))
+            {
+                continue;
+            }
+
+            Path.PushField(field.Info.Name);
+            WriteField(message, field, names + field.Info.JsonKey, canonical + field.Info.Name, depth);
+            Path.Pop();
+        }
+    }
+
+    private void WriteField(
+        DynamicMessage message, FieldLayout field, string name, string canonical, int depth)
+    {
+        object value = message.Get(field.Info)!;
+        if (field.IsMap || (field.IsMessage && field.IsRepeated) || (
+            field.IsMessage && field.Message.WellKnown is WellKnownType.Any or WellKnownType.Struct
+                or WellKnownType.Value or WellKnownType.ListValue))
+        {
+            throw Invalid(
+                $"the rule '{binding}' sends this field in the query, which cannot hold "
+                + $"{field.Info.TypeName}. Leave it out, or call the method over another endpoint.");
+        }
+
+        if (field.IsRepeated)
+        {
+            foreach (object item in (IEnumerable)value)
+            {
+                WritePair(name, ParameterOf(field, item));
+            }
+        }
+        else if (field.IsMessage && !WellKnownText.IsOne(field.Message.WellKnown))
+        {
+            Write((DynamicMessage)value, $"{name}.", $"{canonical}.", depth + 1);
+        }
+        else
+        {
+            WritePair(name, ParameterOf(field, value));
+        }
+    }
+
+    // ASP.NET Core and grpc-gateway read the paths of a mask as the .proto has them.
+    private string ParameterOf(FieldLayout field, object value) =>
+        value is DynamicMessage { Layout.WellKnown: WellKnownType.FieldMask } mask
+            ? string.Join(',', mask.References[mask.Layout.Fields[0].Slot] as List<string> ?? [])
+            : TextOf(field, value);
+
+    private void WritePair(string name, string value)
+    {
+        RestText.Encode(_query.Append(_query.Length == 0 ? '?' : '&'), name);
+        RestText.Encode(_query.Append('='), value);
+    }
+}

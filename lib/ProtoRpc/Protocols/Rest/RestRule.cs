@@ -1,0 +1,264 @@
+using ProtoRpc.Formats;
+using ProtoRpc.Messages;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Protocols.Rest;
+
+/// <summary>One way to call a method by HTTP: a method of HTTP, a path, and which fields of the request are
+/// in the path, in the body and in the query. A rule of <c>google.api.http</c> gives one, and one more for
+/// each of its <c>additional_bindings</c>.</summary>
+/// <param name="Method">The method of the service.</param>
+/// <param name="HttpMethod">The method of HTTP; <c>*</c> for all.</param>
+/// <param name="Template">The path.</param>
+internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, RestTemplate Template)
+{
+    /// <summary>The kind of a rule that holds for all methods of HTTP.</summary>
+    public const string AnyMethod = "*";
+
+    private MessageFormat? _replyFormat;
+
+    /// <summary>The fields that the variables of the template set, each with the fields that lead to it; in
+    /// the order of the template's variables.</summary>
+    public required IReadOnlyList<RpcFieldInfo[]> Fields { get; init; }
+
+    /// <summary>Whether the body is the request, without what the path has. There is no query then.</summary>
+    public bool IsBodyWhole { get; init; }
+
+    /// <summary>The field of the request that is the body; null for the whole request, or no body.</summary>
+    public RpcFieldInfo? BodyField { get; init; }
+
+    /// <summary>The field of the reply that is the body of the answer; null for the whole reply.</summary>
+    public RpcFieldInfo? ReplyField { get; init; }
+
+    /// <summary>How JSON of the answer is read and written: as the reply, or as a field of it.</summary>
+    public MessageFormat ReplyFormat => ReplyField is { } part
+        ? _replyFormat ??= new RestFieldFormat(part.Number)
+        : MessageFormats.Json;
+
+    /// <summary>Whether requests have a body.</summary>
+    public bool HasBody => IsBodyWhole || BodyField is not null;
+
+    /// <summary>Whether the body is raw bytes: a <c>google.api.HttpBody</c>.</summary>
+    public bool IsBodyRaw => BodyField is { } part ? HttpBodies.Is(part)
+        : IsBodyWhole && HttpBodies.Is(Method.RequestType);
+
+    /// <summary>Whether the body of the answer is raw bytes.</summary>
+    public bool IsReplyRaw =>
+        ReplyField is { } part ? HttpBodies.Is(part) : HttpBodies.Is(Method.ReplyType);
+
+    /// <summary>The method of HTTP and the path, for showing them.</summary>
+    public override string ToString() => TerminalText.Neutralize($"{HttpMethod} {Template}");
+}
+
+/// <summary>Reads the rules of <c>google.api.http</c> from the options of methods.</summary>
+/// <remarks>From the bytes of the options: a schema may know the extension, or hold it as an unknown field,
+/// or declare another one of the same number.</remarks>
+internal static class RestRules
+{
+    // google/api/annotations.proto: extend google.protobuf.MethodOptions { HttpRule http = 72295728; }
+    private const int HttpNumber = 72295728;
+
+    // google/api/http.proto, message HttpRule.
+    private const int GetNumber = 2;
+    private const int PutNumber = 3;
+    private const int PostNumber = 4;
+    private const int DeleteNumber = 5;
+    private const int PatchNumber = 6;
+    private const int BodyNumber = 7;
+    private const int CustomNumber = 8;
+    private const int AdditionalNumber = 11;
+    private const int ReplyBodyNumber = 12;
+
+    // Message CustomHttpPattern.
+    private const int KindNumber = 1;
+    private const int PathNumber = 2;
+
+    private const string TokenSigns = "!#$%&'*+-.^_`|~";
+
+    /// <summary>The bindings of a method; none for a method without a rule.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="problems">Gets a sentence for each rule that cannot be used, which names the method and
+    /// the rule.</param>
+    public static IReadOnlyList<RestBinding> Read(RpcMethodInfo method, ICollection<string> problems)
+    {
+        if (method.Proto.Options is not { } options)
+        {
+            return [];
+        }
+
+        List<RestBinding> bindings = [];
+        try
+        {
+            // protoc writes (google.api.http).get and (google.api.http).body as two messages.
+            ByteString rule = ByteString.CopyFrom(
+                [.. WireScan.Bytes(options.ToByteString(), HttpNumber).SelectMany(part => part)]);
+            if (rule.IsEmpty)
+            {
+                return [];
+            }
+
+            IReadOnlyList<(int Number, ByteString Value)> fields = WireScan.Bytes(rule);
+            AddBinding(method, fields, bindings, problems);
+            foreach ((int _, ByteString more) in fields.Where(field => field.Number == AdditionalNumber))
+            {
+                AddBinding(method, WireScan.Bytes(more), bindings, problems);
+            }
+        }
+        catch (InvalidProtocolBufferException e)
+        {
+            problems.Add($"The HTTP rule of {method.FullName} is ignored: it is malformed. {e.Message}");
+        }
+
+        return bindings;
+    }
+
+    private static void AddBinding(
+        RpcMethodInfo method, IReadOnlyList<(int Number, ByteString Value)> rule,
+        List<RestBinding> bindings, ICollection<string> problems)
+    {
+        (string http, string path) = PatternOf(rule);
+        try
+        {
+            bindings.Add(Bind(method, http, path, rule));
+        }
+        catch (FormatException e)
+        {
+            string shown = TerminalText.Neutralize(ValueText.OfName($"{http} {path}".Trim()));
+            string problem = TerminalText.Neutralize(e.Message);
+            problems.Add(
+                $"The HTTP rule '{shown}' of {method.FullName} is ignored: "
+                + $"{problem}{(problem.EndsWith('?') ? "" : ".")} "
+                + "Correct the option google.api.http in the .proto file.");
+        }
+    }
+
+    // Of the members of a oneof the last one counts.
+    private static (string Http, string Path) PatternOf(IReadOnlyList<(int Number, ByteString Value)> rule)
+    {
+        (string, string) pattern = ("", "");
+        foreach ((int number, ByteString value) in rule)
+        {
+            pattern = number switch
+            {
+                GetNumber => ("GET", value.ToStringUtf8()),
+                PutNumber => ("PUT", value.ToStringUtf8()),
+                PostNumber => ("POST", value.ToStringUtf8()),
+                DeleteNumber => ("DELETE", value.ToStringUtf8()),
+                PatchNumber => ("PATCH", value.ToStringUtf8()),
+                CustomNumber => (TextOf(WireScan.Bytes(value), KindNumber),
+                    TextOf(WireScan.Bytes(value), PathNumber)),
+                _ => pattern,
+            };
+        }
+
+        return pattern;
+    }
+
+    private static RestBinding Bind(
+        RpcMethodInfo method, string http, string path, IReadOnlyList<(int Number, ByteString Value)> rule)
+    {
+        if (path.Length == 0)
+        {
+            throw new FormatException("it has no path");
+        }
+
+        if (http.Length == 0 || http.Any(c => !char.IsAsciiLetterOrDigit(c) && !TokenSigns.Contains(c)))
+        {
+            throw new FormatException($"'{http}' is not a method of HTTP");
+        }
+
+        if (method.IsClientStreaming)
+        {
+            throw new FormatException("requests that stream need a gRPC endpoint");
+        }
+
+        RestTemplate template = RestTemplate.Parse(path);
+        string body = TextOf(rule, BodyNumber);
+        string replyBody = TextOf(rule, ReplyBodyNumber);
+        return new RestBinding(method, http, template)
+        {
+            Fields = [.. template.Variables.Select(variable => FieldsOf(method.RequestType, variable))],
+            IsBodyWhole = body == "*",
+            BodyField = body is "" or "*" ? null : FieldOf(method.RequestType, body, "body"),
+            ReplyField = replyBody.Length == 0
+                ? null
+                : FieldOf(method.ReplyType, replyBody, "response_body"),
+        };
+    }
+
+    // The fields on the way to that of a variable. A path has one text for each, so the last one is a scalar,
+    // or a message that ProtoJSON writes as one text.
+    private static RpcFieldInfo[] FieldsOf(RpcMessageInfo type, RestVariable variable)
+    {
+        List<RpcFieldInfo> fields = [];
+        RpcMessageInfo? current = type;
+        foreach (string name in variable.Path)
+        {
+            if (current is null)
+            {
+                throw new FormatException($"'{fields[^1].Name}' of '{variable.Name}' is not a message");
+            }
+
+            RpcFieldInfo field = FieldOf(current, name, "path");
+            if (field.IsRepeated)
+            {
+                throw new FormatException(
+                    $"the path cannot hold '{variable.Name}', because '{field.Name}' is repeated");
+            }
+
+            fields.Add(field);
+            current = field.MessageType;
+        }
+
+        return current is null || WellKnownText.IsOne(WellKnownTypes.Get(current))
+            ? [.. fields]
+            : throw new FormatException(
+                $"the path cannot hold '{variable.Name}', because it is the message {current.FullName}");
+    }
+
+    private static RpcFieldInfo FieldOf(RpcMessageInfo type, string name, string what)
+    {
+        if (type.FindField(name) is { } field && field.Name == name)
+        {
+            return field;
+        }
+
+        string hint = NearestName.Hint(name, type.Fields.Select(known => known.Name));
+        throw new FormatException(
+            $"its {what} names the field '{name}', which {type.FullName} does not have"
+            + (hint.Length == 0 ? "" : $".{hint}"));
+    }
+
+    private static string TextOf(IReadOnlyList<(int Number, ByteString Value)> message, int number) =>
+        message.LastOrDefault(field => field.Number == number).Value?.ToStringUtf8() ?? "";
+}
+
+/// <summary>Messages of type <c>google.api.HttpBody</c>: raw bytes with their media type.</summary>
+internal static class HttpBodies
+{
+    private const string TypeName = "google.api.HttpBody";
+    private const int ContentTypeNumber = 1;
+    private const int DataNumber = 2;
+
+    /// <summary>Whether a type is the one; not one of that name with other fields.</summary>
+    public static bool Is(RpcMessageInfo type) =>
+        type.FullName == TypeName
+        && type.FindField(ContentTypeNumber) is { Kind: RpcFieldKind.String, IsRepeated: false }
+        && type.FindField(DataNumber) is { Kind: RpcFieldKind.Bytes, IsRepeated: false };
+
+    /// <summary>Whether a field holds one such message.</summary>
+    public static bool Is(RpcFieldInfo holder) =>
+        !holder.IsRepeated && holder.MessageType is { } type && Is(type);
+
+    /// <summary>Fills an empty message.</summary>
+    public static void Read(DynamicMessage message, string contentType, in ReadOnlySequence<byte> data)
+    {
+        message.Set(message.Type.FindField(ContentTypeNumber)!, contentType);
+        message.Set(message.Type.FindField(DataNumber)!, data.ToArray());
+    }
+
+    /// <summary>The media type and the bytes of a message.</summary>
+    public static (string ContentType, byte[] Data) Write(DynamicMessage message) => (
+        (string)message.Get(message.Type.FindField(ContentTypeNumber)!)!,
+        (byte[])message.Get(message.Type.FindField(DataNumber)!)!);
+}

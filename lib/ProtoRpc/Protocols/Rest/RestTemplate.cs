@@ -1,0 +1,314 @@
+namespace ProtoRpc.Protocols.Rest;
+
+/// <summary>A path template of google/api/http.proto:
+/// <c>/v1/{name=shelves/*/books/**}:archive</c>.</summary>
+/// <remarks>
+/// <code>
+/// Template = "/" [ Segments [ Verb ] ] ;
+/// Segments = Segment { "/" Segment } ;
+/// Segment  = "*" | "**" | LITERAL | Variable ;
+/// Variable = "{" FieldPath [ "=" Segments ] "}" ;
+/// Verb     = ":" LITERAL ;
+/// </code>
+/// As in other gateways, literals may follow <c>**</c>, so a path matches in one way at most.
+/// </remarks>
+internal sealed class RestTemplate
+{
+    private readonly List<RestSegment> _segments = [];
+    private readonly List<RestVariable> _variables = [];
+
+    private RestTemplate(string text) => Text = text;
+
+    /// <summary>The template as the rule has it.</summary>
+    public string Text { get; }
+
+    public IReadOnlyList<RestSegment> Segments => _segments;
+
+    public IReadOnlyList<RestVariable> Variables => _variables;
+
+    /// <summary>The verb, decoded and without its colon; null for none.</summary>
+    public string? Verb { get; private set; }
+
+    /// <summary>The place of <c>**</c> among the segments; negative for none.</summary>
+    public int Deep { get; private set; } = -1;
+
+    /// <summary>Parses a template.</summary>
+    /// <exception cref="FormatException">It is no template; the message says why.</exception>
+    public static RestTemplate Parse(string text)
+    {
+        RestTemplate template = new(text);
+        new RestTemplateParser(text, template._segments, template._variables).Parse(out string? verb);
+        template.Verb = verb;
+        template.Deep = template._segments.FindIndex(segment => segment.Kind == RestSegmentKind.Deep);
+        return template;
+    }
+
+    /// <summary>What a variable gets of a path that the template matches.</summary>
+    /// <returns>Null if the percent codes are wrong.</returns>
+    public string? ValueOf(RestVariable variable, RestPath path) => path.ValueOf(
+        PlaceOf(variable.Start, path), PlaceOf(variable.End, path), variable.IsMulti);
+
+    /// <summary>The path that variables give; the way back of <see cref="ValueOf"/>.</summary>
+    /// <param name="valueOf">The text of a variable; null for none.</param>
+    /// <returns>Null if a variable has no value that its part of the template matches.</returns>
+    public string? Expand(Func<RestVariable, string?> valueOf)
+    {
+        StringBuilder path = new();
+        int next = 0;
+        for (int i = 0; i < _segments.Count; i++)
+        {
+            path.Append('/');
+            if (next < _variables.Count && _variables[next].Start == i)
+            {
+                RestVariable variable = _variables[next++];
+                if (valueOf(variable) is not { } value || !Matches(variable, value))
+                {
+                    return null;
+                }
+
+                RestText.Encode(path, value, keepsSlash: variable.IsMulti);
+                i = variable.End - 1;
+            }
+            else if (_segments[i].Kind == RestSegmentKind.Literal)
+            {
+                RestText.Encode(path, _segments[i].Literal);
+            }
+            else
+            {
+                // What the server passes over. One segment is right for both.
+                path.Append('-');
+            }
+        }
+
+        path.Append(path.Length == 0 ? "/" : "");
+        if (Verb is not null)
+        {
+            path.Append(':');
+            RestText.Encode(path, Verb);
+        }
+
+        return path.ToString();
+    }
+
+    public override string ToString() => Text;
+
+    // Behind ** places count from the end.
+    private int PlaceOf(int segment, RestPath path) =>
+        Deep < 0 || segment <= Deep ? segment : path.Count - (_segments.Count - segment);
+
+    private bool Matches(RestVariable variable, string value)
+    {
+        if (!variable.IsMulti)
+        {
+            // Clients take . and .. out of an address, also when they are encoded.
+            return value is not ("" or "." or "..") && (_segments[variable.Start].Kind == RestSegmentKind.Any
+                || _segments[variable.Start].Literal == value);
+        }
+
+        string[] parts = value.Length == 0 ? [] : value.Split('/');
+        int count = variable.End - variable.Start;
+        bool hasDeep = Deep >= variable.Start && Deep < variable.End;
+        if (hasDeep ? parts.Length < count - 1 : parts.Length != count)
+        {
+            return false;
+        }
+
+        for (int i = variable.Start; i < variable.End; i++)
+        {
+            int place = hasDeep && i > Deep ? parts.Length - (variable.End - i) : i - variable.Start;
+            RestSegment segment = _segments[i];
+            if (segment.Kind != RestSegmentKind.Deep && (
+                segment.Kind == RestSegmentKind.Any
+                    ? parts[place].Length == 0
+                    : parts[place] != segment.Literal))
+            {
+                return false;
+            }
+        }
+
+        return !Array.Exists(parts, part => part is "." or "..");
+    }
+}
+
+/// <summary>One segment of a template.</summary>
+/// <param name="Kind">What it matches.</param>
+/// <param name="Literal">The text of a literal, decoded; otherwise empty.</param>
+internal readonly record struct RestSegment(RestSegmentKind Kind, string Literal);
+
+/// <summary>What a segment of a template matches.</summary>
+internal enum RestSegmentKind
+{
+    /// <summary>The same text, in any case.</summary>
+    Literal,
+
+    /// <summary><c>*</c>: one segment that is not empty.</summary>
+    Any,
+
+    /// <summary><c>**</c>: any number of segments.</summary>
+    Deep,
+}
+
+/// <summary>A variable of a template: a field that gets a part of the path.</summary>
+/// <param name="Path">The names from the request to the field.</param>
+/// <param name="Start">Its first segment in the template.</param>
+/// <param name="End">Behind its last segment.</param>
+/// <param name="IsMulti">Whether it has several segments, or <c>**</c>.</param>
+internal sealed record RestVariable(IReadOnlyList<string> Path, int Start, int End, bool IsMulti)
+{
+    /// <summary>The names with points between them.</summary>
+    public string Name { get; } = string.Join('.', Path);
+}
+
+/// <summary>One run of reading a template.</summary>
+internal ref struct RestTemplateParser(
+    ReadOnlySpan<char> text, List<RestSegment> segments, List<RestVariable> variables)
+{
+    // The search of routes goes one level deeper for each segment.
+    private const int MaxSegments = 100;
+
+    private static readonly SearchValues<char> Ends = SearchValues.Create("/:{}*=");
+
+    private readonly ReadOnlySpan<char> _text = text;
+    private int _at;
+    private bool _hasDeep;
+
+    private readonly char Next => _at < _text.Length ? _text[_at] : '\0';
+
+    public void Parse(out string? verb)
+    {
+        verb = null;
+        if (!Take('/'))
+        {
+            throw new FormatException("a path begins with '/'");
+        }
+
+        if (_at == _text.Length)
+        {
+            return;
+        }
+
+        ReadSegments(inVariable: false);
+        if (Take(':'))
+        {
+            verb = ReadLiteral("verb");
+        }
+
+        if (_at < _text.Length)
+        {
+            throw new FormatException($"'{Next}' is unexpected at position {_at + 1}");
+        }
+    }
+
+    private void ReadSegments(bool inVariable)
+    {
+        do
+        {
+            if (segments.Count == MaxSegments)
+            {
+                throw new FormatException($"it has more than {MaxSegments} segments");
+            }
+
+            if (!_hasDeep && !inVariable && Take('{'))
+            {
+                ReadVariable();
+            }
+            else if (Next is '*' or '{')
+            {
+                ReadWildcard(inVariable);
+            }
+            else
+            {
+                segments.Add(new RestSegment(RestSegmentKind.Literal, ReadLiteral("segment")));
+            }
+        }
+        while (Take('/'));
+    }
+
+    private void ReadWildcard(bool inVariable)
+    {
+        if (_hasDeep)
+        {
+            throw new FormatException("only literals can follow '**'");
+        }
+
+        if (!Take('*'))
+        {
+            throw new FormatException(inVariable
+                ? "a variable cannot contain a variable"
+                : $"'{Next}' is unexpected at position {_at + 1}");
+        }
+
+        _hasDeep = Take('*');
+        segments.Add(new RestSegment(_hasDeep ? RestSegmentKind.Deep : RestSegmentKind.Any, ""));
+    }
+
+    private void ReadVariable()
+    {
+        int start = segments.Count;
+        List<string> path = [];
+        do
+        {
+            path.Add(ReadName());
+        }
+        while (Take('.'));
+        if (Take('='))
+        {
+            ReadSegments(inVariable: true);
+        }
+        else
+        {
+            segments.Add(new RestSegment(RestSegmentKind.Any, ""));
+        }
+
+        if (!Take('}'))
+        {
+            throw new FormatException($"the variable '{string.Join('.', path)}' has no '}}'");
+        }
+
+        bool isMulti = segments.Count - start > 1 || segments[start].Kind == RestSegmentKind.Deep;
+        RestVariable variable = new(path, start, segments.Count, isMulti);
+        if (variables.Exists(other => other.Name == variable.Name))
+        {
+            throw new FormatException($"the variable '{variable.Name}' occurs twice");
+        }
+
+        variables.Add(variable);
+    }
+
+    private string ReadName()
+    {
+        int start = _at;
+        while (char.IsAsciiLetterOrDigit(Next) || Next == '_')
+        {
+            _at++;
+        }
+
+        return _at > start && !char.IsAsciiDigit(_text[start])
+            ? _text[start.._at].ToString()
+            : throw new FormatException($"a field's name is missing at position {start + 1}");
+    }
+
+    private string ReadLiteral(string what)
+    {
+        int length = _text[_at..].IndexOfAny(Ends);
+        ReadOnlySpan<char> literal = length < 0 ? _text[_at..] : _text.Slice(_at, length);
+        if (literal.IsEmpty)
+        {
+            throw new FormatException($"the {what} at position {_at + 1} is empty");
+        }
+
+        _at += literal.Length;
+        string text = RestText.Decode(literal)
+            ?? throw new FormatException($"the {what} '{literal}' has wrong percent codes");
+        return text is "." or ".."
+            ? throw new FormatException($"no request has the {what} '{literal}'")
+            : text;
+    }
+
+    private bool Take(char wanted)
+    {
+        bool found = Next == wanted && _at < _text.Length;
+        _at += found ? 1 : 0;
+        return found;
+    }
+}
