@@ -176,6 +176,8 @@ public static class HttpStreamTests
     [InlineData("application/x-ndjson", "{\"a\":", false)]
     [InlineData("application/x-ndjson", "1}\n{", true)]
     [InlineData("application/x-protobuf", "x", true)]
+    [InlineData("text/event-stream", "x", false)]
+    [InlineData("text/event-stream", "\n", true)]
     public static void Further_bytes_are_searched_for_an_end(string mediaType, string further, bool mayEnd)
     {
         ReadOnlySequence<byte> bytes = new(Encoding.ASCII.GetBytes(further));
@@ -186,6 +188,7 @@ public static class HttpStreamTests
     [Theory]
     [InlineData("application/x-ndjson")]
     [InlineData("application/x-protobuf")]
+    [InlineData("text/event-stream")]
     public static void Bodies_are_read_however_they_are_cut(string mediaType)
     {
         HttpStreamFormat format = HttpStreamFormat.Find(mediaType)!;

@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Sockets;
+using System.Text;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Cors.Infrastructure;
@@ -12,6 +13,7 @@ using Microsoft.Extensions.FileProviders;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.AspNetCore.Grpc;
 using ProtoRpc.AspNetCore.Http;
+using ProtoRpc.Protocols.Rest;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.AspNetCore.Application;
@@ -45,7 +47,7 @@ internal sealed class MappedProtocols : IDisposable
         _host = server.Open(StopAsync);
         _options = options;
         _health = GrpcServerProtocol.HealthOf(_host, options);
-        _http = new HttpRoutes(_host.Services, ServerPing.MethodOf(_host), basePath: "");
+        _http = new HttpRoutes(_host, basePath: "");
         _grpc = GrpcServerProtocol.Routes(_host, options, _health);
     }
 
@@ -56,6 +58,9 @@ internal sealed class MappedProtocols : IDisposable
 
     /// <summary>What the paths begin with: the names of services and of files.</summary>
     public IEnumerable<string> Names => _grpc.Services.Concat(_http.Files);
+
+    /// <summary>The templates of the HTTP rules, each of which is a path of its own.</summary>
+    public IEnumerable<RestTemplate> Templates => _http.Templates;
 
     public void Dispose() => _calls.Dispose();
 
@@ -309,12 +314,65 @@ internal static class MappedRoutes
                 .WithDisplayName($"ProtoRpc {name}");
         }
 
+        foreach ((RoutePattern pattern, RestTemplate template) in protocols.Templates
+            .Where(template => template.Segments.Count > 0)
+            .Select(template => (Pattern: PatternOf(template), Template: template))
+            .DistinctBy(rule => rule.Pattern.RawText, StringComparer.OrdinalIgnoreCase))
+        {
+            int count = pattern.PathSegments.Count;
+            group.Map(pattern, http => protocols.HandleAsync(http, PathOf(http, count), basePath: ""))
+                .WithDisplayName($"ProtoRpc {template.Text}");
+        }
+
         // Behind what the application itself has there.
         group.Map("/", http => protocols.HandleAsync(
             http, "/", http.Request.PathBase.Add(http.Request.Path).Value ?? ""))
             .WithDisplayName("ProtoRpc services")
             .Add(route => ((RouteEndpointBuilder)route).Order = 1);
         return group;
+    }
+
+    // The routing of the application finds the server, and the server finds the rule: it knows variables of
+    // several segments, and which method of HTTP a rule has.
+    private static RoutePattern PatternOf(RestTemplate template)
+    {
+        List<RoutePatternPathSegment> segments = [];
+        StringBuilder text = new();
+        foreach (RestSegment segment in template.Segments)
+        {
+            bool isLast = segments.Count == template.Segments.Count - 1;
+            string literal = isLast && template.Verb is { } verb
+                ? $"{segment.Literal}:{verb}"
+                : segment.Literal;
+            bool isLiteral = segment.Kind == RestSegmentKind.Literal && !literal.AsSpan().ContainsAny("/?%");
+            bool isDeep = segment.Kind == RestSegmentKind.Deep;
+            segments.Add(RoutePatternFactory.Segment(isLiteral
+                ? RoutePatternFactory.LiteralPart(literal)
+                : RoutePatternFactory.ParameterPart(
+                    $"{Rest}-{segments.Count}", @default: null,
+                    isDeep ? RoutePatternParameterKind.CatchAll : RoutePatternParameterKind.Standard)));
+            text.Append('/').Append(isLiteral ? literal : isDeep ? "{**}" : "{}");
+            if (isDeep)
+            {
+                break;
+            }
+        }
+
+        return RoutePatternFactory.Pattern(text.ToString(), segments);
+    }
+
+    // Without the segments that the application put before the rule.
+    private static string PathOf(HttpContext http, int count)
+    {
+        string path = http.Request.Path.Value ?? "/";
+        int before = (http.GetEndpoint() as RouteEndpoint)?.RoutePattern.PathSegments.Count - count ?? 0;
+        int start = 0;
+        for (; before > 0 && start >= 0; before--)
+        {
+            start = path.IndexOf('/', start + 1);
+        }
+
+        return start < 0 ? "/" : path[start..];
     }
 
     private static bool IsPath(string name) =>

@@ -189,8 +189,10 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins)
             StringComparison.OrdinalIgnoreCase) == 0;
 
     /// <summary>Rejects pages that may not call, and sends CORS headers to allowed pages.</summary>
+    /// <param name="http">The request.</param>
+    /// <param name="methods">The methods of HTTP that the path has.</param>
     /// <exception cref="HttpRefusal">403.</exception>
-    public void Check(HttpContext http)
+    public void Check(HttpContext http, string methods)
     {
         HttpRequest request = http.Request;
         string origin = request.Headers.Origin.ToString();
@@ -221,7 +223,7 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins)
         headers.Append("Vary", "Origin");
         if (HttpMethods.IsOptions(request.Method))
         {
-            headers.AccessControlAllowMethods = "GET, HEAD, POST";
+            headers.AccessControlAllowMethods = methods;
             headers.AccessControlAllowHeaders = Headers;
             headers.AccessControlMaxAge = MaxAgeSeconds;
         }

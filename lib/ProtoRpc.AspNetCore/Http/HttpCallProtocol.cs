@@ -16,7 +16,7 @@ using ProtoRpc.Server.Calls;
 namespace ProtoRpc.AspNetCore.Http;
 
 /// <summary>Carries a call over HTTP: a request in one format, a reply or an error in another.</summary>
-internal sealed class HttpCallProtocol(
+internal class HttpCallProtocol(
     HttpReplies replies, ServerHost host, RpcEndpoint endpoint, HttpContext http, ServerMethod method,
     PeerIdentity peer, CancellationToken aborted)
     : CallProtocol(host, endpoint)
@@ -24,13 +24,19 @@ internal sealed class HttpCallProtocol(
     private readonly FormatOptions _formats = replies.OptionsOf(method.Info.Service.Schema);
     private readonly int _maxBytes = host.Options.Limits.MaxMessageBytes;
     private ConnectQuery? _connect;
-    private MessageFormat? _reader;
-    private HttpStreamFormat? _streamFormat;
-    private (MessageFormat Format, string MediaType) _writer;
     private HttpServerStream? _stream;
     private long _bytesIn;
     private long _bytesOut;
     private bool _isCut;
+
+    /// <summary>The format of the request; null for one without a media type.</summary>
+    protected MessageFormat? Reader { get; set; }
+
+    /// <summary>The format of the reply.</summary>
+    protected (MessageFormat Format, string MediaType) Writer { get; set; }
+
+    /// <summary>How replies that stream are put; null for one reply.</summary>
+    protected HttpStreamFormat? StreamFormat { get; set; }
 
     public override PeerIdentity Peer => peer;
 
@@ -51,17 +57,7 @@ internal sealed class HttpCallProtocol(
     public override CallHead ReadHead()
     {
         HttpRequest request = http.Request;
-        _connect = ConnectQuery.IsIn(request) ? new ConnectQuery(request.QueryString) : null;
-        _reader = _connect is null ? ReaderOf(request) : _connect.Format;
-        _streamFormat = method.Info.IsServerStreaming && !method.Info.IsClientStreaming
-            ? MediaTypes.StreamOf(request.Headers.Accept, _reader)
-                ?? throw NotAcceptable(string.Join(
-                    ", ", HttpStreamFormat.All.Select(format => format.MediaTypes[0])))
-            : null;
-        _writer =
-            _streamFormat is not null ? (_streamFormat.Format, _streamFormat.MediaType)
-            : _connect is not null ? (_connect.Format, _connect.MediaType)
-            : HttpReplies.WriterOf(request, _reader) ?? throw NotAcceptable(MediaTypes.Known);
+        Negotiate(request);
         return new CallHead(method, IncomingContext(request), DeadlineOf(request), aborted)
         {
             Headers = () => HandlerHeaders.Read(request),
@@ -72,14 +68,14 @@ internal sealed class HttpCallProtocol(
     public override async ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context)
     {
-        if (_streamFormat is null)
+        if (StreamFormat is null)
         {
             return null;
         }
 
         IMessage request = await ReadAsync(method, context).ConfigureAwait(false);
         return _stream = new HttpServerStream(
-            http, method, context, request, _streamFormat, _formats, _maxBytes,
+            http, method, context, request, StreamFormat, _formats, _maxBytes,
             response => WriteHeaders(response, context));
     }
 
@@ -89,10 +85,8 @@ internal sealed class HttpCallProtocol(
         {
             using RequestBody body = await ReadBodyAsync().ConfigureAwait(false);
             _bytesIn = body.Bytes.Length;
-            ReadOnlySequence<byte> bytes = WithoutMark(_reader, body.Bytes);
-            RequireNoJson(http.Request, _reader, bytes);
-            return method.ReadRequest(
-                _reader ?? EmptyReader(http.Request, bytes), bytes, _formats, context);
+            ReadOnlySequence<byte> bytes = WithoutMark(Reader, body.Bytes);
+            return method.ReadRequest(FormatOf(http.Request, bytes), bytes, _formats, context);
         }
         catch (IOException e) when (HttpFraming.IsReset(http.Request, e))
         {
@@ -105,13 +99,12 @@ internal sealed class HttpCallProtocol(
     {
         WriteHeaders(http.Response, context);
         HandlerHeaders.WriteTrailers(http.Response, context.SetTrailers);
-        _bytesOut = await replies.WriteAsync(http, StatusCodes.Status200OK, _writer, reply, _formats)
-            .ConfigureAwait(false);
+        _bytesOut = await WriteAsync(replies, reply, _formats).ConfigureAwait(false);
     }
 
     public override async ValueTask CompleteAsync(RpcServerCallContext context)
     {
-        if (HttpFailure.TrailersInBody(http, context) is { } end)
+        if (StreamFormat!.HasErrors && HttpFailure.TrailersInBody(http, context) is { } end)
         {
             await _stream!.FailAsync(end).ConfigureAwait(false);
         }
@@ -137,7 +130,7 @@ internal sealed class HttpCallProtocol(
         }
         else
         {
-            _bytesOut = await replies.FailAsync(http, answer, context).ConfigureAwait(false);
+            _bytesOut = await replies.FailAsync(http, answer, context, FailureWriter).ConfigureAwait(false);
         }
     }
 
@@ -149,13 +142,40 @@ internal sealed class HttpCallProtocol(
         base.Release();
     }
 
-    private static MessageFormat? ReaderOf(HttpRequest request)
-    {
-        if (HttpReplies.IsQuery(request))
-        {
-            return MessageFormats.Form;
-        }
+    /// <summary>The format of a failure; null for that of the reply.</summary>
+    protected virtual (MessageFormat Format, string MediaType)? FailureWriter => null;
 
+    /// <summary>Finds the formats of the request and the reply.</summary>
+    protected virtual void Negotiate(HttpRequest request)
+    {
+        _connect = ConnectQuery.IsIn(request) ? new ConnectQuery(request.QueryString) : null;
+        Reader = _connect is not null ? _connect.Format
+            : HttpReplies.IsQuery(request) ? MessageFormats.Form
+            : ReaderOf(request);
+        StreamFormat = method.Info.IsServerStreaming && !method.Info.IsClientStreaming
+            ? MediaTypes.StreamOf(request.Headers.Accept, Reader) ?? throw NoStreamAcceptable()
+            : null;
+        Writer =
+            StreamFormat is not null ? (StreamFormat.Format, StreamFormat.MediaType)
+            : _connect is not null ? (_connect.Format, _connect.MediaType)
+            : HttpReplies.WriterOf(request, Reader) ?? throw NotAcceptable(MediaTypes.Known);
+    }
+
+    /// <summary>How a request is read.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="body">Its body, without the mark of its byte order.</param>
+    protected virtual MessageFormat FormatOf(HttpRequest request, in ReadOnlySequence<byte> body) =>
+        HttpReplies.IsQuery(request) ? Reader! : BodyFormatOf(request, body);
+
+    /// <summary>Writes the only reply.</summary>
+    /// <returns>The bytes of the message, before they were compressed.</returns>
+    protected virtual ValueTask<int> WriteAsync(
+        HttpReplies replies, IMessage reply, FormatOptions formats) =>
+        replies.WriteAsync(http, StatusCodes.Status200OK, Writer, reply, formats);
+
+    /// <summary>The format that the media type of a body names; null for none.</summary>
+    protected static MessageFormat? ReaderOf(HttpRequest request)
+    {
         string? mediaType = request.ContentType;
         return string.IsNullOrEmpty(mediaType)
             ? null
@@ -163,7 +183,24 @@ internal sealed class HttpCallProtocol(
                 ?? throw Unsupported($"The media type '{mediaType}' is not supported");
     }
 
-    private ValueTask<RequestBody> ReadBodyAsync()
+    /// <summary>The format of a body that was received. No body needs no media type: it is the empty
+    /// message.</summary>
+    protected MessageFormat BodyFormatOf(HttpRequest request, in ReadOnlySequence<byte> body)
+    {
+        RequireNoJson(request, Reader, body);
+        return Reader ?? (body.IsEmpty ? MessageFormats.Binary : throw Unsupported("The body has no media type"));
+    }
+
+    protected static HttpRefusal NoStreamAcceptable() => NotAcceptable(string.Join(
+        ", ", HttpStreamFormat.All.Select(format => format.MediaTypes[0])));
+
+    protected static HttpRefusal NotAcceptable(string known) => new(
+        StatusCodes.Status406NotAcceptable,
+        RpcStatusCode.InvalidArgument,
+        $"None of the media types in Accept is supported; use one of {known}.");
+
+    /// <summary>Reads the body, or what stands for it.</summary>
+    protected virtual ValueTask<RequestBody> ReadBodyAsync()
     {
         if (_connect is { } connect)
         {
@@ -192,8 +229,7 @@ internal sealed class HttpCallProtocol(
     private static void RequireNoJson(
         HttpRequest request, MessageFormat? reader, in ReadOnlySequence<byte> body)
     {
-        if ((reader is null || (reader == MessageFormats.Form && !HttpReplies.IsQuery(request)))
-            && FirstOf(body) == (byte)'{')
+        if ((reader is null || reader == MessageFormats.Form) && FirstOf(body) == (byte)'{')
         {
             string type = request.ContentType ?? "";
             throw new HttpRefusal(
@@ -212,19 +248,10 @@ internal sealed class HttpCallProtocol(
         return reader.TryPeek(out byte first) ? first : null;
     }
 
-    // No body needs no media type: it is the empty message.
-    private static MessageFormat EmptyReader(HttpRequest request, ReadOnlySequence<byte> body) =>
-        body.IsEmpty ? MessageFormats.Binary : throw Unsupported("The body has no media type");
-
     private static HttpRefusal Unsupported(string what) => new(
         StatusCodes.Status415UnsupportedMediaType,
         RpcStatusCode.InvalidArgument,
         $"{what}; send Content-Type with one of {MediaTypes.Known}.");
-
-    private static HttpRefusal NotAcceptable(string known) => new(
-        StatusCodes.Status406NotAcceptable,
-        RpcStatusCode.InvalidArgument,
-        $"None of the media types in Accept is supported; use one of {known}.");
 
     private static DateTimeOffset? DeadlineOf(HttpRequest request)
     {

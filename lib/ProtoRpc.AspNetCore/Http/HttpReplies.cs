@@ -80,13 +80,28 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         return body.Length;
     }
 
+    /// <summary>Writes bytes as they are.</summary>
+    /// <returns>Their number, before they were compressed.</returns>
+    public async ValueTask<int> WriteRawAsync(HttpContext http, string mediaType, byte[] data)
+    {
+        using PooledMessageBytes body = new(_maxBytes, "reply");
+        body.Write(data);
+        http.Response.ContentType = mediaType;
+        http.Response.Headers.XContentTypeOptions = "nosniff";
+        http.Response.Headers.CacheControl = "no-store";
+        await _compression.WriteAsync(http, body.Message).ConfigureAwait(false);
+        return body.Length;
+    }
+
     /// <summary>Answers with a failure, unless an answer has begun.</summary>
     /// <param name="http">The request.</param>
     /// <param name="failure">What failed.</param>
     /// <param name="context">The call, for the headers that its handler set; null for no call.</param>
+    /// <param name="writer">The format of the answer; null for the one that the request asks for.</param>
     /// <returns>The bytes of the answer.</returns>
     public async Task<int> FailAsync(
-        HttpContext http, HttpFailure failure, RpcServerCallContext? context = null)
+        HttpContext http, HttpFailure failure, RpcServerCallContext? context = null,
+        (MessageFormat Format, string MediaType)? writer = null)
     {
         if (http.Response.HasStarted)
         {
@@ -112,17 +127,18 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
             http.Response.Headers.RetryAfter = seconds.ToString(CultureInfo.InvariantCulture);
         }
 
-        if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion) || ConnectQuery.IsIn(http.Request))
+        if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion)
+            || (writer is null && ConnectQuery.IsIn(http.Request)))
         {
             return await WriteConnectErrorAsync(http, failure).ConfigureAwait(false);
         }
 
-        (MessageFormat Format, string) writer =
-            WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
+        (MessageFormat Format, string MediaType) answer = writer
+            ?? WriterOf(http.Request, MediaTypes.ReaderOf(http.Request.ContentType))
             ?? (MessageFormats.Json, MessageFormats.Json.MediaType);
         FormatOptions format = Options with { ReplaceForbidden = true };
-        ErrorResult result = failure.ToMessage(JsonOf(writer.Format));
-        return await WriteAsync(http, failure.HttpStatus, writer, result, format).ConfigureAwait(false);
+        ErrorResult result = failure.ToMessage(JsonOf(answer.Format));
+        return await WriteAsync(http, failure.HttpStatus, answer, result, format).ConfigureAwait(false);
     }
 
     /// <summary>How a failure's details are written as JSON; null for an answer in another format.</summary>

@@ -79,6 +79,13 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     /// <summary>Ends an answer that has begun with an error, or with trailers in the form of one.</summary>
     public async ValueTask FailAsync(ErrorResult error)
     {
+        if (!_format.HasErrors)
+        {
+            // Half an answer must not look like a whole one.
+            _http.Abort();
+            return;
+        }
+
         _reply.Reset();
         _format.WriteError(_reply, error, _options);
         BytesSent += _reply.Length;

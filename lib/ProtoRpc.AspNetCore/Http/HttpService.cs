@@ -1,6 +1,4 @@
-using System.Collections.Frozen;
 using System.Text;
-using Google.Protobuf.Reflection;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Primitives;
 using ProtoRpc.AspNetCore.Grpc;
@@ -33,7 +31,7 @@ internal sealed class HttpService
     public HttpService(
         ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
         : this(
-            host, options, new HttpRoutes(host.Services, ServerPing.MethodOf(host), endpoint.Name),
+            host, options, new HttpRoutes(host, endpoint.Name),
             new HttpAuthentication(options.Security, policy, endpoint),
             new HostPolicy(options, endpoint), endpoint, isMapped: false)
     {
@@ -74,14 +72,15 @@ internal sealed class HttpService
     {
         HttpTrace.Begin(_host.Options.Trace, _endpoint, http);
         ServerMethod? called = null;
+        HttpRoute? route = null;
         try
         {
             HttpFraming.Check(http);
             _hosts.Check(http.Request);
-            HttpRoute route = _routes.Find(path);
-            if (route.Method is not null)
+            route = _routes.Find(http.Request, path);
+            if (route.Method is not null || route.IsRule)
             {
-                _browsers.Check(http);
+                _browsers.Check(http, route.IsRule ? AllowOf(http.Request, route) : "GET, HEAD, POST");
             }
 
             if (HttpMethods.IsOptions(http.Request.Method))
@@ -102,7 +101,10 @@ internal sealed class HttpService
             _host.Monitor.Refuse(
                 "protorpc", _endpoint, path.TrimStart('/'), peer, failure.Code,
                 http.Request.ContentLength ?? 0, HttpActivity.ParentOf(http));
-            await _replies.FailAsync(http, HttpFailure.From(failure)).ConfigureAwait(false);
+            await _replies.FailAsync(
+                http, HttpFailure.From(failure),
+                writer: route is { IsRule: true } ? RestCallProtocol.WriterOf(http.Request) : null)
+                .ConfigureAwait(false);
         }
         catch (Exception) when (http.RequestAborted.IsCancellationRequested)
         {
@@ -111,8 +113,9 @@ internal sealed class HttpService
 
         if (called is not null)
         {
-            await ServerCall.RunAsync(
-                new HttpCallProtocol(_replies, _host, _endpoint, http, called, peer, aborted))
+            await ServerCall.RunAsync(route!.Rule is { } rule
+                ? new RestCallProtocol(_replies, _host, _endpoint, http, called, peer, rule, aborted)
+                : new HttpCallProtocol(_replies, _host, _endpoint, http, called, peer, aborted))
                 .ConfigureAwait(false);
         }
     }
@@ -122,10 +125,18 @@ internal sealed class HttpService
         HttpContext http, HttpRoute route, string path, string basePath, PeerIdentity peer,
         CancellationToken aborted)
     {
-        if (HttpMethods.IsPost(http.Request.Method) && GrpcWebService.IsGrpcWeb(http.Request))
+        if (HttpMethods.IsPost(http.Request.Method) && !route.IsRule && GrpcWebService.IsGrpcWeb(http.Request))
         {
             await _grpcWeb.HandleAsync(http, route.Method, route.Missing, peer, aborted)
                 .ConfigureAwait(false);
+        }
+        else if (route is { Rule: not null, Method: { } ruled })
+        {
+            return ruled;
+        }
+        else if (route.Allowed is not null)
+        {
+            throw WrongMethod(http, AllowOf(http.Request, route));
         }
         else if (route.Method is { } method)
         {
@@ -185,27 +196,34 @@ internal sealed class HttpService
             return;
         }
 
-        string allow = AllowOf(http.Request, route);
-        http.Response.Headers.Allow = allow;
-        throw new HttpRefusal(
-            StatusCodes.Status405MethodNotAllowed,
-            RpcStatusCode.Unimplemented,
+        throw WrongMethod(
+            http, AllowOf(http.Request, route),
             isGet
                 ? $"{method} calls only methods with idempotency_level = NO_SIDE_EFFECTS "
                     + (_isLoopback ? "from a browser" : "here")
                     + $", which '{route.Method!.Info.FullName}' does not have. Use POST, or allow GET on the "
                     + "listener (AllowGet)."
-                : $"{method} is not supported here; use one of {allow}.");
+                : null);
+    }
+
+    private static HttpRefusal WrongMethod(HttpContext http, string allow, string? why = null)
+    {
+        http.Response.Headers.Allow = allow;
+        return new HttpRefusal(
+            StatusCodes.Status405MethodNotAllowed, RpcStatusCode.Unimplemented,
+            why ?? $"{http.Request.Method} is not supported here; use one of {allow}.");
     }
 
     // A link or image of any page makes a browser send a GET, often without a word on where it comes from. On
     // loopback, curl and scripts may call by GET.
     private bool TakesGet(HttpRequest request, HttpRoute route) =>
-        _allowsGet || route.Method is null || route.Method.Info.HasNoSideEffects
+        _allowsGet || route.Method is null || _routes.IsSafe(route.Method.Info)
         || (_isLoopback && !BrowserPolicy.IsByPage(request));
 
     private string AllowOf(HttpRequest request, HttpRoute route) =>
-        route.Method is null ? "GET, HEAD, OPTIONS"
+        route.Allowed is { } allowed ? string.Join(", ", allowed.Append("OPTIONS"))
+        : route.Rule is not null ? "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"
+        : route.Method is null ? "GET, HEAD, OPTIONS"
         : TakesGet(request, route) ? "GET, HEAD, POST, OPTIONS"
         : "POST, OPTIONS";
 
@@ -216,169 +234,6 @@ internal sealed class HttpService
         http.Response.ContentLength = bytes.Length;
         return http.Response.Body.WriteAsync(bytes, http.RequestAborted).AsTask();
     }
-}
-
-/// <summary>What the paths of an HTTP endpoint lead to. They compare without regard to case.</summary>
-/// <remarks>
-/// <c>/package.Service/Method</c> is a method, <c>/file.proto</c> the text of a file,
-/// <c>/file.proto/Method</c> a method of the services that the file declares, and <c>/openapi.json</c> the
-/// document of OpenAPI.
-/// Files are those of the services and what they import, so that a client can load the schema from here.
-/// </remarks>
-internal sealed class HttpRoutes
-{
-    private readonly string _base;
-    private readonly FrozenDictionary<string, ServerService> _services;
-    private readonly FrozenDictionary<string, SchemaText> _files;
-    private readonly ILookup<string, ServerService> _servicesByFile;
-    private readonly ServerMethod _ping;
-
-    // What most requests ask for, found without taking the path apart.
-    private readonly FrozenDictionary<string, (ServerService Service, string Name)> _methods;
-
-    /// <param name="services">The services.</param>
-    /// <param name="ping">The ping of the server, which no file and no page shows.</param>
-    /// <param name="basePath">What all paths begin with.</param>
-    public HttpRoutes(IReadOnlyList<ServerService> services, ServerMethod ping, string basePath)
-    {
-        _ping = ping;
-        _base = basePath.TrimEnd('/');
-        _services = services.ToFrozenDictionary(
-            service => service.Info.FullName, StringComparer.OrdinalIgnoreCase);
-        _servicesByFile = services.ToLookup(
-            service => service.Info.File.Name, StringComparer.OrdinalIgnoreCase);
-        Dictionary<string, SchemaText> files = new(StringComparer.OrdinalIgnoreCase);
-        foreach (IGrouping<RpcSchema, ServerService> group in services.GroupBy(
-            service => service.Info.Schema))
-        {
-            Dictionary<string, FileDescriptorProto> all = group.Key.SchemaFiles.ToDictionary(
-                file => file.Name, file => file.Proto, StringComparer.Ordinal);
-            foreach (ServerService service in group)
-            {
-                AddFiles(files, group.Key, all, service.Info.File.Name);
-            }
-        }
-
-        _files = files.ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
-        _methods = (
-            from service in services
-            from method in service.Info.Methods
-            let path = $"{_base}/{service.Info.FullName}/{method.Name}"
-            select KeyValuePair.Create(path, (service, method.Name))).ToFrozenDictionary();
-    }
-
-    /// <summary>The names of the files.</summary>
-    public IEnumerable<string> Files => _files.Keys;
-
-    public HttpRoute Find(string path)
-    {
-        if (_methods.TryGetValue(path, out (ServerService Service, string Name) known)
-            && known.Service.Find(known.Name) is { } called)
-        {
-            return new HttpRoute { Method = called };
-        }
-
-        if (!path.StartsWith(_base, StringComparison.OrdinalIgnoreCase)
-            || (path.Length > _base.Length && path[_base.Length] != '/'))
-        {
-            return HttpRoute.Nothing(path);
-        }
-
-        string inside = path[_base.Length..].Trim('/');
-        if (inside.Length == 0)
-        {
-            return new HttpRoute { IsPage = true };
-        }
-
-        if (inside.Equals(OpenApiFile.Name, StringComparison.OrdinalIgnoreCase))
-        {
-            return new HttpRoute { IsOpenApi = true };
-        }
-
-        if (_files.TryGetValue(inside, out SchemaText? file))
-        {
-            return new HttpRoute { File = file };
-        }
-
-        int slash = inside.LastIndexOf('/');
-        if (inside.Equals(_ping.Info.FullName, StringComparison.OrdinalIgnoreCase)
-            && !_services.ContainsKey(_ping.Info.Service.FullName))
-        {
-            return new HttpRoute { Method = _ping };
-        }
-
-        return slash < 0 ? HttpRoute.Nothing(path) : FindMethod(inside[..slash], inside[(slash + 1)..], path);
-    }
-
-    // Files that are only imported for their options come along, because the text imports them.
-    private static void AddFiles(
-        Dictionary<string, SchemaText> files, RpcSchema schema,
-        Dictionary<string, FileDescriptorProto> all, string name)
-    {
-        if (all.TryGetValue(name, out FileDescriptorProto? file)
-            && files.TryAdd(name, new SchemaText(schema, name)))
-        {
-            foreach (string import in file.Dependency.Concat(file.OptionDependency))
-            {
-                AddFiles(files, schema, all, import);
-            }
-        }
-    }
-
-    private HttpRoute FindMethod(string place, string name, string path)
-    {
-        if (_services.TryGetValue(place, out ServerService? service))
-        {
-            return service.Find(name) is { } method
-                ? new HttpRoute { Method = method }
-                : NoMethod(service, name);
-        }
-
-        ServerService[] declared = [.. _servicesByFile[place]];
-        ServerMethod[] found = [.. declared.Select(s => s.Find(name)).OfType<ServerMethod>()];
-        return found switch
-        {
-            [{ } only] => new HttpRoute { Method = only },
-            [] when declared is [{ } alone] => NoMethod(alone, name),
-            [] => HttpRoute.Nothing(path),
-            _ => HttpRoute.NotFound(
-                $"'{place}' declares several methods '{name}'; "
-                + $"write /{string.Join(" or /", found.Select(m => m.Info.FullName))}."),
-        };
-    }
-
-    private static HttpRoute NoMethod(ServerService service, string name) =>
-        HttpRoute.NotFound($"Method '{service.Info.FullName}.{name}' not found.");
-}
-
-/// <summary>What a path leads to: a method, a file of the schema,
-/// the page of the services, the document of OpenAPI, or nothing.</summary>
-internal sealed class HttpRoute
-{
-    public ServerMethod? Method { get; init; }
-
-    public SchemaText? File { get; init; }
-
-    public bool IsPage { get; init; }
-
-    public bool IsOpenApi { get; init; }
-
-    /// <summary>What is not there.</summary>
-    public string Missing { get; private init; } = "";
-
-    public static HttpRoute NotFound(string what) => new() { Missing = what };
-
-    public static HttpRoute Nothing(string path) => NotFound(
-        $"There is nothing at '{path}'. Methods are at /package.Service/Method and at /file.proto/Method.");
-}
-
-/// <summary>A file of a schema as text, which is written once: writing a large file takes a second.</summary>
-internal sealed class SchemaText(RpcSchema schema, string fileName)
-{
-    private readonly Lazy<byte[]> _bytes = new(() => Encoding.UTF8.GetBytes(schema.ToProtoText(fileName)));
-
-    /// <summary>The text in UTF-8.</summary>
-    public byte[] Bytes => _bytes.Value;
 }
 
 /// <summary>Traces the heads of requests and of answers. A query is left out: it may be a message.</summary>

@@ -95,6 +95,12 @@ internal static class MediaTypes
         return best;
     }
 
+    /// <summary>Whether a client takes a format, perhaps as one of many.</summary>
+    public static bool Accepts(StringValues accept, MessageFormat format) => StringValues.IsNullOrEmpty(accept)
+        || (MediaTypeHeaderValue.TryParseList(accept, out IList<MediaTypeHeaderValue>? ranges)
+            && ranges.Count <= MaxAccepted
+            && format.MediaTypes.Any(name => QualityOf(name, ranges, exactly: false) > 0));
+
     /// <summary>How the replies of a method that streams them are put.</summary>
     /// <param name="accept">The Accept header.</param>
     /// <param name="request">The format of the request's body; null where it had none.</param>

@@ -1,6 +1,7 @@
 using System.Diagnostics;
 using System.Security.Principal;
 using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Rest;
 using ProtoRpc.Server.Calls;
 using ProtoRpc.Server.Native;
 using ProtoRpc.Transports.Lrpc;
@@ -11,11 +12,15 @@ namespace ProtoRpc.Server;
 /// and the one place where failures are judged.</summary>
 internal sealed class ServerHost
 {
+    // Warnings of the rules of a schema, which may be wrong in each of thousands of methods.
+    private const int MaxWarnings = 20;
+
     private readonly long _started = Stopwatch.GetTimestamp();
 
     // Those of endpoints that are closed are forgotten.
     private readonly List<WeakReference<IIntercepted>> _builtIns = [];
     private readonly SessionTable? _sessions;
+    private readonly Lazy<RestRoutes> _httpRules;
 
     public ServerHost(
         IReadOnlyList<ServerService> services, RpcServerOptions options, CallMonitor? monitor = null)
@@ -28,6 +33,7 @@ internal sealed class ServerHost
         Admission = new CallAdmission(options.Limits, Monitor);
         Transfers = new TransferTable(options.Limits, Memory);
         _sessions = options.EnableSessions ? new SessionTable(options.Limits) : null;
+        _httpRules = new Lazy<RestRoutes>(ReadHttpRules);
     }
 
     /// <summary>The messages that are coming in parts.</summary>
@@ -40,6 +46,10 @@ internal sealed class ServerHost
     public CallAdmission Admission { get; }
 
     public IReadOnlyList<ServerService> Services { get; }
+
+    /// <summary>The routes of the HTTP rules of all methods. The first use warns of rules that cannot be
+    /// served.</summary>
+    public RestRoutes HttpRules => _httpRules.Value;
 
     public RpcServerOptions Options { get; set; }
 
@@ -175,6 +185,23 @@ internal sealed class ServerHost
     {
         _sessions?.Dispose();
         Transfers.Dispose();
+    }
+
+    private RestRoutes ReadHttpRules()
+    {
+        List<string> problems = [];
+        RestRoutes routes = RestRoutes.Create(Services.SelectMany(service => service.Info.Methods), problems);
+        foreach (string problem in problems.Take(MaxWarnings))
+        {
+            Monitor.Warn(problem);
+        }
+
+        if (problems.Count > MaxWarnings)
+        {
+            Monitor.Warn($"{problems.Count - MaxWarnings} more HTTP rules of the schema are ignored.");
+        }
+
+        return routes;
     }
 
     private void Record(CallFailure failure, RpcServerCallContext? context)

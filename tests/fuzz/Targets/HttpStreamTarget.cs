@@ -20,6 +20,7 @@ internal sealed class HttpStreamTarget : FuzzTarget
     public override IEnumerable<byte[]> Seeds() =>
     [
         [0, .. "{\"a\":1}\n\n{\"@error\":{}}\r\n{}"u8], [1, 3, 8, 1, 2, 0, 0x80, 1, .. new byte[128]],
+        [2, .. "data: {}\n\n:\r\n\r\nevent: error\r\ndata:{}\r\n\r\n"u8],
         [1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 2, 8, 1], [1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80],
     ];
 
@@ -28,6 +29,8 @@ internal sealed class HttpStreamTarget : FuzzTarget
         yield return new("lines", n => [0, .. Enumerable.Repeat("{}\n"u8.ToArray(), n).SelectMany(b => b)],
             16_384);
         yield return new("empty lines", n => [0, .. Enumerable.Repeat((byte)'\n', n)], 65_536);
+        yield return new("events", n =>
+            [2, .. Enumerable.Repeat("data:{}\n\n"u8.ToArray(), n).SelectMany(b => b)], 8_192);
         yield return new("messages", n =>
             [1, .. Enumerable.Repeat<byte[]>([1, 8], n).SelectMany(b => b)], 16_384);
     }
@@ -35,7 +38,7 @@ internal sealed class HttpStreamTarget : FuzzTarget
     public override bool Run(byte[] input, Meter meter)
     {
         Tail tail = new(input);
-        HttpStreamFormat format = HttpStreamFormat.All[tail.Next(2)];
+        HttpStreamFormat format = HttpStreamFormat.All[tail.Next(3)];
         byte[] bytes = tail.Rest.ToArray();
         (List<string> whole, string end) = meter.Measure(
             () => Split(format, new ReadOnlySequence<byte>(bytes)));

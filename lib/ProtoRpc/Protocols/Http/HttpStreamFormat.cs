@@ -13,8 +13,11 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
     /// <summary>Messages with their lengths before them.</summary>
     public static HttpStreamFormat Delimited { get; } = new DelimitedMessages();
 
+    /// <summary>Server-sent events with a message of ProtoJSON in each.</summary>
+    public static HttpStreamFormat Events { get; } = new ServerSentEvents();
+
     /// <summary>All there are, in the order of preference.</summary>
-    public static IReadOnlyList<HttpStreamFormat> All { get; } = [Lines, Delimited];
+    public static IReadOnlyList<HttpStreamFormat> All { get; } = [Lines, Delimited, Events];
 
     /// <summary>How messages of a format are streamed: in their own form, or as lines of JSON where they have
     /// none.</summary>
@@ -24,8 +27,11 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
     /// <summary>How one message is written.</summary>
     public MessageFormat Format { get; } = format;
 
-    /// <summary>The media type to send.</summary>
-    public string MediaType { get; } = mediaType;
+    /// <summary>The media type to send, once a message was written.</summary>
+    public virtual string MediaType { get; } = mediaType;
+
+    /// <summary>Whether an error can be written behind messages. If not, the body is cut off.</summary>
+    public virtual bool HasErrors => true;
 
     /// <summary>The media types by which a client asks for it; the first names it exactly.</summary>
     public IReadOnlyList<string> MediaTypes { get; } = mediaTypes;
@@ -33,6 +39,10 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
     /// <summary>The format of a body of a media type, without parameters; null when it is none.</summary>
     public static HttpStreamFormat? Find(string mediaType) => All.FirstOrDefault(
         format => format.MediaTypes.Contains(mediaType, StringComparer.OrdinalIgnoreCase));
+
+    /// <summary>The same with another form of each message in JSON; null for a format without
+    /// JSON.</summary>
+    public virtual HttpStreamFormat? With(MessageFormat json) => null;
 
     /// <summary>Writes a message whose required fields were checked.</summary>
     public abstract void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options);
@@ -161,14 +171,16 @@ internal sealed class DelimitedMessages() : HttpStreamFormat(
 
 /// <summary>Newline-delimited JSON: a message on each line. An error is <c>{"@error":{...}}</c>, which no
 /// message can be, for names of fields have no such sign.</summary>
-internal sealed class JsonLines() : HttpStreamFormat(
-    MessageFormats.Json, "application/x-ndjson", "application/x-ndjson", "application/ndjson",
+internal sealed class JsonLines(MessageFormat? json = null) : HttpStreamFormat(
+    json ?? MessageFormats.Json, "application/x-ndjson", "application/x-ndjson", "application/ndjson",
     "application/jsonl",
     "application/json")
 {
     private const byte NewLine = (byte)'\n';
 
     private static ReadOnlySpan<byte> ErrorStart => "{\"@error\":"u8;
+
+    public override HttpStreamFormat With(MessageFormat json) => new JsonLines(json);
 
     public override void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options)
     {
@@ -179,7 +191,7 @@ internal sealed class JsonLines() : HttpStreamFormat(
     public override void WriteError(IBufferWriter<byte> output, ErrorResult error, FormatOptions options)
     {
         output.Write(ErrorStart);
-        Format.Write(error, output, options with { Indented = false });
+        MessageFormats.Json.Write(error, output, options with { Indented = false });
         output.Write("}\n"u8);
     }
 
@@ -218,6 +230,87 @@ internal sealed class JsonLines() : HttpStreamFormat(
         }
 
         return false;
+    }
+
+    public override bool MayEnd(in ReadOnlySequence<byte> further) => further.PositionOf(NewLine) is not null;
+}
+
+/// <summary>Server-sent events of HTML, which pages read with EventSource: the data of each event is a message
+/// of ProtoJSON. An error is an event of the type <c>error</c>.</summary>
+internal sealed class ServerSentEvents(MessageFormat? json = null)
+    : HttpStreamFormat(json ?? MessageFormats.Json, "text/event-stream", "text/event-stream")
+{
+    private const byte NewLine = (byte)'\n';
+
+    // A reader begins an event again with each further line of it.
+    private const int MaxLines = 16;
+
+    private static ReadOnlySpan<byte> Data => "data:"u8;
+
+    private static ReadOnlySpan<byte> ErrorEvent => "event: error"u8;
+
+    public override HttpStreamFormat With(MessageFormat json) => new ServerSentEvents(json);
+
+    public override void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options)
+    {
+        output.Write("data: "u8);
+        Format.WriteChecked(message, output, options with { Indented = false });
+        output.Write("\n\n"u8);
+    }
+
+    public override void WriteError(IBufferWriter<byte> output, ErrorResult error, FormatOptions options)
+    {
+        output.Write("event: error\ndata: "u8);
+        MessageFormats.Json.Write(error, output, options with { Indented = false });
+        output.Write("\n\n"u8);
+    }
+
+    // Events without data keep connections open. An event of ours has two lines.
+    public override bool TryRead(
+        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
+        out bool isError)
+    {
+        item = default;
+        isError = false;
+        ReadOnlySequence<byte> rest = buffer;
+        int lines = 0;
+        while (rest.PositionOf(NewLine) is { } end)
+        {
+            ReadOnlySequence<byte> line = rest.Slice(0, end);
+            rest = rest.Slice(rest.GetPosition(1, end));
+            line = line.Length > 0 && line.Slice(line.Length - 1).FirstSpan[0] == (byte)'\r'
+                ? line.Slice(0, line.Length - 1)
+                : line;
+            SequenceReader<byte> reader = new(line);
+            if (line.Length > maxBytes || ++lines > MaxLines)
+            {
+                throw TooLarge(maxBytes);
+            }
+            else if (reader.IsNext(ErrorEvent))
+            {
+                isError = true;
+            }
+            else if (reader.IsNext(Data, advancePast: true))
+            {
+                reader.IsNext((byte)' ', advancePast: true);
+                item = reader.UnreadSequence;
+            }
+            else if (line.IsEmpty)
+            {
+                buffer = rest;
+                if (!item.IsEmpty)
+                {
+                    return true;
+                }
+
+                isError = false;
+                lines = 0;
+            }
+        }
+
+        item = default;
+        isError = false;
+        return rest.Length > maxBytes ? throw TooLarge(maxBytes) : false;
     }
 
     public override bool MayEnd(in ReadOnlySequence<byte> further) => further.PositionOf(NewLine) is not null;
