@@ -38,6 +38,13 @@ internal sealed class MessageSchemas(OpenApiDocument document)
         _ => Get(field),
     };
 
+    /// <summary>The schema of a field in a path or a query, which cannot hold null.</summary>
+    public IOpenApiSchema GetParameter(RpcFieldInfo field) =>
+        field is { IsRepeated: false, MessageType: { } type }
+        && WellKnownTypes.Get(type) == WellKnownType.Wrapper
+            ? Scalar(type.Fields[0].Kind)
+            : GetWhole(field);
+
     /// <summary>Writes the messages that others refer to. A queue, since messages may nest in a circle, and
     /// as deep as a schema is long.</summary>
     public void Complete()
@@ -99,7 +106,8 @@ internal sealed class MessageSchemas(OpenApiDocument document)
         IEnumerable<string> choices = type.Oneofs.Where(choice => choice.Fields.Count > 1).Select(
             choice => "At most one of these is set: "
                 + $"{string.Join(", ", choice.Fields.Select(field => field.JsonKey))}.");
-        return RpcOpenApi.TextOf(string.Join("\n\n", choices.Prepend(type.Comment).Where(text => text != "")));
+        return RpcOpenApi.TextOf(
+            string.Join("\n\n", choices.Prepend(type.Comment).Where(text => text.Length > 0)));
     }
 
     private IOpenApiSchema Get(RpcEnumInfo type)
@@ -168,7 +176,11 @@ internal sealed class MessageSchemas(OpenApiDocument document)
             AdditionalProperties = new OpenApiSchema(),
         },
         WellKnownType.Value => new OpenApiSchema(),
-        WellKnownType.ListValue => new OpenApiSchema { Type = JsonSchemaType.Array, Items = new OpenApiSchema() },
+        WellKnownType.ListValue => new OpenApiSchema
+        {
+            Type = JsonSchemaType.Array,
+            Items = new OpenApiSchema(),
+        },
         WellKnownType.Any => new OpenApiSchema
         {
             Type = JsonSchemaType.Object,

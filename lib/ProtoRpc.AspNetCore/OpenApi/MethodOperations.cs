@@ -9,8 +9,10 @@ namespace ProtoRpc.AspNetCore.OpenApi;
 /// <param name="schemas">The schemas of messages.</param>
 internal sealed class MethodOperations(OpenApiDocument document, MessageSchemas schemas)
 {
+    /// <summary>The media type of messages.</summary>
+    public const string Json = "application/json";
+
     private const string FailureName = "failure";
-    private const string Json = "application/json";
 
     private static readonly RpcMessageInfo FailureType =
         RpcSchema.FromDescriptors(HttpErrorReflection.Descriptor).GetMessage(ErrorResult.Descriptor.FullName);
@@ -34,7 +36,10 @@ internal sealed class MethodOperations(OpenApiDocument document, MessageSchemas 
         };
     }
 
-    private OpenApiOperation Describe(RpcMethodInfo method, string id) => new()
+    /// <summary>What all operations of a method say of it.</summary>
+    /// <param name="method">The method.</param>
+    /// <param name="id">The name of the operation, unique in the document.</param>
+    public OpenApiOperation Describe(RpcMethodInfo method, string id) => new()
     {
         OperationId = id,
         Tags = new HashSet<OpenApiTagReference> { new(method.Service.FullName, document) },
@@ -42,7 +47,8 @@ internal sealed class MethodOperations(OpenApiDocument document, MessageSchemas 
         Deprecated = MessageSchemas.IsDeprecated(method.Options),
     };
 
-    private OpenApiResponses Responses(RpcMethodInfo method, Dictionary<string, IOpenApiMediaType> content)
+    /// <summary>The responses of an operation: its replies, and failures.</summary>
+    public OpenApiResponses Responses(RpcMethodInfo method, Dictionary<string, IOpenApiMediaType> content)
     {
         if (!_hasFailure)
         {
@@ -81,5 +87,6 @@ internal sealed class MethodOperations(OpenApiDocument document, MessageSchemas 
         [HttpStreamFormat.Delimited.MediaTypes[0]] = new OpenApiMediaType { Schema = Bytes() },
     };
 
-    private static OpenApiSchema Bytes() => new() { Type = JsonSchemaType.String, Format = "binary" };
+    /// <summary>A body of raw bytes.</summary>
+    public static OpenApiSchema Bytes() => new() { Type = JsonSchemaType.String, Format = "binary" };
 }

@@ -1,6 +1,7 @@
 using System.Globalization;
 using Microsoft.OpenApi;
 using ProtoRpc.AspNetCore.OpenApi;
+using ProtoRpc.Protocols.Rest;
 
 namespace ProtoRpc;
 
@@ -51,6 +52,13 @@ public static class RpcOpenApi
             {
                 operations.Add(method);
             }
+        }
+
+        RestOperations rest = new(document, schemas, operations);
+        foreach (RestBinding binding in RestRoutes.Create(
+            services.SelectMany(service => service.Methods), new List<string>()).Bindings)
+        {
+            rest.Add(binding);
         }
 
         schemas.Complete();

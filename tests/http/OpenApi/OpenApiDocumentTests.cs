@@ -32,9 +32,11 @@ public static class OpenApiDocumentTests
             ["application/json", "application/x-protobuf"], get.RequestBody!.Content!.Keys.Order());
         Assert.Equal(
             Everything,
-            ((OpenApiSchemaReference)get.Responses!["200"].Content!["application/json"].Schema!).Reference.Id);
+            Assert.IsType<OpenApiSchemaReference>(
+                get.Responses!["200"].Content!["application/json"].Schema).Reference.Id);
         Assert.Equal(
-            ["application/x-ndjson", "application/x-protobuf"], watch.Responses!["200"].Content!.Keys.Order());
+            ["application/x-ndjson", "application/x-protobuf"],
+            watch.Responses!["200"].Content!.Keys.Order());
         Assert.True(OperationOf("/catalog.Catalog/Old").Deprecated);
         Assert.False(get.Deprecated);
         Assert.Equal("The call failed.", get.Responses["default"].Description);
@@ -53,7 +55,8 @@ public static class OpenApiDocumentTests
         Assert.Equal("Itself.", type.Properties["more"].Description);
         Assert.True(type.Properties["aGrade"].Deprecated);
         Assert.False(type.Properties["more"].Deprecated);
-        Assert.Contains("At most one of these is set: title, grade.", type.Description, StringComparison.Ordinal);
+        Assert.Contains(
+            "At most one of these is set: title, grade.", type.Description, StringComparison.Ordinal);
         Assert.Equal(
             ["GRADE_UNKNOWN", "GRADE_GOOD"],
             Document.Components.Schemas["catalog.Grade"].Enum!.Select(value => value.GetValue<string>()));
