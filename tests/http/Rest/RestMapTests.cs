@@ -41,7 +41,7 @@ public static class RestMapTests
 
     [Theory]
     [InlineData("/api/v1/shelves/a%2Fb", "\"a/b\"")]
-    [InlineData("/api/v1/files/a/b%2Fc/stat", "\"a/b%2Fc\"")]
+    [InlineData("/api/v1/files/a/b%2Fc/stat", "\"files/a/b%2Fc\"")]
     [InlineData("/t/one/v1/shelves/1/books/a%20b", "\"shelves/1/books/a b\"")]
     [InlineData("/under/api/v1/shelves/a%2Fb", "\"a/b\"")]
     public static async Task A_group_and_a_base_put_a_prefix_before_the_rules(string target, string part)
