@@ -1,4 +1,6 @@
 using System.Net;
+using System.Security.Principal;
+using Google.Protobuf;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -73,5 +75,81 @@ public static class BrowserPolicyTests
             StringComparison.Ordinal);
         Assert.Equal(HttpStatusCode.OK, called);
         Assert.Equal(HttpStatusCode.Forbidden, other);
+    }
+
+    [Theory]
+    [InlineData("https://app.example.com", false, "x-team, x-trace", "x-team", "x-trace", "Authorization")]
+    [InlineData("*", false, "x-team", "x-team", "Authorization")]
+    [InlineData("https://app.example.com", true, "x-team", "x-team", "Authorization")]
+    [InlineData("*", true, "x-team, authorization")]
+    [InlineData("https://app.example.com", false, "x-team, not a token", "Authorization")]
+    [InlineData("https://app.example.com", false, "", "Authorization")]
+    public static async Task A_page_may_send_the_headers_that_it_asks_for(
+        string allowed, bool hasPasswords, string asked, params string[] wanted)
+    {
+        HttpServerSecurity security =
+            hasPasswords ? new() { Basic = (_, _) => new((IIdentity?)null) } : new();
+        using SearchServer server =
+            new(new HttpServerOptions { AllowedOrigins = [allowed], Security = security });
+
+        string[] names = await AskAsync(server, asked);
+
+        Assert.Equal(wanted.Order(), names.Except(Always).Order());
+        Assert.Empty(Always.Except(names));
+    }
+
+    [Theory]
+    [InlineData(101, 5)]
+    [InlineData(10, 500)]
+    public static async Task A_page_that_asks_for_many_headers_gets_none_of_them(int count, int length)
+    {
+        using SearchServer server = new(Allowing);
+        IEnumerable<string> names =
+            Enumerable.Range(0, count).Select(n => $"x{n}".PadRight(length, 'y'));
+
+        Assert.Equal(
+            ["Authorization"], (await AskAsync(server, string.Join(", ", names))).Except(Always));
+    }
+
+    [Fact]
+    public static async Task A_page_reads_the_headers_and_trailers_of_a_handler()
+    {
+        using RpcServer server = RpcServer.Create(
+                SearchServer.Schema, null, new RpcServerOptions().WithHttp(Allowing))
+            .Handle("Search", (context, _) =>
+            {
+                context.ReplyHeaders.Add("x-page", "1");
+                context.ReplyTrailers.Add("x-sum", "2");
+                return ValueTask.FromResult<IMessage>(SearchServer.Found("http://example.com/"));
+            })
+            .AddEndpoint("http://127.0.0.1:0/")
+            .StartListening();
+        using HttpClient http = new() { BaseAddress = new Uri(server.Endpoints[0].Uri) };
+        using HttpRequestMessage request = new(HttpMethod.Get, Search);
+        request.Headers.Add("Origin", "https://app.example.com");
+
+        using HttpResponseMessage response = await http.SendAsync(request);
+
+        string[] exposed = response.Headers.GetValues("Access-Control-Expose-Headers").Single().Split(", ");
+        Assert.Contains("x-page", exposed);
+        Assert.Contains("Trailer-x-sum", exposed, StringComparer.OrdinalIgnoreCase);
+        Assert.DoesNotContain("Content-Type", exposed);
+    }
+
+    private static readonly string[] Always =
+    [
+        "Content-Type", "Content-Encoding", "Accept", "Rpc-Call-Context", "Connect-Timeout-Ms",
+        "Connect-Protocol-Version", "X-Grpc-Web", "X-User-Agent", "Grpc-Timeout",
+    ];
+
+    private static async Task<string[]> AskAsync(SearchServer server, string headers)
+    {
+        using HttpRequestMessage ask = new(HttpMethod.Options, Search);
+        ask.Headers.Add("Origin", "https://app.example.com");
+        ask.Headers.Add("Access-Control-Request-Method", "POST");
+        ask.Headers.TryAddWithoutValidation("Access-Control-Request-Headers", headers);
+        using HttpResponseMessage asked = await server.Http.SendAsync(ask);
+        Assert.Equal(HttpStatusCode.NoContent, asked.StatusCode);
+        return asked.Headers.GetValues("Access-Control-Allow-Headers").Single().Split(", ");
     }
 }

@@ -150,16 +150,29 @@ internal sealed class HostPolicy
 
 /// <summary>Which web pages may call. A browser sends requests for any page that asks, so a page of somewhere
 /// else could otherwise call a listener that only this machine reaches.</summary>
-internal sealed class BrowserPolicy(IReadOnlyList<string> origins)
+internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPasswords)
 {
     private const string MaxAgeSeconds = "600";
+
+    // Handlers have their metadata from headers. A page that asks for more names is not answered with them.
+    private const int MaxHeaderNames = 100;
+    private const int MaxHeaderNamesLength = 4096;
+    private const string Authorization = "Authorization";
+
     private static readonly string Headers =
-        "Content-Type, Content-Encoding, Accept, Authorization, "
+        "Content-Type, Content-Encoding, Accept, "
         + $"{HttpNames.CallContext}, {HttpNames.Timeout}, {HttpNames.ConnectVersion}, "
         + "X-Grpc-Web, X-User-Agent, Grpc-Timeout";
 
-    private static readonly string Exposed =
-        $"{HttpNames.CallContext}, Grpc-Status, Grpc-Message, Grpc-Status-Details-Bin";
+    private static readonly string[] Exposed =
+        [HttpNames.CallContext, "Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"];
+
+    // Pages read these without leave, or have no use for them.
+    private static readonly FrozenSet<string> NotExposed = new[]
+    {
+        "Access-Control-Allow-Origin", "Cache-Control", "Connection", "Content-Language", "Content-Length",
+        "Content-Type", "Date", "Keep-Alive", "Server", "Transfer-Encoding", "Vary",
+    }.ToFrozenSet(StringComparer.OrdinalIgnoreCase);
 
     private static readonly object Key = new();
 
@@ -219,14 +232,46 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins)
 
         IHeaderDictionary headers = http.Response.Headers;
         headers.AccessControlAllowOrigin = _all ? "*" : origin;
-        headers.AccessControlExposeHeaders = Exposed;
         headers.Append("Vary", "Origin");
         if (HttpMethods.IsOptions(request.Method))
         {
             headers.AccessControlAllowMethods = methods;
-            headers.AccessControlAllowHeaders = Headers;
+            headers.AccessControlAllowHeaders = AllowedHeaders(request);
             headers.AccessControlMaxAge = MaxAgeSeconds;
         }
+        else
+        {
+            http.Response.OnStarting(Expose, http.Response);
+        }
+    }
+
+    // A password could be guessed by every page that a user visits, from within the user's network. What a
+    // page asks for is a name that it knows, and reaches the handler as metadata.
+    private string AllowedHeaders(HttpRequest request)
+    {
+        if (_all && hasPasswords)
+        {
+            return Headers;
+        }
+
+        string asked = request.Headers.AccessControlRequestHeaders.ToString();
+        string[] names = asked.Length is 0 or > MaxHeaderNamesLength
+            ? []
+            : asked.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
+        return names.Length is 0 or > MaxHeaderNames || !Array.TrueForAll(names, HttpNames.IsToken)
+            ? $"{Headers}, {Authorization}"
+            : $"{Headers}, {Authorization}, {string.Join(", ", names)}";
+    }
+
+    // The headers and trailers of handlers are known when the response begins.
+    private static Task Expose(object state)
+    {
+        IHeaderDictionary headers = ((HttpResponse)state).Headers;
+        headers.AccessControlExposeHeaders = string.Join(
+            ", ",
+            Exposed.Concat(headers.Keys.Where(name => !NotExposed.Contains(name)))
+                .Distinct(StringComparer.OrdinalIgnoreCase));
+        return Task.CompletedTask;
     }
 
     // Our own pages, and what the user himself opens. The name in Host is one of ours: it was checked before.

@@ -78,6 +78,11 @@ internal sealed class HttpAuthentication
     // The accounts that may connect; null if the endpoint alone decides who can.
     private AllowedAccounts? Allowed { get; init; }
 
+    /// <summary>Whether callers prove themselves by what a browser has or a page can guess: passwords, and
+    /// certificates or accounts of the user.</summary>
+    public bool HasPasswords => _security.Basic is not null || _security.ClientCertificate is not null
+        || _negotiate.Offered.Any();
+
     /// <summary>What the endpoint's document of OpenAPI says of its checks.</summary>
     public RpcOpenApiOptions Describe() => new()
     {

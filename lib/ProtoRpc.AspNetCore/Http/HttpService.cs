@@ -48,7 +48,7 @@ internal sealed class HttpService
         _page = new ServicePage(host.Services);
         _openApi = new OpenApiFile(host.Services, authentication.Describe());
         _hosts = hosts;
-        _browsers = new BrowserPolicy(options.AllowedOrigins);
+        _browsers = new BrowserPolicy(options.AllowedOrigins, authentication.HasPasswords);
         _authentication = authentication;
         _grpcWeb = new GrpcWebService(host, endpoint);
         _allowsGet = options.AllowGet;

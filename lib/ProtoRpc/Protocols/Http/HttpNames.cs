@@ -25,6 +25,8 @@ internal static class HttpNames
     /// again; a header of HTTP and a trailer of gRPC. Its value does not matter.</summary>
     public const string Busy = "protorpc-busy";
 
+    private const string TokenSigns = "!#$%&'*+-.^_`|~";
+
     // They say where the body ends and what the connection does; a wrong one breaks it.
     private static readonly HashSet<string> Framing = new(StringComparer.OrdinalIgnoreCase)
     {
@@ -32,6 +34,11 @@ internal static class HttpNames
             "transfer-encoding",
         "upgrade",
     };
+
+    /// <summary>Whether a text is a token (RFC 9110, section 5.6.2), as names of headers and methods
+    /// are.</summary>
+    public static bool IsToken(string text) =>
+        text.Length > 0 && text.All(c => char.IsAsciiLetterOrDigit(c) || TokenSigns.Contains(c));
 
     /// <summary>Whether HTTP itself needs a header, so that no caller can set it.</summary>
     public static bool IsFraming(string name) => Framing.Contains(name);

@@ -1,5 +1,6 @@
 using ProtoRpc.Formats;
 using ProtoRpc.Messages;
+using ProtoRpc.Protocols.Http;
 using ProtoRpc.Schema;
 
 namespace ProtoRpc.Protocols.Rest;
@@ -72,8 +73,6 @@ internal static class RestRules
     // Message CustomHttpPattern.
     private const int KindNumber = 1;
     private const int PathNumber = 2;
-
-    private const string TokenSigns = "!#$%&'*+-.^_`|~";
 
     /// <summary>The bindings of a method; none for a method without a rule.</summary>
     /// <param name="method">The method.</param>
@@ -162,7 +161,7 @@ internal static class RestRules
             throw new FormatException("it has no path");
         }
 
-        if (http.Length == 0 || http.Any(c => !char.IsAsciiLetterOrDigit(c) && !TokenSigns.Contains(c)))
+        if (!HttpNames.IsToken(http))
         {
             throw new FormatException($"'{http}' is not a method of HTTP");
         }
