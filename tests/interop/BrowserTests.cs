@@ -1,3 +1,5 @@
+using Google.Protobuf;
+
 namespace ProtoRpc.Interop;
 
 /// <summary>What a real browser makes of the page of a listener,
@@ -56,6 +58,66 @@ public static class BrowserTests
         Assert.StartsWith("bad|{", unread, StringComparison.Ordinal);
         Assert.Equal("0", await browser.EvaluateAsync("document.querySelectorAll('b').length"));
         Assert.Equal("PNG"u8, picture.AsSpan(1, 3));
+    }
+
+    [PeerFact(Peer.Chromium)]
+    public static async Task A_rule_can_be_tried_on_the_page()
+    {
+        (string Method, string Rule, string Request)[] cases =
+        [
+            ("Get", "GET /v1/shelves/{name}", """{"name":"a/b c","number":3,"inner":{"tags":["x","y"]}}"""),
+            ("Book", "GET /v1/{name=shelves/*/books/*}", """{"name":"shelves/1 2/books/3"}"""),
+            ("File", "GET /v1/files/{name=**}", """{"name":"a/b/c"}"""),
+            ("Update", "PATCH /v1/{inner.name=shelves/*/books/*}",
+                """{"inner":{"name":"shelves/1/books/2","number":4},"flag":true}"""),
+            ("Create", "POST /v1/shelves", """{"name":"new","big":"9007199254740993"}"""),
+            ("Maybe", "GET /v1/maybe/{maybe_number}", """{"maybeNumber":"5"}"""),
+            ("Get", "POST /rest.S/Get", """{"name":"x"}"""),
+        ];
+        RpcSchema schema = RestProtos.WithRules(
+            ("S/Get", RestProtos.Rule(("get", "/v1/shelves/{name}"))),
+            ("S/Book", RestProtos.Rule(("get", "/v1/{name=shelves/*/books/*}"))),
+            ("S/File", RestProtos.Rule(("get", "/v1/files/{name=**}"))),
+            ("S/Update", RestProtos.Rule(("patch", "/v1/{inner.name=shelves/*/books/*}"), ("body", "inner"))),
+            ("S/Create", RestProtos.Rule(("post", "/v1/shelves"), ("body", "*"))),
+            ("S/Maybe", RestProtos.Rule(("get", "/v1/maybe/{maybe_number}"))));
+        RpcServer server = RpcServer.Create(schema, "rest.S", new RpcServerOptions().WithHttp());
+        foreach (RpcMethodInfo method in schema.GetService("rest.S").Methods)
+        {
+            server.Handle(method.Name, (context, request) =>
+            {
+                DynamicMessage reply = new(context.Method.ReplyType);
+                reply["method"] = context.Method.Name;
+                reply["request"] = request;
+                return ValueTask.FromResult<IMessage>(reply);
+            });
+        }
+
+        await using (server.AddEndpoint("http://127.0.0.1:0/app").StartListening())
+        {
+            await using Browser browser = await Browser.StartAsync();
+            await browser.OpenAsync(server.Endpoints[0].Uri);
+            foreach ((string method, string rule, string request) in cases)
+            {
+                string path = rule.Replace(" /", " /app/", StringComparison.Ordinal);
+                await browser.EvaluateAsync($$"""
+                    (() => {
+                      const select = document.querySelector('form[data-path$="/{{method}}"] select');
+                      select.selectedIndex =
+                        [...select.options].findIndex(option => option.text === '{{path}}');
+                    })()
+                    """);
+                string answer = await browser.EvaluateAsync($"{Try}('{method}', '{request}')");
+
+                Assert.StartsWith("|{", answer, StringComparison.Ordinal);
+                DynamicMessage reply =
+                    MessageFormats.Json.Read(schema.GetMessage("rest.Reply"), answer[1..]);
+                Assert.Equal(method, reply["method"]);
+                Assert.Equal(
+                    MessageFormats.Json.Read(schema.GetMessage("rest.Request"), request),
+                    reply["request"]);
+            }
+        }
     }
 
     [PeerFact(Peer.Chromium)]

@@ -45,7 +45,7 @@ internal sealed class HttpService
         _host = host;
         _endpoint = endpoint;
         _replies = new HttpReplies(host.Options.Limits, options, isMapped);
-        _page = new ServicePage(host.Services);
+        _page = new ServicePage(host.Services, host.HttpRules);
         _openApi = new OpenApiFile(host.Services, authentication.Describe());
         _hosts = hosts;
         _browsers = new BrowserPolicy(options.AllowedOrigins, authentication.HasPasswords);

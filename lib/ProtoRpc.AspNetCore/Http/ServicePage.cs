@@ -1,13 +1,16 @@
 using System.Net;
 using System.Security.Cryptography;
 using System.Text;
+using ProtoRpc.Protocols.Rest;
 using ProtoRpc.Server;
 
 namespace ProtoRpc.AspNetCore.Http;
 
 /// <summary>The page that a browser sees: services, methods, message shapes,
-/// and a form to try a method.</summary>
-internal sealed class ServicePage(IReadOnlyList<ServerService> services)
+/// and a form to try a method, at its own path or at that of an HTTP rule.</summary>
+/// <param name="services">The services.</param>
+/// <param name="rules">The HTTP rules of their methods.</param>
+internal sealed class ServicePage(IReadOnlyList<ServerService> services, RestRoutes rules)
 {
     private const string Style = """
         body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem;
@@ -21,21 +24,46 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services)
         textarea { height: 9rem; resize: vertical }
         output { display: block; min-height: 2.2rem }
         output.bad { border-color: #c33 }
-        button { margin: .4rem 0; padding: .3rem 1.2rem } p { margin: .3rem 0 } .quiet { color: #667 }
+        button { margin: .4rem 0; padding: .3rem 1.2rem }
+        select { max-width: 100% } p { margin: .3rem 0 } .quiet { color: #667 }
         """;
 
     private const string Script = """
+        const headers = { 'Content-Type': 'application/json', 'Accept': 'application/json' };
+        function ruled(rule, message) {
+          const take = path => {
+            const names = path.split('.'), last = names.pop();
+            const holder = names.reduce((at, name) => at?.[name], message), value = holder?.[last];
+            if (holder) delete holder[last];
+            return value;
+          };
+          const coded = (text, parts) =>
+            (/[/]|[*]{2}/.test(parts) ? text.split('/') : [text]).map(encodeURIComponent).join('/');
+          let address = rule.path.replace(/{([^=}]+)=([^}]+)}|[*]+/g, (_, name, parts) =>
+            name ? coded(String(take(name) ?? ''), parts) : '-');
+          const whole = rule.body === '*';
+          const body = whole ? message : rule.body ? take(rule.body) ?? null : undefined;
+          const query = new URLSearchParams();
+          const add = (before, fields) => Object.entries(fields).forEach(([name, value]) => {
+            if (Array.isArray(value)) value.forEach(one => query.append(before + name, one));
+            else if (value && typeof value === 'object') add(before + name + '.', value);
+            else if (value) query.append(before + name, value);
+          });
+          if (!whole) add('', message);
+          if (query.size) address += '?' + query;
+          return [address, { method: rule.method, headers, body: JSON.stringify(body) }];
+        }
         for (const form of document.forms) {
           form.addEventListener('submit', async event => {
             event.preventDefault();
             const output = form.querySelector('output');
             output.textContent = '...';
             try {
-              const reply = await fetch(form.dataset.path, {
-                method: 'POST',
-                headers: { 'Content-Type': 'application/json', 'Accept': 'application/json' },
-                body: form.querySelector('textarea').value
-              });
+              const body = form.querySelector('textarea').value;
+              const rule = form.querySelector('select')?.selectedOptions[0].dataset;
+              const reply = await fetch(...rule?.path
+                ? ruled(rule, JSON.parse(body))
+                : [form.dataset.path, { method: 'POST', headers, body }]);
               const text = await reply.text();
               output.className = reply.ok ? '' : 'bad';
               try { output.textContent = JSON.stringify(JSON.parse(text), null, 2); }
@@ -49,6 +77,8 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services)
         """;
 
     private readonly RpcServiceInfo[] _services = [.. services.Select(service => service.Info)];
+    private readonly ILookup<string, RestBinding> _rules =
+        rules.Bindings.ToLookup(binding => binding.Method.FullName);
     private Text? _last;
 
     /// <summary>Lets the browser run what is on the page and nothing else,
@@ -64,7 +94,7 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services)
         Text? text = _last;
         if (text?.BasePath != basePath)
         {
-            _last = text = new Text(basePath, Make(_services, basePath.TrimEnd('/')));
+            _last = text = new Text(basePath, Make(basePath.TrimEnd('/')));
         }
 
         return text.Html;
@@ -73,14 +103,14 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services)
     private static string HashOf(string text) =>
         $"sha256-{Convert.ToBase64String(SHA256.HashData(Encoding.UTF8.GetBytes(text)))}";
 
-    private static string Make(IReadOnlyList<RpcServiceInfo> services, string basePath)
+    private string Make(string basePath)
     {
         StringBuilder html = new();
         html.Append("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
             .Append("<meta name=\"viewport\" content=\"width=device-width\">\n<title>")
-            .Append(Escape(string.Join(", ", services.Select(service => service.FullName))))
+            .Append(Escape(string.Join(", ", _services.Select(service => service.FullName))))
             .Append($"</title>\n<style>{Style}</style>\n</head>\n<body>\n<h1>Services</h1>\n");
-        foreach (RpcServiceInfo service in services)
+        foreach (RpcServiceInfo service in _services)
         {
             string file = Escape(service.File.Name);
             html.Append($"<h2>{Escape(service.FullName)}</h2>\n{Comment(service.Comment)}")
@@ -94,7 +124,7 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services)
         return html.Append($"<script>{Script}</script>\n</body>\n</html>\n").ToString();
     }
 
-    private static void AddMethod(StringBuilder html, RpcMethodInfo method, string basePath)
+    private void AddMethod(StringBuilder html, RpcMethodInfo method, string basePath)
     {
         string request = (method.IsClientStreaming ? "stream " : "") + method.RequestType.FullName;
         string reply = (method.IsServerStreaming ? "stream " : "") + method.ReplyType.FullName;
@@ -115,10 +145,67 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services)
             html.Append($"<form data-path=\"{Escape(path)}\">\n")
                 .Append("<textarea aria-label=\"Request\" spellcheck=\"false\">")
                 .Append($"{Escape(Example(method.RequestType))}</textarea>\n")
+                .Append(RulesOf(method, path, basePath))
                 .Append($"<button>Call {Escape(method.Name)}</button>\n")
                 .Append("<output></output>\n</form>\n");
         }
     }
+
+    // The own path of the method, and those of its HTTP rules.
+    private string RulesOf(RpcMethodInfo method, string path, string basePath)
+    {
+        RestBinding[] bindings = [.. _rules[method.FullName]];
+        if (bindings.Length == 0)
+        {
+            return "";
+        }
+
+        StringBuilder html = new("<select aria-label=\"Path\">\n");
+        foreach (RestBinding binding in bindings)
+        {
+            string http = binding.HttpMethod == RestBinding.AnyMethod ? "POST" : binding.HttpMethod;
+            string body = binding.IsBodyWhole ? "*" : binding.BodyField?.JsonKey ?? "";
+            html.Append($"<option data-method=\"{Escape(http)}\" data-body=\"{Escape(body)}\" ")
+                .Append($"data-path=\"{Escape(basePath + WithJsonNames(binding))}\">")
+                .Append($"{Escape($"{http} {basePath}{binding.Template}")}</option>\n");
+        }
+
+        return html.Append($"<option>POST {Escape(path)}</option>\n</select>\n").ToString();
+    }
+
+    // The template with the names that a message in JSON has, each variable with its segments.
+    private static string WithJsonNames(RestBinding binding)
+    {
+        RestTemplate template = binding.Template;
+        StringBuilder path = new();
+        for (int i = 0, next = 0; i < template.Segments.Count; i++)
+        {
+            path.Append('/');
+            if (next == template.Variables.Count || template.Variables[next].Start != i)
+            {
+                path.Append(TextOf(template.Segments[i]));
+                continue;
+            }
+
+            RestVariable variable = template.Variables[next];
+            IEnumerable<string> parts =
+                template.Segments.Take(variable.End).Skip(variable.Start).Select(TextOf);
+            path.Append('{')
+                .AppendJoin('.', binding.Fields[next++].Select(field => field.JsonKey))
+                .Append('=').AppendJoin('/', parts).Append('}');
+            i = variable.End - 1;
+        }
+
+        path.Append(path.Length == 0 ? "/" : "");
+        return template.Verb is null ? path.ToString() : $"{path}:{Uri.EscapeDataString(template.Verb)}";
+    }
+
+    private static string TextOf(RestSegment segment) => segment.Kind switch
+    {
+        RestSegmentKind.Any => "*",
+        RestSegmentKind.Deep => "**",
+        _ => Uri.EscapeDataString(segment.Literal),
+    };
 
     private static string Example(RpcMessageInfo type)
     {
