@@ -145,6 +145,40 @@ public static class BrowserTests
         open.Server.RequireCounts(counts => counts.Calls == 1);
     }
 
+    [PeerFact(Peer.Chromium)]
+    public static async Task A_page_of_an_allowed_origin_sends_headers_and_reads_events()
+    {
+        using SearchServer others = new();
+        HttpServerOptions options =
+            new() { AllowedOrigins = [$"http://127.0.0.1:{others.Endpoint.Port}"] };
+        using SearchServer open = new(options);
+        using RestServer events = new(options);
+        using RestServer closed = new();
+        await using Browser browser = await Browser.StartAsync();
+        await browser.OpenAsync($"{others.Endpoint.Uri}ProtoService.proto");
+        const string Listen = """
+            (address => new Promise(resolve => {
+              const said = [];
+              const source = new EventSource(address);
+              source.onmessage = event => {
+                said.push(JSON.parse(event.data).tags[0]);
+                if (said.length === 3) { source.close(); resolve(said.join()); }
+              };
+              source.onerror = () => { source.close(); resolve('blocked'); };
+            }))
+            """;
+
+        string sent = await browser.EvaluateAsync(
+            $"{Fetch}('{MethodOf(open)}', {{'Content-Type': 'application/json', 'x-team': 'blue'}})");
+        string heard = await browser.EvaluateAsync($"{Listen}('{events.Http.BaseAddress}v1/watch/3')");
+        string refused = await browser.EvaluateAsync($"{Listen}('{closed.Http.BaseAddress}v1/watch/3')");
+
+        Assert.StartsWith("200 ", sent, StringComparison.Ordinal);
+        Assert.Equal("1,2,3", heard);
+        Assert.Equal("blocked", refused);
+        Assert.Equal(0, closed.Server.Counters.Calls);
+    }
+
     // The attacker's page is served by the attacker at first, and then its name leads to this machine.
     [PeerFact(Peer.Chromium)]
     public static async Task A_page_under_a_name_that_leads_to_this_machine_gets_nothing()
