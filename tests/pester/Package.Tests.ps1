@@ -121,6 +121,7 @@ Describe 'The package of the compiler' {
         'files/protoc/osx/protoc'
         'files/protoc/win-x64/protoc.exe'
         'files/protoc/include/google/protobuf/timestamp.proto'
+        'files/protoc/include/google/api/annotations.proto'
         'files/protos/rpc_messages.proto'
         'files/protos/google/protobuf/csharp_options.proto'
         'files/protos/csharp_rpc_messages.proto'
@@ -169,6 +170,7 @@ Describe 'A project that references the compiler' {
 
         $files -match '/protoc(\.exe)?$' | Should -Be $File
         $files | Should -Contain 'protoc/include/google/protobuf/timestamp.proto'
+        $files | Should -Contain 'protoc/include/google/type/money.proto'
         $files | Should -Contain 'protos/rpc_messages.proto'
     }
 
@@ -252,9 +254,9 @@ Describe 'The sums and the bill of materials' {
         $module.checksums[0].checksumValue | Should -Be (Get-FileHash (Join-Path $packed $module.packageFileName)).Hash
         $contents = ($bill.relationships | Where-Object spdxElementId -EQ $module.SPDXID).relatedSpdxElement
         $names = ($bill.packages | Where-Object SPDXID -In $contents).name
-        # protoc, and the package of each assembly that is not ours.
+        # protoc, imports, and the package of each assembly that is not ours.
         $others = (Get-ChildItem (Join-Path $moduleFolder bin) -Filter *.dll).BaseName -notlike 'ProtoRpc*'
-        $names | Sort-Object | Should -Be ($others + 'Grpc.Tools' | Sort-Object)
+        $names | Sort-Object | Should -Be ($others + 'Grpc.Tools' + 'Google.Api.CommonProtos' | Sort-Object)
         ($bill.packages | Where-Object name -EQ 'Google.Protobuf').externalRefs[0].referenceLocator | Should -BeLike 'pkg:nuget/Google.Protobuf@*'
         # Every relation has two ends.
         $bill.relationships.relatedSpdxElement + $bill.relationships.spdxElementId | ForEach-Object {
@@ -370,6 +372,7 @@ Stop-RpcListener `$listener
         'bin/ProtoRpc.dll'
         'bin/protoc/linux-x64/protoc'
         'bin/protoc/include/google/protobuf/timestamp.proto'
+        'bin/protoc/include/google/api/annotations.proto'
         'bin/protos/google/protobuf/csharp_rpc_messages.proto'
         'en-US/about_ProtoRpc_Completion.help.txt'
         'en-US/about_ProtoRpc_Context.help.txt'

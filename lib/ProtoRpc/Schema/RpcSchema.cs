@@ -87,7 +87,7 @@ public sealed class RpcSchema
     /// <param name="importPaths">
     /// The folders to search for imports, and for names of files that the base folder does not have, in
     /// order. The folder of a .proto file that is not in them is added automatically, and the well-known
-    /// imports (google/protobuf/*.proto) are always found.
+    /// imports (google/protobuf, google/api, google/rpc, google/type) are always found.
     /// </param>
     /// <param name="baseFolder">The base of relative paths; null for the process's current folder.</param>
     /// <exception cref="RpcException">InvalidArgument or NotFound;

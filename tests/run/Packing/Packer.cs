@@ -73,7 +73,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
                     Tool => tools,
                     Compiler => used,
                     // With protoc they are compiled only.
-                    _ => used.Where(p => p.Name != ShippedPackage.Protoc),
+                    _ => used.Where(p => !p.IsOfCompiler),
                 },
                 hasThem: project is Tool or Compiler);
         }

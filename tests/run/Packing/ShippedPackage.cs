@@ -10,12 +10,16 @@ namespace ProtoRpc.TestRun.Packing;
 internal sealed record ShippedPackage(
     string Name, string Version, string? Sha512, string? License, string? Folder)
 {
-    // Its protoc is in ProtoRpc.Compiler, although no assembly of it is referenced.
-    public const string Protoc = "Grpc.Tools";
+    // The files of ProtoRpc.Compiler, protoc and imports, are theirs, although no assembly of them is referenced.
+    private static readonly string[] OfCompiler = ["Grpc.Tools", "Google.Api.CommonProtos"];
+
+    /// <summary>Whether it is a package that ProtoRpc.Compiler takes its files from.</summary>
+    public bool IsOfCompiler => OfCompiler.Contains(Name);
 
     /// <summary>Whether it is the runtime of a self-contained program.</summary>
     public bool IsRuntime => Name.Contains(".Runtime.", StringComparison.Ordinal);
 
-    /// <summary>Whether a folder of programs has its assembly or protoc.</summary>
-    public bool IsIn(string folder) => Name == Protoc || File.Exists(Path.Combine(folder, $"{Name}.dll"));
+    /// <summary>Whether a folder of programs has its assembly, or the files of
+    /// ProtoRpc.Compiler.</summary>
+    public bool IsIn(string folder) => IsOfCompiler || File.Exists(Path.Combine(folder, $"{Name}.dll"));
 }

@@ -17,20 +17,19 @@ internal static class ShippedPackages
         [
             .. root.GetProperty("targets").EnumerateObject()
                 .SelectMany(target => target.Value.EnumerateObject())
-                .Where(IsShipped)
-                .Select(library => library.Name)
-                .Distinct()
-                .Select(name => Of(name, libraries.GetProperty(name), folders)),
+                .Where(library => library.Value.GetProperty("type").GetString() == "package")
+                .DistinctBy(library => library.Name)
+                .Select(library => (library.Value,
+                    Package: Of(library.Name, libraries.GetProperty(library.Name), folders)))
+                .Where(library => library.Package.IsOfCompiler || HasAssembly(library.Value))
+                .Select(library => library.Package),
             .. Runtimes(root, folders).Distinct().Where(package => package.IsRuntime),
         ];
     }
 
-    private static bool IsShipped(JsonProperty library) =>
-        library.Value.GetProperty("type").GetString() == "package"
-        && (library.Name.StartsWith($"{ShippedPackage.Protoc}/", StringComparison.Ordinal)
-            || (library.Value.TryGetProperty("runtime", out JsonElement files)
-                && files.EnumerateObject()
-                    .Any(file => !file.Name.EndsWith("/_._", StringComparison.Ordinal))));
+    private static bool HasAssembly(JsonElement library) =>
+        library.TryGetProperty("runtime", out JsonElement files)
+        && files.EnumerateObject().Any(file => !file.Name.EndsWith("/_._", StringComparison.Ordinal));
 
     private static ShippedPackage Of(string name, JsonElement library, string[] folders)
     {

@@ -89,11 +89,11 @@ public static class ProtocErrorTests
         using TempFolder folder = new();
         folder.Write("a.proto", """
             syntax = "proto3";
-            import "google/api/annotations.proto";
+            import "common/price.proto";
             import "common/money.proto";
             import "broken.proto";
             message A { common.Money money = 1; Price price = 2; }
-            service S { rpc Get(A) returns (A) { option (google.api.http) = { get: "/x" }; } }
+            service S { rpc Get(A) returns (A) { option (common.cached) = true; } }
             """);
         folder.Write("broken.proto", "syntax = \"proto3\";\nmessage {}\n");
 
@@ -103,7 +103,7 @@ public static class ProtocErrorTests
         Assert.Equal(
             [
                 "2 imports were not found. Give the folders that contain them as an import path:",
-                "a.proto:2:1: 'google/api/annotations.proto'",
+                "a.proto:2:1: 'common/price.proto'",
                 "a.proto:3:1: 'common/money.proto'",
                 "broken.proto:2:9: Expected message name.",
             ],

@@ -330,6 +330,46 @@ public static class SchemaPathTests
     }
 
     [Fact]
+    public static void The_imports_of_Google_APIs_are_found_by_themselves()
+    {
+        using TempFolder folder = new();
+        string path = folder.Write("a.proto", """
+            syntax = "proto3";
+            import "google/api/annotations.proto";
+            import "google/api/field_behavior.proto";
+            import "google/rpc/status.proto";
+            import "google/type/money.proto";
+            message A {
+              string name = 1 [(google.api.field_behavior) = REQUIRED];
+              google.type.Money price = 2;
+              google.rpc.Status status = 3;
+            }
+            service S { rpc Get(A) returns (A) { option (google.api.http) = { get: "/v1/{name}" }; } }
+            """);
+
+        RpcSchema schema = RpcSchema.Load([path]);
+
+        Assert.Empty(schema.Warnings);
+        Assert.Equal("google.type.Money", schema.GetMessage("A").Fields[1].MessageType?.FullName);
+        Assert.Contains("get: \"/v1/{name}\"", schema.ToProtoText("a.proto"), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("google/rpc/status.proto", "message Status { int32 mine = 1; }")]
+    [InlineData("google/type/money.proto", "message Money { int32 mine = 1; }")]
+    public static void A_file_of_the_users_import_path_comes_before_the_one_that_is_shipped(
+        string name, string declaration)
+    {
+        using TempFolder folder = new();
+        folder.Write($"own/{name}", $"syntax = \"proto3\"; package mine; {declaration}");
+        folder.Write("a.proto", $"syntax = \"proto3\"; import \"{name}\";");
+
+        RpcSchema schema = RpcSchema.Load(["a.proto"], ["own"], folder.Path);
+
+        Assert.Equal("mine", Assert.Single(Assert.Single(schema.Messages).Fields).Name);
+    }
+
+    [Fact]
     public static void Proto_files_and_descriptor_sets_are_loaded_together()
     {
         using TempFolder folder = new();
