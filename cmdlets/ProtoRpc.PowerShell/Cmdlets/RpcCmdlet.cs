@@ -286,7 +286,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             new RpcSchemaLoadOptions { BaseFolder = Folder },
             endpoint => options[endpoint.ToString()],
             Cancellation).GetAwaiter().GetResult();
-        foreach (string warning in options.Count > 0 ? schema.Warnings : schema.LeftOut)
+        foreach (string warning in options.Count > 0 ? schema.Warnings : schema.Losses)
         {
             WriteWarning(warning);
         }

@@ -42,14 +42,14 @@ internal sealed class SchemaOptions
         return Load(sources, options, console);
     }
 
-    /// <summary>Loads a schema, and warns of files that were left out because of their errors.</summary>
+    /// <summary>Loads a schema, and warns of files and options that were left out.</summary>
     public static RpcSchema Load(
         IReadOnlyList<string> sources, RpcSchemaLoadOptions options, ToolConsole? console)
     {
         RpcSchema schema = sources.Any(RpcSchemaLoader.IsAddress)
             ? CallFailedException.Guard(() => RpcSchemaLoader.Load(sources, options))
             : RpcSchemaLoader.Load(sources, options);
-        foreach (string warning in schema.LeftOut)
+        foreach (string warning in schema.Losses)
         {
             console?.WriteError(warning);
         }

@@ -48,8 +48,9 @@ public sealed class RpcSchema
     /// <summary>The names of the files that were loaded explicitly, without their imports.</summary>
     public IReadOnlyList<string> RootFiles { get; }
 
-    /// <summary>The files of folders and wildcards that were left out because of their errors, and the
-    /// warnings of protoc, as <c>file:line:column: text</c>.</summary>
+    /// <summary>The files of folders and wildcards that were left out because of their errors, the files
+    /// whose options were left out because of missing imports, and the warnings of protoc, as
+    /// <c>file:line:column: text</c>.</summary>
     public IReadOnlyList<string> Warnings { get; }
 
     /// <summary>The services of all files, in declared order.</summary>
@@ -71,6 +72,10 @@ public sealed class RpcSchema
 
     /// <summary>The part of <see cref="Warnings"/> that names files which were left out.</summary>
     internal IReadOnlyList<string> LeftOut { get; init; } = [];
+
+    /// <summary>The part of <see cref="Warnings"/> that names what the schema lacks: files and
+    /// options.</summary>
+    internal IReadOnlyList<string> Losses { get; init; } = [];
 
     /// <summary>The full paths of the files on this machine that it was read from.</summary>
     internal IReadOnlyList<string> SourcePaths { get; init; } = [];

@@ -73,7 +73,9 @@ public static class ProtocErrorTests
     public static void A_missing_import_names_the_import_and_the_line()
     {
         using TempFolder folder = new();
-        string path = folder.Write("a.proto", "syntax = \"proto3\";\n\nimport \"no/such.proto\";\n");
+        string path = folder.Write(
+            "a.proto",
+            "syntax = \"proto3\";\n\nimport \"no/such.proto\";\nmessage A { Such such = 1; }");
 
         RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([path]));
 
@@ -246,7 +248,7 @@ public static class ProtocErrorTests
         using TempFolder folder = new();
         string script = Script(folder, "while true; do sleep 0.05; done");
         SourceFile source = new("a.proto", folder.Write("a.proto", "syntax = \"proto3\";"));
-        ProtocPlan plan = Assert.Single(ProtocPlan.Make([source], []));
+        ProtocPlan plan = Assert.Single(ProtocPlan.Make([source], [], []));
 
         RpcException e = Assert.Throws<RpcException>(
             () => ProtocCompiler.Run(script, plan, TimeSpan.FromMilliseconds(300)));
@@ -268,7 +270,7 @@ public static class ProtocErrorTests
         SourceFile source = new("a.proto", folder.Write("a.proto", "syntax = \"proto3\";"));
 
         RpcException e = Assert.Throws<RpcException>(
-            () => ProtocCompiler.Run(script, ProtocPlan.Make([source], [])[0], TimeSpan.FromSeconds(30)));
+            () => ProtocCompiler.Run(script, ProtocPlan.Make([source], [], [])[0], TimeSpan.FromSeconds(30)));
 
         Assert.Contains("exit code 3", e.Message, StringComparison.Ordinal);
     }
@@ -281,7 +283,7 @@ public static class ProtocErrorTests
 
         RpcException e = Assert.Throws<RpcException>(
             () => ProtocCompiler.Run(
-                source.FullPath, ProtocPlan.Make([source], [])[0], TimeSpan.FromSeconds(30)));
+                source.FullPath, ProtocPlan.Make([source], [], [])[0], TimeSpan.FromSeconds(30)));
 
         Assert.Equal("ProtocNotFound", e.ErrorId);
         Assert.Contains(source.FullPath, e.Message, StringComparison.Ordinal);
@@ -331,7 +333,7 @@ public static class ProtocErrorTests
         SourceFile source = new("a.proto", folder.Write("a.proto", "syntax = \"proto3\";"));
 
         Assert.Throws<RpcException>(
-            () => ProtocCompiler.Run(script, ProtocPlan.Make([source], [])[0], TimeSpan.FromSeconds(30)));
+            () => ProtocCompiler.Run(script, ProtocPlan.Make([source], [], [])[0], TimeSpan.FromSeconds(30)));
 
         Assert.False(Directory.Exists(File.ReadAllText(seen).Trim()));
     }

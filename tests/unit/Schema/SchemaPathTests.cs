@@ -208,6 +208,118 @@ public static class SchemaPathTests
         Assert.Equal(["a/b/x.proto", "a/c/y.proto"], all.RootFiles);
     }
 
+    [Theory]
+    [InlineData("api/services")]
+    [InlineData("api")]
+    [InlineData(".")]
+    public static void The_imports_of_a_folder_may_count_from_a_folder_above(string loaded)
+    {
+        using TempFolder folder = new();
+        folder.Write("api/services/a.proto", """
+            syntax = "proto3"; import "api/common/b.proto"; import "api/services/v1/c.proto";
+            message A { B b = 1; C c = 2; }
+            """);
+        folder.Write("api/services/v1/c.proto", "syntax = \"proto3\"; message C {}");
+        folder.Write("api/common/b.proto", "syntax = \"proto3\"; message B {}");
+
+        RpcSchema schema = RpcSchemaLoader.Load(
+            loaded, new RpcSchemaLoadOptions { BaseFolder = folder.Path });
+
+        Assert.Empty(schema.Warnings);
+        Assert.Equal("B", schema.GetMessage("A").Fields[0].TypeName);
+        Assert.Contains("api/services/a.proto", schema.RootFiles);
+        Assert.Contains("api/services/v1/c.proto", schema.RootFiles);
+    }
+
+    [Fact]
+    public static void The_imports_of_a_folder_may_count_from_a_folder_in_it()
+    {
+        using TempFolder folder = new();
+        folder.Write(
+            "src/proto/shop/a.proto",
+            "syntax = \"proto3\"; import \"shop/b.proto\"; message A { B b = 1; }");
+        folder.Write("src/proto/shop/b.proto", "syntax = \"proto3\"; message B {}");
+        folder.Write("src/c.proto", "syntax = \"proto3\"; message C {}");
+        folder.Write("src/proto/c.proto", "syntax = \"proto3\"; message D {}");
+
+        RpcSchema schema = RpcSchemaLoader.Load(
+            "src", new RpcSchemaLoadOptions { BaseFolder = folder.Path });
+
+        Assert.Equal(["A", "B", "C", "D"], schema.Messages.Select(message => message.Name).Order());
+    }
+
+    [Fact]
+    public static void The_imports_of_imports_lead_to_folders_above()
+    {
+        using TempFolder folder = new();
+        folder.Write(
+            "etcd/raft/raft.proto", "syntax = \"proto3\"; import \"rpc.proto\"; message Raft { Rpc r = 1; }");
+        folder.Write(
+            "etcd/raft/rpc.proto",
+            "syntax = \"proto3\"; import \"etcd/kv/kv.proto\"; message Rpc { Kv k = 1; }");
+        folder.Write("etcd/kv/kv.proto", "syntax = \"proto3\"; message Kv {}");
+
+        RpcSchema schema = RpcSchema.Load(["etcd/raft/raft.proto"], baseFolder: folder.Path);
+
+        Assert.Equal("Kv", schema.GetMessage("Rpc").Fields[0].TypeName);
+    }
+
+    [Theory]
+    [InlineData("repo/.git/HEAD", "outside/b.proto", false)]
+    [InlineData("repo/.git", "outside/b.proto", false)]
+    [InlineData("repo/.git/HEAD", "inside/b.proto", true)]
+    [InlineData("repo/.git/HEAD", "repo/inside/b.proto", true)]
+    [InlineData("none", "outside/b.proto", true)]
+    [InlineData("none", "1/2/3/4/5/6/7/8/9/b.proto", false)]
+    public static void No_folder_outside_of_a_repository_or_far_above_is_searched(
+        string marker, string import, bool isFound)
+    {
+        using TempFolder folder = new();
+        folder.Write(marker, "");
+        folder.Write("outside/b.proto", "syntax = \"proto3\"; message B {}");
+        folder.Write("repo/inside/b.proto", "syntax = \"proto3\"; message B {}");
+        folder.Write("1/2/3/4/5/6/7/8/9/b.proto", "syntax = \"proto3\"; message B {}");
+        string name = import[0] == '1' ? "1/2/3/4/5/6/7/8/9/10/a.proto" : "repo/api/v1/a.proto";
+        string path = folder.Write(
+            name, $"syntax = \"proto3\"; import \"{import}\"; message A {{ B b = 1; }}");
+
+        RpcException? error = null;
+        try
+        {
+            RpcSchema.Load([path]);
+        }
+        catch (RpcException e)
+        {
+            error = e;
+        }
+
+        Assert.Equal(isFound, error is null);
+    }
+
+    [Fact]
+    public static void Links_that_lead_in_circles_are_followed_once()
+    {
+        if (OperatingSystem.IsWindows())
+        {
+            return;
+        }
+
+        using TempFolder folder = new();
+        folder.Write("src/a.proto", "syntax = \"proto3\"; message A {}");
+        folder.Write("other/b.proto", "syntax = \"proto3\"; message B {}");
+        Directory.CreateSymbolicLink(Path.Combine(folder.Path, "src", "here"), ".");
+        Directory.CreateSymbolicLink(Path.Combine(folder.Path, "src", "up"), "..");
+        Directory.CreateSymbolicLink(Path.Combine(folder.Path, "src", "self"), "self");
+        Directory.CreateSymbolicLink(Path.Combine(folder.Path, "src", "linked"), "../other");
+        Directory.CreateSymbolicLink(
+            Path.Combine(folder.Path, "other", "back"), Path.Combine(folder.Path, "src"));
+
+        RpcSchema schema = RpcSchemaLoader.Load(Path.Combine(folder.Path, "src"));
+
+        Assert.Equal(["A", "B"], schema.Messages.Select(message => message.Name).Order());
+        Assert.Empty(schema.Warnings);
+    }
+
     [Fact]
     public static void Names_count_from_the_import_path_that_holds_the_file()
     {

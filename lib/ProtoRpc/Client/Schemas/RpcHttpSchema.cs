@@ -6,6 +6,7 @@ using ProtoRpc.Protocols;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
 using ProtoRpc.Schema.Sources;
+using ProtoRpc.Schema.Sources.Protoc;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
@@ -41,7 +42,7 @@ public static class RpcHttpSchema
         foreach (SchemaPart part in FetchAsync(file, options, cancellation).GetAwaiter().GetResult())
         {
             merge.Add(part.Files, part.RootFiles, part.Label);
-            warnings.AddRange(part.Warnings);
+            warnings.AddRange([.. part.LeftOutOptions, .. part.Warnings]);
         }
 
         return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, warnings);
@@ -159,14 +160,15 @@ internal sealed partial class HttpSchemaReader(
     private async Task<Uri> RootOfAsync(Uri file, string[] imports)
     {
         Uri folder = new(file, ".");
-        if (imports.Length == 0)
+        // A server rarely has those that every program has.
+        if (imports.FirstOrDefault(import => !ProtocLocator.HasImport(import)) is not { } first)
         {
             return folder;
         }
 
         for (Uri root = folder; ; root = new Uri(root, ".."))
         {
-            if (await ReadTextAsync(AddressOf(root, imports[0])).ConfigureAwait(false) is not null)
+            if (await ReadTextAsync(AddressOf(root, first)).ConfigureAwait(false) is not null)
             {
                 return root;
             }

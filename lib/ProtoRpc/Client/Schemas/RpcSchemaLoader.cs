@@ -74,11 +74,10 @@ public static class RpcSchemaLoader
             locations.ToLookup(location => FindFolder(location, sources, request));
         string[] folders = [.. byFolder.Select(group => group.Key).OfType<string>()];
 
-        // The files of a folder import each other by paths relative to it.
         return SchemaLoader.LoadAsync(
             [.. byFolder[null], .. folders.Select(folder => Path.Combine(folder, "**", "*.proto"))],
             sources,
-            request with { ImportPaths = [.. request.ImportPaths, .. folders] },
+            request with { Folders = folders },
             cancellation);
     }
 

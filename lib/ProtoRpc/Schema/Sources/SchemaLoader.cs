@@ -52,6 +52,7 @@ internal static class SchemaLoader
         DescriptorFileMerge merge = new();
         List<string> warnings = [];
         List<string> leftOut = [];
+        List<string> leftOutOptions = [];
         List<string> paths = [];
         RpcException? failure = null;
         foreach (SchemaSource source in sources)
@@ -68,6 +69,7 @@ internal static class SchemaLoader
                 merge.Add(part.Files, part.RootFiles, part.Label);
                 warnings.AddRange(part.Warnings);
                 leftOut.AddRange(part.LeftOut);
+                leftOutOptions.AddRange(part.LeftOutOptions);
                 paths.AddRange(part.Paths);
                 failure ??= part.Failure;
             }
@@ -78,9 +80,11 @@ internal static class SchemaLoader
             throw failure;
         }
 
-        return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, [.. leftOut, .. warnings])
+        return new RpcSchema(
+            DescriptorLinker.Link(merge.Files), merge.RootFiles, [.. leftOut, .. leftOutOptions, .. warnings])
         {
             LeftOut = leftOut,
+            Losses = [.. leftOut, .. leftOutOptions],
             SourcePaths = paths,
         };
     }
@@ -223,8 +227,7 @@ internal static class PathPattern
     {
         if (part == "**")
         {
-            EnumerationOptions everywhere = new() { RecurseSubdirectories = true };
-            return [folder, .. Directory.EnumerateDirectories(folder, "*", everywhere)];
+            return FolderTree.Enumerate(folder);
         }
 
         if (part.AsSpan().IndexOfAny('*', '?') < 0)
@@ -241,4 +244,54 @@ internal static class PathPattern
     private static bool Matches(string part, string path) =>
         FileSystemName.MatchesSimpleExpression(
             part, Path.GetFileName(path), ignoreCase: OperatingSystem.IsWindows());
+}
+
+/// <summary>The folders below a folder.</summary>
+internal static class FolderTree
+{
+    /// <summary>The folder itself and all below it. Links to folders are followed, but no folder is entered
+    /// twice, because links can lead in a circle.</summary>
+    public static IEnumerable<string> Enumerate(string root)
+    {
+        HashSet<string> entered = new(StringComparer.Ordinal);
+        Stack<(string Path, string Real)> open = new([(root, RealPathOf(root))]);
+        // Later, so that a folder has its own path, not that of a link.
+        Queue<(string Path, string Real)> links = [];
+        while (open.TryPop(out (string Path, string Real) folder) || links.TryDequeue(out folder))
+        {
+            if (!entered.Add(folder.Real))
+            {
+                continue;
+            }
+
+            yield return folder.Path;
+            // Hidden folders and those of other users are left out.
+            EnumerationOptions visible = new();
+            foreach (string path in Directory.EnumerateDirectories(folder.Path, "*", visible))
+            {
+                string own = Path.Combine(folder.Real, Path.GetFileName(path));
+                string real = RealPathOf(own);
+                if (real == own)
+                {
+                    open.Push((path, real));
+                }
+                else
+                {
+                    links.Enqueue((path, real));
+                }
+            }
+        }
+    }
+
+    private static string RealPathOf(string path)
+    {
+        try
+        {
+            return Directory.ResolveLinkTarget(path, returnFinalTarget: true)?.FullName ?? path;
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            return path;
+        }
+    }
 }

@@ -29,7 +29,11 @@ internal abstract class SchemaSource
 /// <summary>What belongs to all locations of one schema.</summary>
 /// <param name="ImportPaths">The folders of imports, in order.</param>
 /// <param name="BaseFolder">What relative paths start from.</param>
-internal sealed record SchemaRequest(IReadOnlyList<string> ImportPaths, string BaseFolder);
+internal sealed record SchemaRequest(IReadOnlyList<string> ImportPaths, string BaseFolder)
+{
+    /// <summary>The folders of which all files are loaded. Imports are also searched there.</summary>
+    public IReadOnlyList<string> Folders { get; init; } = [];
+}
 
 /// <summary>A schema file to load, or another location.</summary>
 /// <param name="Given">The path as the user wrote it, for messages.</param>
@@ -56,6 +60,10 @@ internal sealed record SchemaPart(
 
     /// <summary>Warnings that name the files that were left out because of their errors.</summary>
     public IReadOnlyList<string> LeftOut { get; init; } = [];
+
+    /// <summary>Warnings that name the files whose options were left out because of missing
+    /// imports.</summary>
+    public IReadOnlyList<string> LeftOutOptions { get; init; } = [];
 
     /// <summary>The error to report if no part has a file; null if this one has.</summary>
     public RpcException? Failure { get; init; }
@@ -140,7 +148,7 @@ internal sealed class ProtoSource : SchemaSource
 
     public override Task<IReadOnlyList<SchemaPart>> ReadAsync(
         IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>
-        Task.FromResult(ProtocCompiler.Compile(locations, request.ImportPaths, request.BaseFolder));
+        Task.FromResult(ProtocCompiler.Compile(locations, request));
 
     /// <summary>Compiles texts, whose names and content may come from a peer.</summary>
     /// <param name="files">The file that is asked for and those that it imports, by their names.</param>
@@ -150,7 +158,8 @@ internal sealed class ProtoSource : SchemaSource
     {
         using WorkFolder folder = new();
         string first = ProtoFolder.Write(folder.FullName, files)[0];
-        return ProtocCompiler.Compile([new SourceFile(first, first)], [folder.FullName], folder.FullName);
+        return ProtocCompiler.Compile(
+            [new SourceFile(first, first)], new SchemaRequest([folder.FullName], folder.FullName));
     }
 }
 

@@ -21,10 +21,7 @@ internal sealed class SchemaStamp
     /// <returns>Null where it is not sure that the files are those that were read.</returns>
     public static SchemaStamp? Create(RpcSchema schema, DateTime begin, IReadOnlyCollection<string> searched)
     {
-        IEnumerable<string> folders = searched.Count == 0
-            ? []
-            : searched.Concat(searched.SelectMany(
-                folder => Directory.EnumerateDirectories(folder, "*", SearchOption.AllDirectories)));
+        IEnumerable<string> folders = searched.SelectMany(FolderTree.Enumerate);
         Dictionary<string, FileState> states = schema.SourcePaths.Concat(folders)
             .Distinct(StringComparer.Ordinal)
             .ToDictionary(path => path, StateOf, StringComparer.Ordinal);

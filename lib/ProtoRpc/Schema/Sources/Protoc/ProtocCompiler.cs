@@ -15,16 +15,15 @@ internal static class ProtocCompiler
 
     /// <summary>Compiles files; in several runs only where different files have the same name.</summary>
     /// <param name="files">The .proto files.</param>
-    /// <param name="importPaths">The user's import paths.</param>
-    /// <param name="baseFolder">What relative import paths start from.</param>
+    /// <param name="request">The user's import paths and folders.</param>
     /// <exception cref="RpcException">InvalidArgument with all that protoc found wrong.</exception>
     public static IReadOnlyList<SchemaPart> Compile(
-        IReadOnlyList<SourceFile> files, IReadOnlyList<string> importPaths, string baseFolder)
+        IReadOnlyList<SourceFile> files, SchemaRequest request)
     {
-        SourceFile[] folders =
-            [.. importPaths.Select(p => ImportFolder(p, baseFolder)).DistinctBy(f => f.FullPath)];
+        SourceFile[] paths = Folders(request.ImportPaths, request.BaseFolder);
+        SourceFile[] folders = Folders(request.Folders, request.BaseFolder);
         string protoc = ProtocLocator.Find();
-        return [.. ProtocPlan.Make(files, folders).Select(plan => Run(protoc, plan, Timeout))];
+        return [.. ProtocPlan.Make(files, paths, folders).Select(plan => Run(protoc, plan, Timeout))];
     }
 
     /// <summary>Runs protoc on the files of one plan.</summary>
@@ -33,11 +32,23 @@ internal static class ProtocCompiler
         using WorkFolder work = new();
         string output = Path.Combine(work.FullName, "out.pb");
         ProtocOutput run = Start(protoc, plan, output, timeout);
+        if (run.ExitCode != 0)
+        {
+            ProtocVersion.RequireFor(protoc, run.Text, timeout);
+        }
+
+        using OmittedImports? omitted = run.ExitCode == 0 ? null : OmittedImports.Find(
+            plan, probe => Start(protoc, probe, output, timeout).Text, timeout);
+        if (omitted?.Plan is { } lenient)
+        {
+            plan = lenient;
+            run = Start(protoc, plan, output, timeout);
+        }
+
         ProtocDiagnostics diagnostics = ProtocDiagnostics.Read(run.Text, plan);
         ProtocPlan? compiled = plan;
         if (run.ExitCode != 0)
         {
-            ProtocVersion.RequireFor(protoc, run.Text, timeout);
             (diagnostics, compiled) = WithOthers(protoc, plan, output, timeout, diagnostics);
             RpcException error = diagnostics.ToException(run.ExitCode);
             if (diagnostics.FailedInputs.Count == 0 || !diagnostics.FailedInputs.All(file => file.IsMatched))
@@ -65,6 +76,7 @@ internal static class ProtocCompiler
                 .. diagnostics.FailedInputs.Select(file => file.FullPath),
             ],
             LeftOut = diagnostics.LeftOut,
+            LeftOutOptions = omitted?.Warnings(files.Select(file => file.Name)) ?? [],
         };
     }
 
@@ -115,8 +127,17 @@ internal static class ProtocCompiler
             text = text.Replace(link, folder);
         }
 
-        return run with { Text = text };
+        // Errors in a copy of a file are errors in the file.
+        return run with
+        {
+            Text = plan.Copies is { } copies
+                ? text.Replace(copies + '/', "").Replace(copies + Path.DirectorySeparatorChar, "")
+                : text,
+        };
     }
+
+    private static SourceFile[] Folders(IReadOnlyList<string> paths, string baseFolder) =>
+        [.. paths.Select(path => ImportFolder(path, baseFolder)).DistinctBy(folder => folder.FullPath)];
 
     private static SourceFile ImportFolder(string path, string baseFolder)
     {
@@ -134,14 +155,16 @@ internal static class ProtocCompiler
         string aliases = Path.Combine(workFolder, "aliases");
         IEnumerable<string> roots =
         [
+            .. plan.Copies is { } copies ? new[] { copies } : [],
             .. plan.Roots.Select(r => r.FullPath),
             .. RpcMessageAliases.Write(plan.Roots, aliases) ? new[] { aliases } : [],
             .. ProtocLocator.IncludeFolders,
         ];
         arguments.AddRange(roots.Select((root, i) =>
             "--proto_path==" + Listable(root, Path.Combine(workFolder, $"root{i}"), links)));
-        // A name that looks like an option is given as a path.
-        arguments.AddRange(plan.Inputs.Select(i => i.Name.StartsWith('-') ? i.File.FullPath : i.Name));
+        // A name that looks like an option is given as a path, that of the copy if there is one.
+        arguments.AddRange(plan.Inputs.Select(
+            i => i.Name.StartsWith('-') ? plan.FindCopy(i.Name) ?? i.File.FullPath : i.Name));
         return arguments.Any(a => a.AsSpan().IndexOfAny('\n', '\r') >= 0)
             ? throw SchemaError.Invalid(
                 "The path of a .proto file has a line break, which protoc cannot read.")

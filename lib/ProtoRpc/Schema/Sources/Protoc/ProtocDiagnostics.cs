@@ -43,12 +43,7 @@ internal sealed partial class ProtocDiagnostics
 
     public static ProtocDiagnostics Read(string text, ProtocPlan plan)
     {
-        ProtocLine[] lines =
-        [
-            .. text.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)
-                .Distinct(StringComparer.Ordinal)
-                .Select(ProtocLine.Read),
-        ];
+        ProtocLine[] lines = [.. ProtocLine.ReadAll(text)];
         ProtocLine[] root = [.. ProtocLine.WithoutConsequences(lines)];
         return new ProtocDiagnostics(
             [
@@ -134,14 +129,18 @@ internal sealed partial class ProtocDiagnostics
 
     private static string? MisencodingOf(string file, ProtocPlan plan) =>
         file.Length > 0 && plan.FindFile(file) is { } path
-            ? TextEncoding.ProblemOf(path, FindInput(file, plan)?.Given ?? UserPath(file, plan))
+            ? TextEncoding.ProblemOf(path, ShownPath(file, plan))
             : null;
+
+    /// <summary>A file as the user wrote its path, or below the import path that it is in.</summary>
+    public static string ShownPath(string file, ProtocPlan plan) =>
+        FindInput(file, plan)?.Given ?? UserPath(file, plan);
 
     private static string Shown(ProtocLine line, ProtocPlan plan) =>
         line.File.Length == 0 ? line.Text : $"{PlaceOf(line, plan)}: {line.Text}";
 
     private static string PlaceOf(ProtocLine line, ProtocPlan plan) =>
-        (FindInput(line.File, plan)?.Given ?? UserPath(line.File, plan)) + line.Place;
+        ShownPath(line.File, plan) + line.Place;
 
     // protoc names a file by its name below a root or, where it could open it, by its path.
     private static SourceFile? FindInput(string file, ProtocPlan plan) =>
@@ -185,11 +184,27 @@ internal sealed partial record ProtocLine(string File, string Place, bool IsWarn
 {
     private const string NotFound = "File not found.";
 
+    /// <summary>Whether this line is about a file that does not exist.</summary>
+    public bool IsNotFound => Text == NotFound;
+
     /// <summary>The name of the import that this line is about and that no folder has; null for
     /// none.</summary>
     public string? MissingImport { get; private init; }
 
-    public static ProtocLine Read(string line) => Diagnostic().Match(line) is { Success: true } match
+    /// <summary>The line and column as numbers; zeros for none.</summary>
+    public TextPlace At => Place.Split(':') is [_, { } line, { } column]
+        && int.TryParse(line, NumberStyles.None, CultureInfo.InvariantCulture, out int row)
+        && int.TryParse(column, NumberStyles.None, CultureInfo.InvariantCulture, out int place)
+            ? new TextPlace(row, place)
+            : default;
+
+    /// <summary>The lines of a text, each once.</summary>
+    public static IEnumerable<ProtocLine> ReadAll(string text) =>
+        text.Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)
+            .Distinct(StringComparer.Ordinal)
+            .Select(Read);
+
+    private static ProtocLine Read(string line) => Diagnostic().Match(line) is { Success: true } match
         ? new ProtocLine(
             match.Groups["file"].Value, match.Groups["place"].Value, match.Groups["warning"].Success,
             match.Groups["text"].Value)
@@ -199,7 +214,7 @@ internal sealed partial record ProtocLine(string File, string Place, bool IsWarn
     /// import, then each name that the import should declare.</summary>
     public static IEnumerable<ProtocLine> WithoutConsequences(IReadOnlyList<ProtocLine> lines)
     {
-        HashSet<string> absent = [.. lines.Where(line => line.Text == NotFound).Select(line => line.File)];
+        HashSet<string> absent = [.. lines.Where(line => line.IsNotFound).Select(line => line.File)];
         HashSet<string> failed = [.. lines.Where(line => !line.IsWarning).Select(line => line.File)];
         HashSet<ProtocLine> following = [.. lines.Where(line => failed.Any(line.IsOfImport))];
         HashSet<string> cutOff = [.. following.Select(line => line.File)];
@@ -210,7 +225,7 @@ internal sealed partial record ProtocLine(string File, string Place, bool IsWarn
             {
                 yield return line with { MissingImport = import };
             }
-            else if (!(line.Text == NotFound && reported.Contains(line.File))
+            else if (!(line.IsNotFound && reported.Contains(line.File))
                 && !following.Contains(line)
                 && !(cutOff.Contains(line.File) && UnknownName().IsMatch(line.Text)))
             {
@@ -223,7 +238,8 @@ internal sealed partial record ProtocLine(string File, string Place, bool IsWarn
     private bool IsOfImport(string file) => FailedImport is { } import
         && (file == import || file.Replace('\\', '/').EndsWith($"/{import}", StringComparison.Ordinal));
 
-    private string? FailedImport { get; } = FailedImportText().Match(Text) is { Success: true } match
+    /// <summary>The name of the import that was not found or has errors; null for none.</summary>
+    public string? FailedImport { get; } = FailedImportText().Match(Text) is { Success: true } match
         ? match.Groups["import"].Value
         : null;
 

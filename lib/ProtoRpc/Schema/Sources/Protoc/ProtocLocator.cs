@@ -30,6 +30,10 @@ internal static partial class ProtocLocator
             .Where(Directory.Exists),
     ];
 
+    /// <summary>Whether one of these folders has a file.</summary>
+    public static bool HasImport(string name) =>
+        IncludeFolders.Any(folder => File.Exists(Path.Combine(folder, name)));
+
     /// <summary>protoc: the one that <c>$PROTOC</c> names, else the one that is shipped,
     /// else the one on PATH.
     /// </summary>

@@ -5,22 +5,28 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 /// <summary>One run of protoc.</summary>
 /// <param name="Roots">Folders in which imports are looked for, in order.</param>
 /// <param name="Inputs">The files to compile, each by its name under its root.</param>
-/// <param name="ImportPaths">How many of the roots, from the first on, the user gave.</param>
+/// <param name="Given">The roots that the user gave, as import paths or as folders to load.</param>
 /// <param name="OwnRoots">The roots from which the names of the inputs count.</param>
 /// <param name="Label">A name for this run among others.</param>
 internal sealed record ProtocPlan(
-    IReadOnlyList<SourceFile> Roots, IReadOnlyList<ProtocInput> Inputs, int ImportPaths,
+    IReadOnlyList<SourceFile> Roots, IReadOnlyList<ProtocInput> Inputs, IReadOnlyList<SourceFile> Given,
     IReadOnlyList<SourceFile> OwnRoots, string Label)
 {
+    /// <summary>The folder with copies of files that are compiled in place of the files; null for
+    /// none.</summary>
+    public string? Copies { get; init; }
+
     /// <summary>Makes as few runs as the files' names allow; mostly one.</summary>
     /// <param name="files">The .proto files.</param>
-    /// <param name="importPaths">The folders that the user gave.</param>
+    /// <param name="importPaths">The import paths that the user gave.</param>
+    /// <param name="folders">The folders of which all files are loaded.</param>
     /// <exception cref="RpcException">InvalidArgument when an import path hides a file that is asked for.
     /// </exception>
     public static IReadOnlyList<ProtocPlan> Make(
-        IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths)
+        IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths,
+        IReadOnlyList<SourceFile> folders)
     {
-        ImportRoots roots = new(files, importPaths);
+        ImportRoots roots = new(files, importPaths, folders);
         List<List<SourceFile>> runs = [];
         // Files of one folder stay together: they import each other.
         foreach (IGrouping<string, SourceFile> group in files.GroupBy(f => roots.RootOf(f).FullPath))
@@ -35,7 +41,7 @@ internal sealed record ProtocPlan(
             run.AddRange(group);
         }
 
-        return [.. runs.Select(run => Make(run, importPaths, roots))];
+        return [.. runs.Select(run => Make(run, importPaths, folders, roots))];
     }
 
     /// <summary>Checks that the result of searching an import does not depend on the order of folders that
@@ -53,7 +59,7 @@ internal sealed record ProtocPlan(
         HashSet<string> inputs = [.. Inputs.Select(i => i.Name)];
         foreach (string name in fileNames.Where(n => !inputs.Contains(n)))
         {
-            bool isOrdered = Roots.Take(ImportPaths).Any(r => File.Exists(Path.Combine(r.FullPath, name)));
+            bool isOrdered = Given.Any(r => File.Exists(Path.Combine(r.FullPath, name)));
             SourceFile[] holders = [.. OwnRoots.Where(r => File.Exists(Path.Combine(r.FullPath, name)))];
             SourceFile? other = holders.Skip(1).FirstOrDefault(h => !IsSame(
                 Path.Combine(holders[0].FullPath, name), Path.Combine(h.FullPath, name)));
@@ -72,13 +78,26 @@ internal sealed record ProtocPlan(
     public string? FindFile(string name) =>
         Roots.Select(root => Path.Combine(root.FullPath, name)).FirstOrDefault(File.Exists);
 
+    /// <summary>The full path of the copy of a file; null for none.</summary>
+    public string? FindCopy(string name) =>
+        Copies is { } folder && Path.Combine(folder, name) is { } path && File.Exists(path) ? path : null;
+
+    /// <summary>The names by which a file can be imported.</summary>
+    public IEnumerable<string> NamesOf(string path) =>
+        Roots.Where(root => ImportRoots.Holds(root.FullPath, path))
+            .Select(root => ImportRoots.NameIn(root, path))
+            .Where(name => FindFile(name) is { } found && Path.GetFullPath(found) == path)
+            .Distinct();
+
     private static ProtocPlan Make(
-        List<SourceFile> files, IReadOnlyList<SourceFile> importPaths, ImportRoots roots)
+        List<SourceFile> files, IReadOnlyList<SourceFile> importPaths, IReadOnlyList<SourceFile> folders,
+        ImportRoots roots)
     {
         SourceFile[] order =
         [
             .. importPaths
                 .Concat(files.Select(roots.RootOf))
+                .Concat(folders)
                 .Concat(roots.Automatic)
                 .DistinctBy(r => r.FullPath),
         ];
@@ -96,8 +115,8 @@ internal sealed record ProtocPlan(
 
         string folder = roots.RootOf(files[0]).FullPath;
         return new ProtocPlan(
-            order, inputs, importPaths.Count, [.. files.Select(roots.RootOf).DistinctBy(r => r.FullPath)],
-            new DirectoryInfo(folder).Name);
+            order, inputs, [.. importPaths, .. folders],
+            [.. files.Select(roots.RootOf).DistinctBy(r => r.FullPath)], new DirectoryInfo(folder).Name);
     }
 
     private static bool IsSame(string first, string second) =>
@@ -120,21 +139,39 @@ internal sealed partial class ImportRoots
     // Imports stand at the beginning of a file; no more of it is read to find them.
     private const int ScannedBytes = 64 * 1024;
 
+    // How many folders above a file are searched. Paths in Go's style are the longest: a file in
+    // github.com/OWNER/NAME/api/services/SERVICE/v1 is named from the folder above github.com.
+    private const int MaxLevels = 10;
+
+    // How many imports are read to find the folders of their imports.
+    private const int MaxImports = 1_000;
+
     private readonly Dictionary<string, SourceFile> _rootOf = new(StringComparer.Ordinal);
 
-    public ImportRoots(IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths)
+    public ImportRoots(
+        IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths,
+        IReadOnlyList<SourceFile> folders)
     {
-        SourceFile[] open = [.. files.Where(f => !importPaths.Any(p => Holds(p.FullPath, f.FullPath)))];
+        ILookup<bool, SourceFile> open = files
+            .Where(file => !importPaths.Any(path => Holds(path.FullPath, file.FullPath)))
+            .ToLookup(file => folders.Any(folder => Holds(folder.FullPath, file.FullPath)));
         SourceFile[] found =
-            [.. open.SelectMany(FindRoots).Concat(Shipped(open)).DistinctBy(r => r.FullPath)];
+        [
+            .. FindRoots([.. open[true]], [.. importPaths, .. folders])
+                .Concat(FindRoots([.. open[false]], importPaths))
+                .Concat(Shipped([.. open[false]]))
+                .DistinctBy(r => r.FullPath),
+        ];
         foreach (SourceFile file in files)
         {
             _rootOf[file.FullPath] =
-                importPaths.Concat(found).FirstOrDefault(r => Holds(r.FullPath, file.FullPath))
+                importPaths.Concat(found).Concat(folders)
+                    .FirstOrDefault(r => Holds(r.FullPath, file.FullPath))
                 ?? FolderOf(file);
         }
 
-        Automatic = [.. open.Select(RootOf).Concat(found).DistinctBy(r => r.FullPath)];
+        Automatic =
+            [.. open.SelectMany(group => group).Select(RootOf).Concat(found).DistinctBy(r => r.FullPath)];
     }
 
     /// <summary>The folders that no import path covers.</summary>
@@ -144,29 +181,84 @@ internal sealed partial class ImportRoots
 
     /// <summary>The name of a file under its root, with slashes.</summary>
     public string NameOf(SourceFile file) =>
-        Path.GetRelativePath(RootOf(file).FullPath, file.FullPath).Replace(Path.DirectorySeparatorChar, '/');
+        NameIn(RootOf(file), file.FullPath);
 
-    /// <summary>The folders above a file from which its imports are found.</summary>
-    private static IEnumerable<SourceFile> FindRoots(SourceFile file)
+    public static string NameIn(SourceFile root, string path) =>
+        Path.GetRelativePath(root.FullPath, path).Replace(Path.DirectorySeparatorChar, '/');
+
+    public static bool Holds(string folder, string file) =>
+        file.StartsWith(
+            Path.EndsInDirectorySeparator(folder) ? folder : folder + Path.DirectorySeparatorChar,
+            OperatingSystem.IsWindows() ? StringComparison.OrdinalIgnoreCase : StringComparison.Ordinal);
+
+    /// <summary>The folders in which imports are found that none of the known folders has.</summary>
+    /// <param name="files">The files whose imports are searched, with the imports of these, and so on.</param>
+    /// <param name="known">The known folders.</param>
+    private static IEnumerable<SourceFile> FindRoots(
+        IReadOnlyCollection<SourceFile> files, IReadOnlyList<SourceFile> known)
     {
-        foreach (string import in ImportsOf(file))
+        Queue<SourceFile> open = new(files);
+        HashSet<string> read = new(StringComparer.Ordinal);
+        // Files of one folder mostly have the same imports.
+        HashSet<(string? Folder, string Import)> searched = [];
+        while (read.Count < files.Count + MaxImports && open.TryDequeue(out SourceFile? file))
         {
-            DirectoryInfo? folder = new FileInfo(file.FullPath).Directory;
-            bool isBeside = folder is not null && File.Exists(Path.Combine(folder.FullName, import));
-            // A tree written for Google.ProtocolBuffers.Rpc may have its own copy, which comes first.
-            bool isShipped = !RpcMessageFiles.OriginalNames.Contains(import)
-                && ProtocLocator.IncludeFolders.Any(f => File.Exists(Path.Combine(f, import)));
-            for (folder = folder?.Parent; folder is not null && !isBeside && !isShipped;
-                folder = folder.Parent)
+            if (!read.Add(file.FullPath))
             {
-                if (File.Exists(Path.Combine(folder.FullName, import)))
+                continue;
+            }
+
+            string? folder = Path.GetDirectoryName(file.FullPath);
+            foreach (string import in ImportsOf(file).Where(import => searched.Add((folder, import))))
+            {
+                SourceFile? root = known.FirstOrDefault(root => Has(root.FullPath, import));
+                if (root is null && (root = FindRoot(file, import)) is not null)
                 {
-                    yield return new SourceFile(folder.FullName, folder.FullName);
-                    break;
+                    yield return root;
+                }
+
+                if (root is not null)
+                {
+                    string path = Path.GetFullPath(import, root.FullPath);
+                    open.Enqueue(new SourceFile(path, path));
                 }
             }
         }
     }
+
+    // The nearest folder, from that of a file up, that has an import. Nothing outside of a git repository is
+    // searched, but for the repository by its own name: etcd's files import "etcd/auth/authpb/auth.proto".
+    private static SourceFile? FindRoot(SourceFile file, string import)
+    {
+        // A tree written for Google.ProtocolBuffers.Rpc may have its own copy, which comes first.
+        if (!RpcMessageFiles.OriginalNames.Contains(import) && ProtocLocator.HasImport(import))
+        {
+            return null;
+        }
+
+        DirectoryInfo? folder = new FileInfo(file.FullPath).Directory;
+        bool isInside = true;
+        for (int i = 0; i < MaxLevels && folder is not null; i++)
+        {
+            if (Has(folder.FullName, import))
+            {
+                return i == 0 ? FolderOf(file) : new SourceFile(folder.FullName, folder.FullName);
+            }
+
+            if (!isInside)
+            {
+                return null;
+            }
+
+            isInside = !Path.Exists(Path.Combine(folder.FullName, ".git"));
+            bool isNamed = import.StartsWith($"{folder.Name}/", StringComparison.Ordinal);
+            folder = isInside || isNamed ? folder.Parent : null;
+        }
+
+        return null;
+    }
+
+    private static bool Has(string folder, string import) => File.Exists(Path.Combine(folder, import));
 
     private static IEnumerable<SourceFile> Shipped(SourceFile[] files) =>
         ProtocLocator.IncludeFolders
@@ -196,11 +288,6 @@ internal sealed partial class ImportRoots
 
     private static SourceFile FolderOf(SourceFile file) =>
         new(Path.GetDirectoryName(file.Given) ?? "", Path.GetDirectoryName(file.FullPath)!);
-
-    private static bool Holds(string folder, string file) =>
-        file.StartsWith(
-            Path.EndsInDirectorySeparator(folder) ? folder : folder + Path.DirectorySeparatorChar,
-            OperatingSystem.IsWindows() ? StringComparison.OrdinalIgnoreCase : StringComparison.Ordinal);
 
     [GeneratedRegex(
         """(?:^|;)[^\S\n]*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<file>[^"'\r\n\0]+)["']\s*;""",
