@@ -78,7 +78,7 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
 
     It 'names -ImportPath if an import is missing' {
         $file = Join-Path $TestDrive lonely.proto
-        Set-Content $file 'syntax = "proto3"; import "types/nowhere.proto";'
+        Set-Content $file 'syntax = "proto3"; import "types/nowhere.proto"; message A { types.Nowhere a = 1; }'
 
         $refused = { Import-RpcSchema $file -ErrorAction Stop } | Should -Throw -ErrorId 'SchemaError,*' -PassThru
         "$refused" | Should -BeLike '*lonely.proto:1:20: The import*types/nowhere.proto*with Import-RpcSchema -ImportPath.'
@@ -89,6 +89,79 @@ message Line { p.Point from = 1; google.protobuf.Timestamp at = 2; }
         Import-RpcSchema (Join-Path $TestProtos greeter.proto) | Export-RpcSchema $file
 
         (Import-RpcSchema $file).Services | Should -HaveCount 2
+    }
+
+    Context 'a .proto file as it is' {
+        BeforeAll {
+            $api = New-Item -ItemType Directory (Join-Path $TestDrive src/api/shop)
+            New-Item -ItemType Directory (Join-Path $TestDrive src/api/common) | Out-Null
+            Set-Content (Join-Path $TestDrive src/api/common/money.proto) @'
+syntax = "proto3"; package common; import "validate/validate.proto";
+message Money { int64 units = 1 [(validate.rules).int64.gte = 0]; }
+'@
+            Set-Content (Join-Path $api shop.proto) @'
+syntax = "proto3";
+package shop;
+import "api/common/money.proto";
+import "gogoproto/gogo.proto";
+import "google/api/annotations.proto";
+import "google/type/date.proto";
+option (gogoproto.marshaler_all) = true;
+message Order { common.Money price = 1 [(gogoproto.nullable) = false]; google.type.Date date = 2; }
+service Shop {
+  rpc Buy (Order) returns (Order) { option (google.api.http) = { post: "/v1/orders" body: "*" }; }
+}
+'@
+        }
+
+        It 'loads a file and warns of the options whose imports nobody has' {
+            $schema = Import-RpcSchema (Join-Path $api shop.proto) -WarningVariable warnings -WarningAction SilentlyContinue
+
+            $schema.GetMessage('Order').Fields.TypeName | Should -Be 'common.Money', 'google.type.Date'
+            $warnings | Should -HaveCount 2
+            "$($warnings -like '*gogo*')" | Should -BeLike ("*shop.proto: The import 'gogoproto/gogo.proto' was not found." +
+                "*left out*with Import-RpcSchema -ImportPath.")
+            "$($warnings -like '*validate*')" | Should -BeLike "*money.proto: The import 'validate/validate.proto'*"
+        }
+
+        It 'loads a folder whose imports count from a folder above' {
+            $schema = Import-RpcSchema $api -WarningVariable warnings -WarningAction SilentlyContinue
+
+            $schema.Services.FullName | Should -Be 'shop.Shop'
+            $schema.RootFiles | Should -Be 'api/shop/shop.proto'
+            $warnings | Should -HaveCount 2
+        }
+
+        It 'warns also where a listener, a connection and a call load the file' {
+            $file = Join-Path $api shop.proto
+            $listener = Start-RpcListener -Schema $file -Endpoint 'inproc://as-it-is' -Handler @{ Buy = { $args[0] } } `
+                -WarningVariable ofListener -WarningAction SilentlyContinue
+            try {
+                $rpc = Connect-RpcEndpoint inproc://as-it-is -Schema $file -WarningVariable ofConnection -WarningAction SilentlyContinue
+                ($rpc | Invoke-RpcMethod Buy @{ price = @{ units = 3 } }).price.units | Should -Be 3
+
+                $ofListener | Should -HaveCount 2
+                $ofConnection | Should -HaveCount 2
+            }
+            finally {
+                $rpc | Disconnect-RpcEndpoint
+                $listener | Stop-RpcListener
+            }
+        }
+    }
+
+    It 'reads a descriptor set in JSON, in text and compressed, whatever its name is' {
+        $json = '{"file":[{"name":"a.proto","syntax":"proto3","messageType":[{"name":"A"}],"bufExtension":{"isImport":false}}]}'
+        $text = 'file { name: "a.proto" syntax: "proto3" message_type { name: "A" } }'
+        Set-Content (Join-Path $TestDrive image.json) $json
+        Set-Content (Join-Path $TestDrive image.binpb) $text
+        $packed = [IO.Compression.GZipStream]::new([IO.File]::Create((Join-Path $TestDrive image.bin.gz)), 'Optimal')
+        $packed.Write([Text.Encoding]::UTF8.GetBytes($json))
+        $packed.Dispose()
+
+        foreach ($name in 'image.json', 'image.binpb', 'image.bin.gz') {
+            (Import-RpcSchema (Join-Path $TestDrive $name)).Messages.FullName | Should -Be 'A' -Because $name
+        }
     }
 
     It 'tells file, line and column of what is wrong' {

@@ -288,7 +288,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             Cancellation).GetAwaiter().GetResult();
         foreach (string warning in options.Count > 0 ? schema.Warnings : schema.Losses)
         {
-            WriteWarning(warning);
+            WriteWarning(ParameterWording.Rename(warning));
         }
 
         return schema;

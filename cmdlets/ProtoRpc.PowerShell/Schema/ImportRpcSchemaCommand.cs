@@ -1,3 +1,4 @@
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
@@ -88,7 +89,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
             Cancellation);
         foreach (string warning in schema.Warnings)
         {
-            WriteWarning(warning);
+            WriteWarning(ParameterWording.Rename(warning));
         }
 
         WriteObject(schema);

@@ -51,7 +51,7 @@ internal sealed class SchemaOptions
             : RpcSchemaLoader.Load(sources, options);
         foreach (string warning in schema.Losses)
         {
-            console?.WriteError(warning);
+            console?.WriteError(FlagNames.Rename(TerminalText.Neutralize(warning)));
         }
 
         return schema;

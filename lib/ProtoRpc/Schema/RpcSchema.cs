@@ -85,7 +85,8 @@ public sealed class RpcSchema
 
     /// <summary>Compiles .proto files and reads descriptor sets; the file extension decides.</summary>
     /// <param name="paths">
-    /// Files: .proto, or .pb, .protoset, .desc, .binpb, .bin, .fds for a FileDescriptorSet. <c>*</c> and
+    /// Files: .proto, or .pb, .protoset, .desc, .binpb, .bin, .fds for a FileDescriptorSet, which may be
+    /// compressed with gzip. <see cref="RpcSchemaLoader"/> also reads sets in JSON and text. <c>*</c> and
     /// <c>?</c> stand for any part of a name, <c>**</c> for any number of folders. A
     /// file with errors that such a path matches is left out with a warning, if another file is read.
     /// </param>
@@ -104,7 +105,8 @@ public sealed class RpcSchema
             paths, SchemaLoader.Files, RequestOf(importPaths, baseFolder), CancellationToken.None)
             .GetAwaiter().GetResult();
 
-    /// <summary>Reads a serialized FileDescriptorSet, whose files may have any order.</summary>
+    /// <summary>Reads a serialized FileDescriptorSet, whose files may have any order. The set may be
+    /// compressed with gzip.</summary>
     /// <remarks>The root files are those that no other file of the set imports.</remarks>
     /// <exception cref="RpcException">InvalidArgument: the bytes are not a FileDescriptorSet, or it does not
     /// link.</exception>

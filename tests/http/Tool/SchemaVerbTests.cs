@@ -60,6 +60,24 @@ public sealed class SchemaVerbTests : IDisposable
     }
 
     [Fact]
+    public async Task Options_of_an_import_that_nobody_has_are_left_out_with_a_warning()
+    {
+        string file = Path.Combine(_folder.FullName, "gogo.proto");
+        await File.WriteAllTextAsync(
+            file,
+            "syntax = \"proto3\"; package g; import \"gogoproto/gogo.proto\"; option (gogoproto.a) = 1;\n"
+            + "message M { int32 a = 1 [(gogoproto.b) = 1]; } service S { rpc Do(M) returns (M); }");
+
+        ClientRun list = await ClientRun.RunAsync(["list", "--schema", file, "--names"]);
+
+        Assert.Equal(("g.S\n", 0), (list.Output, list.Code));
+        Assert.StartsWith(
+            $"protorpc: {file}: The import 'gogoproto/gogo.proto' was not found.", list.Error,
+            StringComparison.Ordinal);
+        Assert.Contains("with --import-path", list.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public async Task List_shows_the_services_of_servers_without_reflection()
     {
         foreach (string endpoint in new[] { Http, Native })

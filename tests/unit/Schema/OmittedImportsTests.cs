@@ -55,8 +55,8 @@ public static class OmittedImportsTests
             [
                 "rpc.proto: The imports 'gogoproto/gogo.proto', "
                 + "'protoc-gen-openapiv2/options/annotations.proto' were not found. Only options need them, "
-                + "and they were left out. To keep them, give the folders that contain the imports as import "
-                + "paths.",
+                + "and they were left out. To keep them, give the folders that contain the imports as an "
+                + "import path.",
             ],
             schema.Warnings);
         RpcMessageInfo request = schema.GetMessage("RangeRequest");

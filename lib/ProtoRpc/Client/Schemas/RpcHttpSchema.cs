@@ -2,6 +2,7 @@ using System.Net;
 using System.Text.RegularExpressions;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Http;
+using ProtoRpc.Client.Schemas;
 using ProtoRpc.Protocols;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
@@ -100,7 +101,8 @@ internal sealed partial class HttpSchemaReader(
         if (Sets.Reads(file.AbsolutePath))
         {
             return [DescriptorSetSource.PartOf(
-                BytesOf(first).ToArray(), $"'{file}'", Uri.UnescapeDataString(file.AbsolutePath))];
+                BytesOf(first).ToArray(), $"'{file}'", Uri.UnescapeDataString(file.AbsolutePath),
+                TextSetReader.ToBinary)];
         }
 
         await AddWithImportsAsync(file, TextOf(first)).ConfigureAwait(false);

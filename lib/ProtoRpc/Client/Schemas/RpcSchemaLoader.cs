@@ -1,4 +1,5 @@
 using ProtoRpc.Client;
+using ProtoRpc.Client.Schemas;
 using ProtoRpc.Schema.Sources;
 
 namespace ProtoRpc;
@@ -77,7 +78,7 @@ public static class RpcSchemaLoader
         return SchemaLoader.LoadAsync(
             [.. byFolder[null], .. folders.Select(folder => Path.Combine(folder, "**", "*.proto"))],
             sources,
-            request with { Folders = folders },
+            request with { Folders = folders, TextSets = TextSetReader.ToBinary },
             cancellation);
     }
 

@@ -15,6 +15,15 @@ internal static class SchemaLoader
     /// <summary>Whether the ending of a file is one that is read.</summary>
     public static bool IsKnown(string path) => Files.Any(source => source.Reads(path));
 
+    /// <summary>Whether a wildcard matches a file of a known ending.</summary>
+    /// <param name="path">The file.</param>
+    /// <param name="pattern">The path with the wildcard.</param>
+    public static bool IsMatched(string path, string pattern) =>
+        Files.FirstOrDefault(source => source.Reads(path)) is { } source
+        && source.SharedEndings.All(ending =>
+            !path.EndsWith(ending, StringComparison.OrdinalIgnoreCase)
+            || pattern.EndsWith(ending, StringComparison.OrdinalIgnoreCase));
+
     public static bool IsFolder(string path, string baseFolder) =>
         Directory.Exists(Path.GetFullPath(path, baseFolder));
 
@@ -181,7 +190,7 @@ internal static class PathPattern
         SourceFile[] found =
         [
             .. Match(full)
-                .Where(SchemaLoader.IsKnown)
+                .Where(file => SchemaLoader.IsMatched(file, full))
                 .Order(StringComparer.Ordinal)
                 .Select(f => new SourceFile(Given(f, pattern, baseFolder), f) { IsMatched = true }),
         ];

@@ -10,6 +10,10 @@ internal abstract class SchemaSource
     /// <summary>The endings of the files that it reads, with their dots.</summary>
     public virtual IReadOnlyList<string> Endings => [];
 
+    /// <summary>Those of its endings that files of other kinds have, too. A wildcard matches such a file only
+    /// if it names the ending.</summary>
+    public virtual IReadOnlyList<string> SharedEndings => [];
+
     /// <summary>Whether a location is not a file and is read by this source.</summary>
     public virtual bool Takes(string location) => false;
 
@@ -33,7 +37,17 @@ internal sealed record SchemaRequest(IReadOnlyList<string> ImportPaths, string B
 {
     /// <summary>The folders of which all files are loaded. Imports are also searched there.</summary>
     public IReadOnlyList<string> Folders { get; init; } = [];
+
+    /// <summary>Converts a descriptor set that is JSON or text to binary; null if such sets are not
+    /// read.</summary>
+    public TextSetConverter? TextSets { get; init; }
 }
+
+/// <summary>Converts a descriptor set that is JSON or text to binary.</summary>
+/// <param name="text">The set.</param>
+/// <param name="origin">What it is, for error messages.</param>
+/// <exception cref="RpcException">InvalidArgument: it is not a descriptor set.</exception>
+internal delegate byte[] TextSetConverter(byte[] text, string origin);
 
 /// <summary>A schema file to load, or another location.</summary>
 /// <param name="Given">The path as the user wrote it, for messages.</param>
@@ -90,57 +104,6 @@ internal sealed record SchemaPart(
         label);
 }
 
-/// <summary>Files that are serialized FileDescriptorSets.</summary>
-internal sealed class DescriptorSetSource : SchemaSource
-{
-    public override IReadOnlyList<string> Endings { get; } =
-        [".pb", ".protoset", ".desc", ".binpb", ".bin", ".fds"];
-
-    public override Task<IReadOnlyList<SchemaPart>> ReadAsync(
-        IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>
-        Task.FromResult<IReadOnlyList<SchemaPart>>(
-        [
-            .. locations.Select(Read),
-        ]);
-
-    /// <summary>A descriptor set as a part of a schema.</summary>
-    /// <param name="bytes">The set; kept, not copied.</param>
-    /// <param name="origin">What it is, for error messages.</param>
-    /// <param name="path">What the part is named by.</param>
-    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set.</exception>
-    public static SchemaPart PartOf(byte[] bytes, string origin, string path)
-    {
-        IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(bytes, origin);
-        return new SchemaPart(
-            files, DescriptorLinker.FindRoots(files), [], Path.GetFileNameWithoutExtension(path));
-    }
-
-    private static SchemaPart Read(SourceFile file)
-    {
-        try
-        {
-            return PartOf(BytesOf(file), $"'{file.Given}'", file.FullPath) with { Paths = [file.FullPath] };
-        }
-        catch (RpcException e) when (file.IsMatched)
-        {
-            return SchemaPart.WithoutFiles([file], [SchemaPart.WarningOf(file, e.Message)], e);
-        }
-    }
-
-    private static byte[] BytesOf(SourceFile file)
-    {
-        try
-        {
-            return File.ReadAllBytes(file.FullPath);
-        }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-        {
-            throw SchemaError.Invalid(
-                $"Cannot read '{file.Given}': {FileProblem.Describe(e, file.Given)}.", e);
-        }
-    }
-}
-
 /// <summary>.proto files, which protoc compiles.</summary>
 internal sealed class ProtoSource : SchemaSource
 {
@@ -160,44 +123,5 @@ internal sealed class ProtoSource : SchemaSource
         string first = ProtoFolder.Write(folder.FullName, files)[0];
         return ProtocCompiler.Compile(
             [new SourceFile(first, first)], new SchemaRequest([folder.FullName], folder.FullName));
-    }
-}
-
-/// <summary>Reads serialized FileDescriptorSets.</summary>
-internal static class DescriptorSetReader
-{
-    private const uint FileTag = (1 << 3) | (uint)WireFormat.WireType.LengthDelimited;
-
-    /// <summary>The files of a set, in its order.</summary>
-    /// <param name="bytes">The set; kept, not copied.</param>
-    /// <param name="origin">What it is, for error messages.</param>
-    /// <exception cref="RpcException">InvalidArgument when the bytes are no set of files.</exception>
-    public static IReadOnlyList<DescriptorFile> Read(byte[] bytes, string origin)
-    {
-        List<DescriptorFile> files = [];
-        try
-        {
-            using CodedInputStream input = new(bytes);
-            for (uint tag = input.ReadTag(); tag != 0; tag = input.ReadTag())
-            {
-                if (tag == FileTag)
-                {
-                    files.Add(DescriptorFile.Parse(input.ReadBytes(), origin));
-                }
-                else
-                {
-                    input.SkipLastField();
-                }
-            }
-        }
-        catch (InvalidProtocolBufferException e)
-        {
-            throw SchemaError.Invalid(
-                $"Cannot read {origin}: it is not a serialized FileDescriptorSet, or it is cut off "
-                + $"({e.Message}) "
-                + "Make one with 'protoc --include_imports --descriptor_set_out=FILE'.", e);
-        }
-
-        return files.Count > 0 ? files : throw SchemaError.Invalid($"Cannot use {origin}: it holds no file.");
     }
 }

@@ -66,7 +66,7 @@ internal sealed partial class OmittedImports : IDisposable
             1 => $"{file}: The import {all} was not found. Only options need it, and they were left out. "
                 + $"To keep them, give the folder that contains {all} as an import path.",
             _ => $"{file}: The imports {all} were not found. Only options need them, and they were left out. "
-                + "To keep them, give the folders that contain the imports as import paths.",
+                + "To keep them, give the folders that contain the imports as an import path.",
         };
     }
 
