@@ -155,7 +155,8 @@ service Shop {
         $text = 'file { name: "a.proto" syntax: "proto3" message_type { name: "A" } }'
         Set-Content (Join-Path $TestDrive image.json) $json
         Set-Content (Join-Path $TestDrive image.binpb) $text
-        $packed = [IO.Compression.GZipStream]::new([IO.File]::Create((Join-Path $TestDrive image.bin.gz)), 'Optimal')
+        $packed = [IO.Compression.GZipStream]::new(
+            [IO.File]::Create((Join-Path $TestDrive image.bin.gz)), [IO.Compression.CompressionLevel]::Optimal)
         $packed.Write([Text.Encoding]::UTF8.GetBytes($json))
         $packed.Dispose()
 

@@ -14,5 +14,5 @@ internal sealed class SchemaFileCompleter : IArgumentCompleter
         IDictionary fakeBoundParameters) =>
         CompletionCompleters.CompleteFilename(wordToComplete).Where(found =>
             found.ResultType == CompletionResultType.ProviderContainer
-            || SchemaLoader.IsKnown(found.ListItemText));
+            || SchemaLoader.IsMatched(found.ListItemText, pattern: ""));
 }
