@@ -82,7 +82,7 @@ internal sealed class OptionTarget : FuzzTarget
         for (int i = 0; i < text.Length; i++)
         {
             Require(
-                erased[i] == text[i] || (erased[i] == ' ' && !char.IsWhiteSpace((char)text[i])),
+                erased[i] == text[i] || (erased[i] == ' ' && text[i] is < (byte)'\t' or > (byte)'\r'),
                 "a byte stays or becomes a space, and white space stays");
         }
 

@@ -1,3 +1,5 @@
+using System.Text;
+
 namespace ProtoRpc.Tests.Schema;
 
 /// <summary>Files with imports that nobody has.</summary>
@@ -337,6 +339,34 @@ public static class OmittedImportsTests
             $"syntax = \"proto3\"; import \"none.proto\"; message A {{ int32 a = 1 [{options}]; }}");
 
         Assert.Equal("a", RpcSchema.Load([path]).GetMessage("A").Fields[0].Name);
+    }
+
+    [Fact]
+    public static void More_errors_than_are_read_from_protoc_are_found_in_turn()
+    {
+        using TempFolder folder = new();
+        string fields = string.Concat(
+            Enumerable.Range(1, 15_000).Select(i => $"int32 f{i} = {i} [(none.x{i}) = {i}];\n"));
+        string path = folder.Write(
+            "a.proto", $"syntax = \"proto3\"; import \"none.proto\"; message A {{\n{fields}}}");
+
+        Assert.Equal(15_000, RpcSchema.Load([path]).GetMessage("A").Fields.Count);
+    }
+
+    [Fact]
+    public static void A_file_of_ten_megabytes_loads()
+    {
+        using TempFolder folder = new();
+        StringBuilder text = new("\uFEFFsyntax = \"proto3\"; import \"none.proto\"; option (none.a) = 1;\n");
+        for (int i = 0; text.Length < 10_000_000; i++)
+        {
+            text.Append($"message M{i} {{ // {new string('x', 900)}\n int32 a = 1 [(none.b) = {i}]; }}\n");
+        }
+
+        RpcSchema schema = RpcSchema.Load([folder.Write("a.proto", text.ToString())]);
+
+        Assert.True(schema.Messages.Count > 10_000);
+        Assert.Single(schema.Warnings);
     }
 
     [Theory]

@@ -24,6 +24,11 @@ internal sealed partial class OmittedImports : IDisposable
     public ProtocPlan? Plan =>
         _copies.Values.Any(copy => copy.IsUsed) ? _plan with { Copies = _folder.FullName } : null;
 
+    /// <summary>Whether imports can be missing. protoc stops at the first file to compile that has
+    /// errors.</summary>
+    public static bool MayHelp(ProtocPlan plan, string text) =>
+        plan.Inputs.Count > 1 || ProtocLine.ReadAll(text).Any(line => line.IsNotFound);
+
     /// <summary>Searches the files of a plan that compile without their missing imports.</summary>
     /// <param name="plan">A plan that protoc fails on.</param>
     /// <param name="compile">Runs protoc on a plan and returns its messages.</param>
@@ -77,9 +82,12 @@ internal sealed partial class OmittedImports : IDisposable
         ProtocLine[] errors = [];
         for (int i = 0; i < MaxRounds && watch.Elapsed < timeout; i++)
         {
+            string text = compile(probe);
+            // The last line may be cut off.
             errors =
             [
-                .. ProtocLine.ReadAll(compile(probe)).Where(line => !line.IsWarning && line.File != _probe),
+                .. ProtocLine.ReadAll(text[..(text.LastIndexOf('\n') + 1)])
+                    .Where(line => !line.IsWarning && line.File != _probe),
             ];
             if (!Apply(errors))
             {
@@ -269,8 +277,8 @@ internal sealed partial class OmittedImports : IDisposable
             }
 
             _isWritten = true;
-            _isGivenUp |= new FileInfo(path).Length > MaxBytes;
-            byte[] text = _isGivenUp ? [] : File.ReadAllBytes(path);
+            byte[] text = ReadAll();
+            _isGivenUp |= text.Length == 0;
             if (!(_hasOneMeaning ??= !OptionEraser.HasNestedExtensions(text)))
             {
                 _parts.Names.Clear();
@@ -288,6 +296,19 @@ internal sealed partial class OmittedImports : IDisposable
                     Directory.CreateDirectory(System.IO.Path.GetDirectoryName(copy)!);
                     File.WriteAllBytes(copy, text);
                 }
+            }
+        }
+
+        private byte[] ReadAll()
+        {
+            try
+            {
+                return _isGivenUp || new FileInfo(path).Length > MaxBytes ? [] : File.ReadAllBytes(path);
+            }
+            catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+            {
+                // protoc reports it.
+                return [];
             }
         }
 

@@ -37,8 +37,8 @@ internal static class ProtocCompiler
             ProtocVersion.RequireFor(protoc, run.Text, timeout);
         }
 
-        using OmittedImports? omitted = run.ExitCode == 0 ? null : OmittedImports.Find(
-            plan, probe => Start(protoc, probe, output, timeout).Text, timeout);
+        using OmittedImports? omitted = run.ExitCode == 0 || !OmittedImports.MayHelp(plan, run.Text) ? null
+            : OmittedImports.Find(plan, probe => Start(protoc, probe, output, timeout).Text, timeout);
         if (omitted?.Plan is { } lenient)
         {
             plan = lenient;

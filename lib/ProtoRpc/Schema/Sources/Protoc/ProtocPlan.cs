@@ -192,7 +192,8 @@ internal sealed partial class ImportRoots
             OperatingSystem.IsWindows() ? StringComparison.OrdinalIgnoreCase : StringComparison.Ordinal);
 
     /// <summary>The folders in which imports are found that none of the known folders has.</summary>
-    /// <param name="files">The files whose imports are searched, with the imports of these, and so on.</param>
+    /// <param name="files">The files whose imports are searched, with the imports of these, and so
+    /// on.</param>
     /// <param name="known">The known folders.</param>
     private static IEnumerable<SourceFile> FindRoots(
         IReadOnlyCollection<SourceFile> files, IReadOnlyList<SourceFile> known)
