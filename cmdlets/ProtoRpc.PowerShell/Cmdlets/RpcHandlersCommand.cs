@@ -1,5 +1,3 @@
-using System.Security;
-using System.Security.Cryptography.X509Certificates;
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
@@ -42,19 +40,6 @@ public abstract class RpcHandlersCommand : RpcCmdlet
                 "-Impersonate works only on Windows, where a thread can act as another user. "
                 + "Check what callers may do with -Authorization, or with $RpcContext.User in the handler.");
         }
-    }
-
-    /// <summary>Reads the certificate of a listener, and warns if clients reject it now or soon.</summary>
-    private protected X509Certificate2? ReadCertificate(RpcCertificateSource? source, SecureString? password)
-    {
-        X509Certificate2? certificate = source?.ReadWithKey(ResolveLiteral, password);
-        if (certificate is not null
-            && CertificateWatch.WarningOf(certificate, DateTimeOffset.Now) is { } warning)
-        {
-            WriteWarning(warning);
-        }
-
-        return certificate;
     }
 
     // Starts the workers, and then what they serve. Nothing of the pool is left if that fails.

@@ -1,9 +1,11 @@
 using System.Security;
+using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Parameters;
+using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
@@ -165,7 +167,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
                 : null,
             Endpoints = endpoints.Length > 0 ? endpoints : null,
             Protocols = endpoints.Length > 0 ? listener.AddHttp?.Invoke(endpoints).Protocols : null,
-            Certificate = ReadCertificate(Certificate, CertificatePassword),
+            Certificate = ReadCertificate(),
             CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
             DrainTimeout = DrainTimeout,
         };
@@ -185,6 +187,19 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         {
             WriteObject(listener);
         }
+    }
+
+    // Warns if clients reject the certificate now or soon.
+    private X509Certificate2? ReadCertificate()
+    {
+        X509Certificate2? certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword);
+        if (certificate is not null
+            && CertificateWatch.WarningOf(certificate, DateTimeOffset.Now) is { } warning)
+        {
+            WriteWarning(warning);
+        }
+
+        return certificate;
     }
 
     private void Apply(RpcListener listener, RpcServerChange change, HandlerPool? pool)

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Security;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Completion;
@@ -31,6 +32,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     ];
 
     private IDisposable? _accessLog;
+    private ConcurrentQueue<string>? _ofStart = new();
 
     // The interceptors before the filters. They stay when the filters are replaced.
     private IRpcInterceptor[] _outer = [];
@@ -249,14 +251,14 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         {
             Limits = Limits,
             Security = CreateSecurity(),
-            Certificate = ReadCertificate(Certificate, CertificatePassword),
+            Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
             CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
             UseTls = Tls,
             Interceptors = [.. CreateAuthorization(), .. CreateFilters(Filter, environment, pool)],
             MaxCalls = Option.MaxCalls,
             MaxRequestBytes = Option.MaxRequestBytes,
             AccessLog = CreateAccessLog(environment, pool),
-            Warned = text => pool.Streams.Add(new WarningRecord(text)),
+            Warned = text => Warn(pool, text),
             Trace = CreateTrace(pool),
         };
         RpcRawServer server = RpcRawServer.Create(InterfaceId!.Value, options)
@@ -287,11 +289,23 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             }
         });
 
+        foreach (string text in Interlocked.Exchange(ref _ofStart, null)!)
+        {
+            WriteWarning(text);
+        }
+
         RunspaceStore store = RunspaceStore.Current;
         RpcListener listener = create(store.NextId());
         listener.Record = _record;
         store.Add(listener);
         WriteObject(listener);
+    }
+
+    // A warning of the start is for the one who starts the listener, and also for those who read its records.
+    private void Warn(HandlerPool pool, string text)
+    {
+        pool.Streams.Add(new WarningRecord(text));
+        Volatile.Read(ref _ofStart)?.Enqueue(text);
     }
 
     private RpcServerOptions CreateOptions(HandlerEnvironment environment, HandlerPool pool) => new()
@@ -301,12 +315,12 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CallFailed = failed => pool.Streams.Add(FailureRecord.Create(failed)),
         PingHandlers = CreatePing(environment, pool),
         Interceptors = [.. _outer, .. CreateFilters(Filter, environment, pool)],
-        Certificate = ReadCertificate(Certificate, CertificatePassword),
+        Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
         CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
         UseTls = Tls,
         Security = CreateSecurity(),
         AccessLog = CreateAccessLog(environment, pool),
-        Warned = text => pool.Streams.Add(new WarningRecord(text)),
+        Warned = text => Warn(pool, text),
         Trace = CreateTrace(pool),
     };
 

@@ -188,7 +188,8 @@ internal class HttpCallProtocol(
     protected MessageFormat BodyFormatOf(HttpRequest request, in ReadOnlySequence<byte> body)
     {
         RequireNoJson(request, Reader, body);
-        return Reader ?? (body.IsEmpty ? MessageFormats.Binary : throw Unsupported("The body has no media type"));
+        return Reader
+            ?? (body.IsEmpty ? MessageFormats.Binary : throw Unsupported("The body has no media type"));
     }
 
     protected static HttpRefusal NoStreamAcceptable() => NotAcceptable(string.Join(

@@ -130,7 +130,7 @@ internal sealed class HttpRoutes
     private HttpRoute? FindRule(HttpRequest request, string inside, HttpRoute otherwise)
     {
         SortedSet<string> allowed = new(StringComparer.Ordinal);
-        RestMatch? match = _rules.Find(request.Method, RequestPath.Of(request, inside), allowed);
+        RestMatch? match = _rules.Find(request.Method, RequestPath.From(request, inside), allowed);
         if (match is null)
         {
             return allowed.Count == 0 || otherwise.IsPage ? null : new HttpRoute { Allowed = allowed };
@@ -226,7 +226,7 @@ internal static class RequestPath
 {
     /// <param name="request">The request.</param>
     /// <param name="inside">The decoded path within what is served.</param>
-    public static RestPath Of(HttpRequest request, string inside)
+    public static RestPath From(HttpRequest request, string inside)
     {
         ReadOnlySpan<char> target = request.HttpContext.Features.Get<IHttpRequestFeature>()?.RawTarget;
         int query = target.IndexOf('?');

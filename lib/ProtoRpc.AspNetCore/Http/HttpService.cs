@@ -4,6 +4,7 @@ using Microsoft.Extensions.Primitives;
 using ProtoRpc.AspNetCore.Grpc;
 using ProtoRpc.AspNetCore.OpenApi;
 using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Rest;
 using ProtoRpc.Security;
 using ProtoRpc.Server;
 using ProtoRpc.Server.Calls;
@@ -125,13 +126,20 @@ internal sealed class HttpService
         HttpContext http, HttpRoute route, string path, string basePath, PeerIdentity peer,
         CancellationToken aborted)
     {
-        if (HttpMethods.IsPost(http.Request.Method) && !route.IsRule && GrpcWebService.IsGrpcWeb(http.Request))
+        if (HttpMethods.IsPost(http.Request.Method) && !route.IsRule
+            && GrpcWebService.IsGrpcWeb(http.Request))
         {
             await _grpcWeb.HandleAsync(http, route.Method, route.Missing, peer, aborted)
                 .ConfigureAwait(false);
         }
-        else if (route is { Rule: not null, Method: { } ruled })
+        else if (route is { Rule: { } rule, Method: { } ruled })
         {
+            // A rule for all methods of HTTP does not say that GET changes nothing.
+            if (rule.Binding.HttpMethod == RestBinding.AnyMethod && IsGet(http.Request))
+            {
+                RequireMethod(http, route);
+            }
+
             return ruled;
         }
         else if (route.Allowed is not null)
@@ -190,7 +198,7 @@ internal sealed class HttpService
     private void RequireMethod(HttpContext http, HttpRoute route)
     {
         string method = http.Request.Method;
-        bool isGet = HttpMethods.IsGet(method) || HttpMethods.IsHead(method);
+        bool isGet = IsGet(http.Request);
         if (isGet ? TakesGet(http.Request, route) : HttpMethods.IsPost(method) && route.Method is not null)
         {
             return;
@@ -205,6 +213,9 @@ internal sealed class HttpService
                     + "listener (AllowGet)."
                 : null);
     }
+
+    private static bool IsGet(HttpRequest request) =>
+        HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method);
 
     private static HttpRefusal WrongMethod(HttpContext http, string allow, string? why = null)
     {
@@ -222,7 +233,9 @@ internal sealed class HttpService
 
     private string AllowOf(HttpRequest request, HttpRoute route) =>
         route.Allowed is { } allowed ? string.Join(", ", allowed.Append("OPTIONS"))
-        : route.Rule is not null ? "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"
+        : route.Rule is not null && TakesGet(request, route)
+            ? "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS"
+        : route.Rule is not null ? "POST, PUT, DELETE, PATCH, OPTIONS"
         : route.Method is null ? "GET, HEAD, OPTIONS"
         : TakesGet(request, route) ? "GET, HEAD, POST, OPTIONS"
         : "POST, OPTIONS";

@@ -96,7 +96,8 @@ internal static class MediaTypes
     }
 
     /// <summary>Whether a client takes a format, perhaps as one of many.</summary>
-    public static bool Accepts(StringValues accept, MessageFormat format) => StringValues.IsNullOrEmpty(accept)
+    public static bool Accepts(StringValues accept, MessageFormat format) =>
+        StringValues.IsNullOrEmpty(accept)
         || (MediaTypeHeaderValue.TryParseList(accept, out IList<MediaTypeHeaderValue>? ranges)
             && ranges.Count <= MaxAccepted
             && format.MediaTypes.Any(name => QualityOf(name, ranges, exactly: false) > 0));

@@ -85,8 +85,8 @@ internal sealed class RestCallProtocol(
             : format.With(_binding.ReplyFormat) ?? throw NotAcceptable(HttpStreamFormat.Lines.MediaTypes[0]);
     }
 
-    /// <summary>A stream of <c>google.api.HttpBody</c>: the bytes one behind the other, with the media type of
-    /// the first.</summary>
+    /// <summary>A stream of <c>google.api.HttpBody</c>: the bytes one behind the other, with the media type
+    /// of the first.</summary>
     private sealed class RawParts(RestBinding binding) : HttpStreamFormat(MessageFormats.Json, Bytes, Bytes)
     {
         private string? _first;

@@ -69,7 +69,8 @@ public static class RestHandlersTests
                 schema, "rest.Users",
                 new RpcServerOptions { Warned = warnings.Enqueue }.WithHttp())
             .HandleAll((context, _) => ValueTask.FromResult<Google.Protobuf.IMessage>(
-                MessageFormats.Json.Read(context.Method.ReplyType, $$"""{"method":"{{context.Method.Name}}"}""")))
+                MessageFormats.Json.Read(
+                    context.Method.ReplyType, $$"""{"method":"{{context.Method.Name}}"}""")))
             .AddEndpoint("http://127.0.0.1:0/")
             .AddEndpoint("http://127.0.0.1:0/")
             .StartListening();
@@ -77,8 +78,30 @@ public static class RestHandlersTests
 
         Assert.Equal("""{"method":"Get"}""", await http.GetStringAsync("/v1/users/x"));
         Assert.Equal(2, warnings.Count);
-        Assert.Contains(warnings, warning => warning.Contains("rest.Users/Find") && warning.Contains("rest.Users/Get"));
-        Assert.Contains(warnings, warning => warning.Contains("'GET /v1/{name'") && warning.Contains("rest.Users/Bad"));
+        Assert.Contains(
+            warnings, text => text.Contains("rest.Users/Find") && text.Contains("rest.Users/Get"));
+        Assert.Contains(
+            warnings, text => text.Contains("'GET /v1/{name'") && text.Contains("rest.Users/Bad"));
+    }
+
+    [Fact]
+    public static async Task Pages_send_no_GET_to_a_rule_for_all_methods()
+    {
+        using RpcServer server = RpcServer.Create(
+                RestProtos.WithRules(("Users/Any", RestProtos.Rule(("any", "/v1/{name}")))),
+                "rest.Users", new RpcServerOptions().WithHttp())
+            .Handle("Any", RpcMethodHandler.OfReplies(new { method = "any" }))
+            .AddEndpoint("http://127.0.0.1:0/")
+            .StartListening();
+        using HttpClient http = Client(server);
+
+        Assert.Equal(HttpStatusCode.OK, (await http.GetAsync("/v1/x")).StatusCode);
+        http.DefaultRequestHeaders.Add("Sec-Fetch-Site", "none");
+        using HttpResponseMessage refused = await http.GetAsync("/v1/x");
+        Assert.Equal(HttpStatusCode.MethodNotAllowed, refused.StatusCode);
+        Assert.Equal(
+            "POST, PUT, DELETE, PATCH, OPTIONS", string.Join(", ", refused.Content.Headers.Allow));
+        Assert.Equal(HttpStatusCode.OK, (await http.PostAsync("/v1/x", null)).StatusCode);
     }
 
     private static HttpClient Client(RpcServer server) => new(new SocketsHttpHandler { UseProxy = false })

@@ -69,8 +69,9 @@ public sealed class RestServerTests : IDisposable
         if (status == HttpStatusCode.MethodNotAllowed)
         {
             Assert.Equal(expected, string.Join(", ", response.Content.Headers.Allow));
+            string why = $"{method} is not supported here; use one of {expected}.";
             AssertJson(
-                $$"""{"code":"unimplemented","errorText":"{{method}} is not supported here; use one of {{expected}}."}""",
+                $$"""{"code":"unimplemented","errorText":"{{why}}"}""",
                 await response.Content.ReadAsStringAsync());
         }
     }
@@ -163,7 +164,8 @@ public sealed class RestServerTests : IDisposable
     [Fact]
     public async Task A_failure_before_the_first_reply_of_a_stream_has_its_status()
     {
-        (HttpStatusCode status, string mediaType, string text) = await _server.GetAsync("/v1/watch/0?maybe=x");
+        (HttpStatusCode status, string mediaType, string text) =
+            await _server.GetAsync("/v1/watch/0?maybe=x");
 
         Assert.Equal((HttpStatusCode.Conflict, "application/json"), (status, mediaType));
         Assert.Contains("enough", text);
@@ -241,7 +243,8 @@ public sealed class RestServerTests : IDisposable
         Assert.Equal(
             HttpStatusCode.OK, (await server.GetAsync("/rest.Library/GetShelf", navigates)).Status);
         Assert.Equal(
-            HttpStatusCode.MethodNotAllowed, (await server.GetAsync("/rest.Library/Plain", navigates)).Status);
+            HttpStatusCode.MethodNotAllowed,
+            (await server.GetAsync("/rest.Library/Plain", navigates)).Status);
         Assert.Equal(HttpStatusCode.Forbidden, (await server.GetAsync("/v1/shelves/a", evil)).Status);
         Assert.Equal(
             HttpStatusCode.Forbidden, (await server.SendAsync("PUT", "/v1/tags", "[]", evil)).Status);
@@ -281,7 +284,8 @@ public sealed class RestServerTests : IDisposable
             new[] { HttpStatusCode.Forbidden, HttpStatusCode.Unauthorized });
         Assert.Equal(
             HttpStatusCode.RequestEntityTooLarge,
-            (await server.SendAsync("POST", "/v1/shelves", $$"""{"name":"{{new string('x', 2000)}}"}""")).Status);
+            (await server.SendAsync(
+                "POST", "/v1/shelves", $$"""{"name":"{{new string('x', 2000)}}"}""")).Status);
     }
 
     private static void AssertJson(string expected, string actual) => Assert.Equal(

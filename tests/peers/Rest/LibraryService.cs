@@ -9,11 +9,14 @@ namespace ProtoRpc.Peers.Rest;
 /// request, as those of <see cref="RestServer"/>.</summary>
 internal sealed class LibraryService : Library.LibraryBase
 {
-    public override Task<Reply> Root(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> Root(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
-    public override Task<Reply> GetShelf(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> GetShelf(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
-    public override Task<Reply> GetMine(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> GetMine(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
     public override Task<Reply> DeleteShelf(Request request, ServerCallContext context) =>
         Echo(request, context);
@@ -24,7 +27,8 @@ internal sealed class LibraryService : Library.LibraryBase
     public override Task<Reply> ListShelves(Request request, ServerCallContext context) =>
         Echo(request, context);
 
-    public override Task<Reply> GetBook(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> GetBook(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
     public override Task<Reply> ArchiveBook(Request request, ServerCallContext context) =>
         Echo(request, context);
@@ -32,17 +36,23 @@ internal sealed class LibraryService : Library.LibraryBase
     public override Task<Reply> UpdateBook(Request request, ServerCallContext context) =>
         Echo(request, context);
 
-    public override Task<Reply> ReadFile(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> ReadFile(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
-    public override Task<Reply> StatFile(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> StatFile(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
-    public override Task<Reply> Undelete(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> Undelete(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
-    public override Task<Reply> Anything(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> Anything(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
-    public override Task<Reply> Typed(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> Typed(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
-    public override Task<Reply> SetTags(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> SetTags(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
     public override Task<Reply> SetLabels(Request request, ServerCallContext context) =>
         Echo(request, context);
@@ -63,7 +73,8 @@ internal sealed class LibraryService : Library.LibraryBase
     public override Task<Reply> Fail(Request request, ServerCallContext context) =>
         throw new Grpc.Core.RpcException(new Status((StatusCode)request.Number, "as you like"));
 
-    public override Task<Reply> Purge(Request request, ServerCallContext context) => Echo(request, context);
+    public override Task<Reply> Purge(Request request, ServerCallContext context) =>
+        Echo(request, context);
 
     public override async Task Watch(
         Request request, IServerStreamWriter<Reply> replies, ServerCallContext context)

@@ -1,3 +1,4 @@
+using System.Text;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
@@ -63,7 +64,8 @@ internal static class RestProtos
         return RpcSchema.FromDescriptorSet(set.ToByteArray());
     }
 
-    /// <summary>The bytes of a rule: <c>("get", "/v1/{name}"), ("body", "*")</c>.</summary>
+    /// <summary>The bytes of a rule: <c>("get", "/v1/{name}"), ("body", "*")</c>; <c>any</c> is a rule for all
+    /// methods of HTTP.</summary>
     public static byte[] Rule(params (string Member, string Value)[] members) =>
     [
         .. members.SelectMany(member => Field(
@@ -76,9 +78,12 @@ internal static class RestProtos
                 "patch" => 6,
                 "body" => 7,
                 "response_body" => 12,
+                "any" => 8,
                 _ => throw new ArgumentOutOfRangeException(nameof(members), member.Member, "no member"),
             },
-            System.Text.Encoding.UTF8.GetBytes(member.Value))),
+            member.Member == "any"
+                ? [.. Field(1, "*"u8.ToArray()), .. Field(2, Encoding.UTF8.GetBytes(member.Value))]
+                : Encoding.UTF8.GetBytes(member.Value))),
     ];
 
     private static byte[] Field(int number, byte[] value)

@@ -235,8 +235,8 @@ internal sealed class JsonLines(MessageFormat? json = null) : HttpStreamFormat(
     public override bool MayEnd(in ReadOnlySequence<byte> further) => further.PositionOf(NewLine) is not null;
 }
 
-/// <summary>Server-sent events of HTML, which pages read with EventSource: the data of each event is a message
-/// of ProtoJSON. An error is an event of the type <c>error</c>.</summary>
+/// <summary>Server-sent events of HTML, which pages read with EventSource: the data of each event is a
+/// message of ProtoJSON. An error is an event of the type <c>error</c>.</summary>
 internal sealed class ServerSentEvents(MessageFormat? json = null)
     : HttpStreamFormat(json ?? MessageFormats.Json, "text/event-stream", "text/event-stream")
 {

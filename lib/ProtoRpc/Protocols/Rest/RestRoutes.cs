@@ -146,10 +146,10 @@ internal sealed class RestRoutes
                     return here;
                 }
             }
-            else if ((node.Literals?.GetValueOrDefault(Path[at]) is { } literal
-                && Forward(literal, at + 1) is { } byLiteral ? byLiteral : null) is { } found)
+            else if (node.Literals?.GetValueOrDefault(Path[at]) is { } literal
+                && Forward(literal, at + 1) is { } byLiteral)
             {
-                return found;
+                return byLiteral;
             }
             else if (node.Any is { } any && Path[at].Length > 0 && Forward(any, at + 1) is { } byAny)
             {

@@ -117,6 +117,21 @@ public static class RestRoutesTests
     }
 
     [Fact]
+    public static void A_rule_for_all_methods_gets_what_no_other_has()
+    {
+        RestRoutes routes = RoutesOf(
+            RestProtos.WithRules(
+                ("Users/Any", RestProtos.Rule(("any", "/v1/{name}"))),
+                ("Users/Get", RestProtos.Rule(("get", "/v1/{name}")))),
+            out List<string> problems);
+
+        Assert.Empty(problems);
+        Assert.Equal("Get name=x", Find(routes, "GET", "/v1/x"));
+        Assert.Equal("Get name=x", Find(routes, "HEAD", "/v1/x"));
+        Assert.Equal("Any name=x", Find(routes, "REPORT", "/v1/x"));
+    }
+
+    [Fact]
     public static void Damaged_rules_are_problems_and_nothing_worse()
     {
         byte[] rule = [.. RestProtos.Rule(("get", "/v1/{name}/\u001b[31m")), 0x42, 4, 0x0A, 2, 0x41, 0x42];
