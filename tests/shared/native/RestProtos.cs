@@ -64,8 +64,8 @@ internal static class RestProtos
         return RpcSchema.FromDescriptorSet(set.ToByteArray());
     }
 
-    /// <summary>The bytes of a rule: <c>("get", "/v1/{name}"), ("body", "*")</c>; <c>any</c> is a rule for all
-    /// methods of HTTP.</summary>
+    /// <summary>The bytes of a rule: <c>("get", "/v1/{name}"), ("body", "*")</c>; <c>any</c> is a rule for
+    /// all methods of HTTP.</summary>
     public static byte[] Rule(params (string Member, string Value)[] members) =>
     [
         .. members.SelectMany(member => Field(
