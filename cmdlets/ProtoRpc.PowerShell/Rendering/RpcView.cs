@@ -119,12 +119,13 @@ public static class RpcView
     public static string Proto(object part)
     {
         ViewStyle colors = ViewState.Style;
+        int width = ViewState.Current.Width;
         return (part is PSObject wrapped ? wrapped.BaseObject : part) switch
         {
-            RpcMethodInfo method => ProtoView.Format(method, colors),
-            RpcServiceInfo service => ProtoView.Format(service, colors),
-            RpcMessageInfo message => ProtoView.Format(message, colors),
-            RpcEnumInfo type => ProtoView.Format(type, colors),
+            RpcMethodInfo method => ProtoView.Format(method, width, colors),
+            RpcServiceInfo service => ProtoView.Format(service, width, colors),
+            RpcMessageInfo message => ProtoView.Format(message, width, colors),
+            RpcEnumInfo type => ProtoView.Format(type, width, colors),
             _ => TerminalText.Neutralize(part?.ToString()),
         };
     }

@@ -90,7 +90,7 @@ internal sealed class BlankList
             return;
         }
 
-        string label = ViewText.Shorten(ViewText.Neutral(name, MaxLabel * 2), MaxLabel);
+        string label = ViewText.ShortenName(name, MaxLabel);
         value = _objects.Unwrap(value);
         bool isOpen = value is BlankMessage { Count: > 0 } && depth < MaxDepth;
         string text = isOpen ? "" : ViewLine.Format(_objects, value, field, _width, out _);

@@ -44,7 +44,7 @@ internal sealed class MessageList
         List<string> absent = [];
         foreach (ViewMember member in ViewMember.GetMembers(objects, message, type))
         {
-            string label = ViewText.Shorten(ViewText.Neutral(member.Name, MaxLabel * 2), MaxLabel);
+            string label = ViewText.ShortenName(member.Name, MaxLabel);
             ViewValue seen = ViewValue.From(objects, member.Value, 1);
             if (seen.Kind == ViewKind.Absent
                 || (seen.Kind is ViewKind.List or ViewKind.Map && seen.Count == 0))
@@ -74,6 +74,11 @@ internal sealed class MessageList
             lines.Add($"{style.Label}{label}{padding} : {style.Reset}{values._lines.FirstOrDefault()}");
             lines.AddRange(
                 values._lines.Skip(1).Take(MaxLines).Select(line => new string(' ', labels + 3) + line));
+        }
+
+        if (shown.Exists(row => row.Member.IsUnread))
+        {
+            lines.Add(style.InQuiet($"# {ViewMember.UnreadNote}"));
         }
 
         AddNotes(lines, type, shown.Count, absent, width, style);
@@ -183,9 +188,13 @@ internal sealed class MessageList
             ViewValue seen = ViewValue.From(_objects, member.Value, MaxElements);
             if (!member.IsOmitted(seen))
             {
-                string name = ViewText.Shorten(ViewText.Neutral(member.Name, MaxLabel * 2), MaxLabel);
+                string name = ViewText.ShortenName(member.Name, MaxLabel);
                 string head = seen.Kind == ViewKind.Message ? $"{name} " : $"{name}: ";
                 Write(head, member.Value, member.Field, indent, depth);
+                if (member.IsUnread)
+                {
+                    _lines.Add(new string(' ', indent) + _style.InQuiet($"# {ViewMember.UnreadNote}"));
+                }
             }
         }
     }
@@ -227,7 +236,7 @@ internal sealed class MessageList
         int written = 0;
         foreach (DictionaryEntry entry in ViewValue.EntriesOf((IDictionary)seen.Value!).Take(MaxElements))
         {
-            string key = ViewText.Shorten(ViewLine.KeyOf(entry.Key, MaxLabel * 2), MaxLabel);
+            string key = ViewLine.KeyOf(entry.Key, Math.Max(MaxLabel, _room - indent - MinRoom));
             Write($"{key}: ", entry.Value, ViewMember.ElementOf(field), indent, depth);
             written++;
         }

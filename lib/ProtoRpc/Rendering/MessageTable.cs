@@ -75,7 +75,7 @@ internal sealed class MessageTable
         foreach (TableColumn column in _columns)
         {
             bool isLast = ReferenceEquals(column, _columns[^1]);
-            string name = ViewText.Shorten(column.Header, column.Cells);
+            string name = ViewText.ShortenName(column.Header, column.Cells);
             Append(header, column, name, isLast);
             Append(line, column, new string('-', ViewText.Cells(name)), isLast);
         }
@@ -203,7 +203,7 @@ internal sealed record TableColumn(string Name, RpcFieldInfo? Field)
     private const int TimeCells = 19;
 
     /// <summary>The header.</summary>
-    public string Header { get; } = ViewText.Shorten(ViewText.Neutral(Name, MaxHeader * 2), MaxHeader);
+    public string Header { get; } = ViewText.ShortenName(Name, MaxHeader);
 
     /// <summary>Whether it is a number, which stands at the right and is never cut.</summary>
     public bool IsNumber => Field is { IsRepeated: false } && Field.Kind is not (RpcFieldKind.String

@@ -1,12 +1,16 @@
 namespace ProtoRpc.Rendering;
 
 /// <summary>Parts of a schema as a terminal shows them: as their .proto has them, with colours.</summary>
+/// <remarks>A line that is longer than the window is broken where .proto syntax allows it, so that the text
+/// is still valid when it is saved.</remarks>
 internal static class ProtoView
 {
     // A server's schema can be of any size; a view shows no more than this of one type.
     private const int MaxLines = 2000;
     private const int MaxLine = 2000;
     private const string Comment = "//";
+    private const int MinRoom = 16;
+    private const int ContinuationIndent = 4;
 
     private static readonly HashSet<string> Keywords = new(StringComparer.Ordinal)
     {
@@ -21,20 +25,22 @@ internal static class ProtoView
         "sint32", "sint64", "string", "uint32", "uint64",
     };
 
-    public static string Format(RpcMethodInfo method, ViewStyle style) =>
-        Colored(method.ToProtoText(), style);
+    public static string Format(RpcMethodInfo method, int width, ViewStyle style) =>
+        Colored(method.ToProtoText(), width, style);
 
-    public static string Format(RpcMessageInfo message, ViewStyle style) =>
-        Colored(message.ToProtoText(), style);
+    public static string Format(RpcMessageInfo message, int width, ViewStyle style) =>
+        Colored(message.ToProtoText(), width, style);
 
     /// <summary>An enum.</summary>
-    public static string Format(RpcEnumInfo type, ViewStyle style) => Colored(type.ToProtoText(), style);
+    public static string Format(RpcEnumInfo type, int width, ViewStyle style) =>
+        Colored(type.ToProtoText(), width, style);
 
     /// <summary>A service, and the id of its interface on native endpoints.</summary>
-    public static string Format(RpcServiceInfo service, ViewStyle style) => Colored(
+    public static string Format(RpcServiceInfo service, int width, ViewStyle style) => Colored(
         string.Create(
             CultureInfo.InvariantCulture,
             $"{service.ToProtoText()}{Comment} interface {service.InterfaceId}\n"),
+        width,
         style);
 
     /// <summary>Where something is declared, which its text does not say: its package or message.</summary>
@@ -51,14 +57,17 @@ internal static class ProtoView
         return $"{(schema.FindMessage(scope) is null ? "package" : "message")} {scope}";
     }
 
-    private static string Colored(string text, ViewStyle style)
+    private static string Colored(string text, int width, ViewStyle style)
     {
         StringBuilder shown = new(text.Length + 64);
         string[] lines = text.TrimEnd('\n').Split('\n', MaxLines + 1);
         foreach (string line in lines.Take(MaxLines))
         {
-            AppendLine(shown, ViewText.Neutral(line, MaxLine), style);
-            shown.Append('\n');
+            foreach (string part in Wrap(ViewText.Neutral(line, MaxLine), width))
+            {
+                AppendLine(shown, part, style);
+                shown.Append('\n');
+            }
         }
 
         if (lines.Length > MaxLines)
@@ -67,6 +76,84 @@ internal static class ProtoView
         }
 
         return shown.ToString();
+    }
+
+    // A comment that follows a statement and does not fit moves above it: protoc would take a second line
+    // below for the comment of the next statement.
+    private static IEnumerable<string> Wrap(string line, int width)
+    {
+        if (ViewText.Cells(line) <= width)
+        {
+            return [line];
+        }
+
+        int indent = line.AsSpan().IndexOfAnyExcept(' ');
+        int comment = StartOfComment(line);
+        string start = line[..indent];
+        string code = line[indent..comment].TrimEnd();
+        return
+        [
+            .. WrapComment(start, line[comment..], width),
+            .. ViewText.Cells(code) <= width - indent ? Code(start, code) : WrapCode(start, code, width),
+        ];
+    }
+
+    private static string[] Code(string start, string code) => code.Length == 0 ? [] : [start + code];
+
+    private static IEnumerable<string> WrapComment(string start, string comment, int width)
+    {
+        int text = comment.AsSpan().IndexOfAnyExcept('/', ' ');
+        if (text < 0)
+        {
+            return comment.Length == 0 ? [] : [start + comment];
+        }
+
+        start += comment[..text];
+        return ViewText.Wrap(comment[text..], Math.Max(MinRoom, width - start.Length))
+            .Select(part => start + part);
+    }
+
+    // Between two words. A word that is longer than the window stands alone.
+    private static IEnumerable<string> WrapCode(string start, string code, int width)
+    {
+        StringBuilder line = new(start);
+        int position = 0;
+        while (position < code.Length)
+        {
+            int end = position;
+            while (end < code.Length && code[end] != ' ')
+            {
+                end = EndOfToken(code, end);
+            }
+
+            string word = code[position..end];
+            if (position > 0 && ViewText.Cells(line.ToString()) + 1 + ViewText.Cells(word) > width)
+            {
+                yield return line.ToString();
+                line.Clear().Append(start).Append(' ', ContinuationIndent);
+            }
+            else if (position > 0)
+            {
+                line.Append(' ');
+            }
+
+            line.Append(word);
+            position = end + 1;
+        }
+
+        yield return line.ToString();
+    }
+
+    private static int StartOfComment(string line)
+    {
+        int position = 0;
+        while (position < line.Length
+            && !line.AsSpan(position).StartsWith(Comment, StringComparison.Ordinal))
+        {
+            position = EndOfToken(line, position);
+        }
+
+        return position;
     }
 
     private static void AppendLine(StringBuilder shown, string line, ViewStyle style)

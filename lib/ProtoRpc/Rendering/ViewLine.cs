@@ -7,6 +7,7 @@ namespace ProtoRpc.Rendering;
 internal sealed class ViewLine
 {
     private const int MaxDepth = 8;
+    private const int MaxKeyPart = 2048;
 
     private readonly IObjectModel _objects;
     private readonly int _most;
@@ -69,11 +70,18 @@ internal sealed class ViewLine
         return ViewText.Shorten(line._text.ToString(), cells);
     }
 
-    public static string KeyOf(object key, int most)
+    /// <summary>The key of a map's entry in so many cells; the middle of a longer key is left out.</summary>
+    public static string KeyOf(object key, int cells)
     {
+        // Escapes only what can be shown.
+        if (key is string { Length: > 2 * MaxKeyPart } name)
+        {
+            key = string.Concat(name.AsSpan(0, MaxKeyPart), ViewText.Ellipsis, name.AsSpan(^MaxKeyPart..));
+        }
+
         StringBuilder text = new();
-        AppendKey(text, key, most);
-        return text.ToString();
+        AppendKey(text, key, int.MaxValue / 2);
+        return ViewText.ShortenName(text.ToString(), Math.Min(cells, MaxKeyPart));
     }
 
     private static void AppendKey(StringBuilder text, object key, int most)
@@ -161,6 +169,7 @@ internal sealed class ViewLine
             ViewText.Append(_text, member.Name, _most, quoted: false);
             _text.Append(seen.Kind is ViewKind.Message ? " " : ": ");
             Write(seen, member.Field, depth + 1);
+            _text.Append(member.IsUnread ? $" ({ViewMember.UnreadNote})" : "");
         }
 
         _text.Append(isFirst ? "{}" : " }");

@@ -6,6 +6,8 @@ internal static class ViewText
 {
     public const string Ellipsis = "…";
 
+    private const int MaxName = 8192;
+
     // What terminals show two cells wide: East Asian wide and full-width characters, and emoji.
     private static readonly (int First, int Last)[] Wide =
     [
@@ -43,6 +45,21 @@ internal static class ViewText
         return end == text.Length ? text
             : cells <= 1 ? Ellipsis
             : string.Concat(text.AsSpan(0, EndOf(text, cells - 1)), Ellipsis);
+    }
+
+    /// <summary>A name without control characters if it fits into so many cells, else its beginning, an
+    /// ellipsis and its end: long names often differ only at the end.</summary>
+    public static string ShortenName(string name, int cells)
+    {
+        name = Neutral(name, MaxName);
+        if (cells < 3 || Cells(name) <= cells)
+        {
+            return Shorten(name, cells);
+        }
+
+        int tail = (cells - 1) / 2;
+        return string.Concat(
+            name.AsSpan(0, EndOf(name, cells - 1 - tail)), Ellipsis, name.AsSpan(StartOf(name, tail)));
     }
 
     /// <summary>The text in lines of a maximum number of cells, broken at spaces if possible.</summary>
@@ -171,6 +188,25 @@ internal static class ViewText
         }
 
         return end;
+    }
+
+    // Where the end of the text begins that fits into so many cells.
+    private static int StartOf(ReadOnlySpan<char> text, int cells)
+    {
+        int start = text.Length;
+        while (start > 0)
+        {
+            Rune.DecodeLastFromUtf16(text[..start], out Rune rune, out int length);
+            cells -= Cells(rune);
+            if (cells < 0)
+            {
+                break;
+            }
+
+            start -= length;
+        }
+
+        return start;
     }
 }
 

@@ -128,8 +128,13 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
 /// <param name="Name">Its name.</param>
 /// <param name="Value">Its value, as the object holds it.</param>
 /// <param name="Field">The field that it is, where that is known.</param>
-internal readonly record struct ViewMember(string Name, object? Value, RpcFieldInfo? Field)
+/// <param name="IsUnread">Whether it holds the bytes of an Any whose type the schema does not have.</param>
+internal readonly record struct ViewMember(
+    string Name, object? Value, RpcFieldInfo? Field, bool IsUnread = false)
 {
+    /// <summary>Why an Any is shown by its bytes.</summary>
+    public const string UnreadNote = "the schema has no such type";
+
     /// <summary>The member of an object that names its type.</summary>
     public const string TypeKey = "@type";
 
@@ -142,15 +147,17 @@ internal readonly record struct ViewMember(string Name, object? Value, RpcFieldI
             yield break;
         }
 
+        bool isUnread = false;
         foreach ((string name, object? value) in members)
         {
             if (name == TypeKey && type is not null && value is string url)
             {
                 // An Any, which is shown as what it holds.
                 type = type.Schema.FindMessage(url[(url.LastIndexOf('/') + 1)..]);
+                isUnread = type is null;
             }
 
-            yield return new(name, value, type?.FindField(name));
+            yield return new(name, value, type?.FindField(name), isUnread && value is byte[]);
         }
     }
 

@@ -190,6 +190,45 @@ public static class MessageListTests
         Assert.InRange(Lines("Parcel", inner, 80, ViewStyle.Plain).Count, 10, 450);
     }
 
+    [Fact]
+    public static void Long_keys_of_a_map_are_told_apart()
+    {
+        Hashtable counts = new()
+        {
+            ["containerd.io/gc.ref.content.0"] = 1,
+            ["containerd.io/gc.ref.content.1"] = 2,
+            [new string('k', 100) + "\"a"] = 3,
+            [new string('k', 100_000) + "b"] = 4,
+        };
+
+        string[] lines = Text(new() { ["id"] = "P", ["counts"] = counts }, 80).Split('\n');
+
+        Assert.Contains(lines, line => line.EndsWith(
+            "\"containerd.io/gc.ref.content.0\": 1", StringComparison.Ordinal));
+        Assert.Contains(lines, line => line.EndsWith(
+            "\"containerd.io/gc.ref.content.1\": 2", StringComparison.Ordinal));
+        Assert.Contains(lines, line => line.EndsWith("kk\\\"a\": 3", StringComparison.Ordinal));
+        Assert.Contains(lines, line => line.EndsWith("kkb\": 4", StringComparison.Ordinal));
+        Assert.All(lines, line => Assert.True(line.Length <= 80, line));
+    }
+
+    [Fact]
+    public static void An_Any_of_a_type_that_the_schema_does_not_have_has_a_note()
+    {
+        System.Collections.Specialized.OrderedDictionary any = new()
+        {
+            ["@type"] = "type.googleapis.com/none.Such",
+            ["value"] = new byte[] { 10, 1, 0 },
+        };
+        System.Collections.Specialized.OrderedDictionary parcel = new() { ["id"] = "P", ["extra"] = any };
+
+        Assert.Contains("(the schema has no such type)", TextOf(parcel, 120), StringComparison.Ordinal);
+        Assert.Matches(@"value: 3 bytes: 0A 01 00\n +# the schema has no such type\n", TextOf(parcel, 60));
+
+        static string TextOf(object message, int width) => string.Join('\n', MessageList.Format(
+            DeferringModel.Instance, message, Type("Parcel"), width, ViewStyle.Plain));
+    }
+
     [Theory]
     [InlineData(0)]
     [InlineData(-1)]

@@ -19,20 +19,20 @@ public static class ProtoViewTests
         }
 
         """.ReplaceLineEndings("\n"),
-        ProtoView.Format(Schema.GetMessage("parcels.Address"), ViewStyle.Plain));
+        ProtoView.Format(Schema.GetMessage("parcels.Address"), 80, ViewStyle.Plain));
 
     [Fact]
     public static void A_method_reads_like_its_proto() => Assert.Equal(
         "<c>// Lists parcels,<r>\n<c>// newest first.<r>\n"
         + "<k>rpc<r> List (Ask) <k>returns<r> (<k>stream<r> Line);\n",
-        ProtoView.Format(Schema.GetMethod("parcels.Post/List"), Style));
+        ProtoView.Format(Schema.GetMethod("parcels.Post/List"), 80, Style));
 
     [Fact]
     public static void A_service_has_its_methods_and_the_id_of_its_interface()
     {
         RpcServiceInfo service = Schema.GetService("parcels.Post");
 
-        string text = ProtoView.Format(service, Style);
+        string text = ProtoView.Format(service, 80, Style);
 
         Assert.StartsWith(
             "<c>// The post.<r>\n<k>service<r> Post {\n  <c>// Finds", text, StringComparison.Ordinal);
@@ -63,7 +63,7 @@ public static class ProtoViewTests
             }
 
             """.ReplaceLineEndings("\n"),
-            ProtoView.Format(schema.GetMessage("message"), Style));
+            ProtoView.Format(schema.GetMessage("message"), 80, Style));
     }
 
     [Fact]
@@ -85,11 +85,49 @@ public static class ProtoViewTests
             $"syntax = \"proto3\";\n// a\u001b[31m\u202eb\u200b {new string('x', 100_000)}\nmessage M {{\n"
             + string.Concat(Enumerable.Range(1, 3000).Select(i => $"  int32 f{i} = {i};\n")) + "}\n");
 
-        string text = ProtoView.Format(schema.GetMessage("M"), ViewStyle.Plain);
+        string text = ProtoView.Format(schema.GetMessage("M"), 80, ViewStyle.Plain);
 
-        Assert.StartsWith("// a\\u001B[31m\\u202Eb\\u200B xxx", text, StringComparison.Ordinal);
+        Assert.StartsWith("// a\\u001B[31m\\u202Eb\\u200B\n// xxx", text, StringComparison.Ordinal);
         Assert.InRange(text.Length, 10_000, 100_000);
         Assert.EndsWith("// …\n", text, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(80)]
+    [InlineData(40)]
+    [InlineData(1)]
+    public static void Lines_that_are_longer_than_the_window_are_still_a_proto(int width)
+    {
+        RpcSchema schema = Compile("""
+            syntax = "proto3";
+            // Range gets the keys in the range from the key-value store, and so on, and so on, until the end.
+            //   - https://example.org/a/very/long/address/without/any/space/in/it/that/is/longer/than/a/window
+            service KV {
+              // In the block.
+
+              //
+              rpc RangeOfManyKeysAndValues(RequestWithAVeryLongName) returns (stream RequestWithAVeryLongName);
+            }
+            message RequestWithAVeryLongName {
+              string key = 1 [json_name = "a // b   c aaaaaaaaaaaaaaaaaaaaaaaaaa"]; // With the number and so on.
+            }
+            """);
+
+        RpcServiceInfo service = schema.GetService("KV");
+        RpcMessageInfo message = schema.GetMessage("RequestWithAVeryLongName");
+        string text = ProtoView.Format(service, width, ViewStyle.Plain)
+            + ProtoView.Format(message, width, ViewStyle.Plain);
+
+        RpcSchema again = Compile($"syntax = \"proto3\";\n{text}");
+        Assert.Equal("/KV/RangeOfManyKeysAndValues", "/" + again.Services[0].Methods[0].FullName);
+        Assert.Equal(message.Fields[0].JsonName, again.GetMessage(message.FullName).Fields[0].JsonName);
+        Assert.Contains("// With the number", text, StringComparison.Ordinal);
+        if (width == 80)
+        {
+            Assert.All(text.Split('\n'), line => Assert.True(line.Length <= width, line));
+            Assert.Matches("so on,.*\n// .{0,20}the end\\.\n", text);
+            Assert.Matches("\n//   \\S+/window\n", text);
+        }
     }
 
     private static RpcSchema Compile(string proto)

@@ -33,6 +33,21 @@ public static class ViewTextTests
     }
 
     [Theory]
+    [InlineData("content.0", 9, "content.0")]
+    [InlineData("containers/content.0", 9, "cont…nt.0")]
+    [InlineData("containers/content.1", 10, "conta…nt.1")]
+    [InlineData("日本語日本語", 7, "日…語")]
+    [InlineData("a\nb", 9, "a\\nb")]
+    [InlineData("abcdef", 2, "a…")]
+    public static void Long_names_keep_their_beginning_and_their_end(string name, int cells, string expected)
+    {
+        string shown = ViewText.ShortenName(name, cells);
+
+        Assert.Equal(expected, shown);
+        Assert.True(ViewText.Cells(shown) <= cells);
+    }
+
+    [Theory]
     [InlineData("a\u001b[31mb", "a\\u001B[31mb")]
     [InlineData("a\nb\tc\rd", "a\\nb\\tc\\rd")]
     [InlineData("a\u202eb\u2066c", "a\\u202Eb\\u2066c")]
