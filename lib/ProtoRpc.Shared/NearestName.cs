@@ -11,11 +11,13 @@ internal static class NearestName
 
     /// <summary>A sentence for an error message, with a space before it;
     /// empty when nothing is near.</summary>
-    public static string Hint(string name, IEnumerable<string> candidates)
-    {
-        IReadOnlyList<string> nearest = Find(name, candidates);
-        return nearest.Count == 0 ? "" : $" Did you mean '{string.Join("' or '", nearest)}'?";
-    }
+    public static string Hint(string name, IEnumerable<string> candidates) =>
+        Ask(Find(name, candidates));
+
+    /// <summary>The sentence for names that may be meant.</summary>
+    public static string Ask(IReadOnlyList<string> names) => names.Count == 0
+        ? ""
+        : $" Did you mean {EndpointKinds.Enumerate([.. names.Select(name => $"'{name}'")], "or")}?";
 
     /// <summary>The nearest candidates, best first; none when nothing is near.</summary>
     /// <remarks>A candidate with dots is also compared by its last part, when the name has none.</remarks>
@@ -91,7 +93,7 @@ internal static partial class MemberTexts
         @"\bRpc(Limits|(Client|Server|Tls|Load|RandomMessage)Options|(Client|Server)Security|NamedEndpoint)"
         + @"\.[A-Za-z]+\b"
         + @"|\b(Give a schema|Choose fewer services|as an import path|allow unencrypted traffic"
-        + @"|the documentation of RpcEndpoint)\b",
+        + @"|the documentation of RpcEndpoint)\b|\ba byte array, (?=')",
         RegexOptions.CultureInvariant | RegexOptions.ExplicitCapture)]
     private static partial Regex Members();
 }

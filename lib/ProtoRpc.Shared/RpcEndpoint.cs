@@ -226,7 +226,9 @@ internal static class StringBindingSyntax
 
         if (EndpointKinds.OfSequence(sequence) is null)
         {
-            problem = $"protocol sequence '{sequence}' is not known";
+            problem = EndpointKinds.OfScheme(sequence) is null
+                ? $"protocol sequence '{sequence}' is not known"
+                : $"'//' is missing after '{sequence}:'";
             return null;
         }
 
@@ -391,155 +393,6 @@ internal static class UriEndpointSyntax
     private static string FindPortProblem(EndpointKindAttribute kind, string written) =>
         HostNames.FindBracketProblem(written, out string host)
         ?? $"the port is missing, as in '{kind.ExampleUri(host.Length == 0 ? "host" : host)}'";
-}
-
-/// <summary>Finds the endpoints that a text that is not one may have meant.</summary>
-internal static class EndpointHints
-{
-    // The protocol sequences of DCE RPC are as near to each other as 4 letters.
-    private const int MaxDistance = 2;
-
-    private static readonly RpcTransport[] Usual =
-        [RpcTransport.Grpc, RpcTransport.Http, RpcTransport.Tcp, RpcTransport.Local];
-
-    /// <summary>A sentence for an error message, with a space before it; empty if nothing is near.</summary>
-    public static string Get(string text)
-    {
-        string[] meant =
-        [
-            .. Find(text).FirstOrDefault(texts => texts.Any(IsEndpoint))?.Where(IsEndpoint) ?? [],
-        ];
-        return meant.Length == 0 ? "" : $" Did you mean '{string.Join("' or '", meant)}'?";
-    }
-
-    /// <summary>Whether a text begins as an endpoint of a kind does, so that another part is
-    /// wrong.</summary>
-    public static bool HasKnownKind(string text) => text.IndexOf(':') is > 0 and var colon
-        && (EndpointKinds.OfScheme(text[..colon]) ?? EndpointKinds.OfSequence(text[..colon])) is not null;
-
-    /// <summary>Examples of the usual forms, for a text that is near to none.</summary>
-    public static string UsualForms() => EndpointKinds.Enumerate(
-        [.. Usual.Select(transport => $"'{EndpointKinds.Get(transport).ExampleBinding("host")}'")], "or");
-
-    // The nearest first.
-    private static IEnumerable<IEnumerable<string>> Find(string text)
-    {
-        if (FindPipe(text) is { } pipe)
-        {
-            return [[pipe]];
-        }
-
-        // The path of a socket.
-        if (text.StartsWith('/'))
-        {
-            return [[$"{EndpointKinds.Get(RpcTransport.GrpcUnix).Scheme}://{text}"]];
-        }
-
-        int colon = text.IndexOf(':');
-        if (colon <= 0)
-        {
-            return FindWithoutColon(text);
-        }
-
-        string first = text[..colon];
-        string rest = text[(colon + 1)..];
-        return rest.StartsWith("//", StringComparison.Ordinal)
-            ? FindOfUri(first, rest)
-            : FindOfBinding(text, first, rest);
-    }
-
-    private static IEnumerable<IEnumerable<string>> FindWithoutColon(string text)
-    {
-        int slashes = text.IndexOf("//", StringComparison.Ordinal);
-        if (slashes > 0)
-        {
-            yield return [$"{text[..slashes]}:{text[slashes..]}"];
-        }
-
-        // Another word may be the name of a registered endpoint.
-        if (text.Contains('.') || HostNames.IsThisMachine(text) || text.StartsWith('['))
-        {
-            yield return WithPort("").Select(kind => kind.ExampleUri(text.Trim('[', ']')));
-        }
-    }
-
-    private static IEnumerable<IEnumerable<string>> FindOfUri(string scheme, string rest)
-    {
-        if (EndpointKinds.OfScheme(scheme) is { } known)
-        {
-            // Another part is wrong: perhaps the path of a kind that has none.
-            if (known.Form == AddressForm.HostAndPort && rest.IndexOf('/', 2) is > 2 and var path)
-            {
-                yield return [$"{scheme}:{rest[..path]}"];
-            }
-
-            yield break;
-        }
-
-        yield return Nearest(scheme, kind => kind.Scheme).Select(near => $"{near}:{rest}");
-
-        // The names of gRPC for its targets.
-        yield return scheme.ToLowerInvariant() switch
-        {
-            "unix" => [$"{EndpointKinds.Get(RpcTransport.GrpcUnix).Scheme}:{rest}"],
-            "dns" or "ipv4" or "ipv6" =>
-                [$"{EndpointKinds.Get(RpcTransport.Grpc).Scheme}://{rest.TrimStart('/')}"],
-            _ => [],
-        };
-    }
-
-    private static IEnumerable<IEnumerable<string>> FindOfBinding(string text, string first, string rest)
-    {
-        yield return [$"{first}://{rest.TrimStart('/')}"];
-        yield return Nearest(first, kind => kind.Sequence).Select(sequence => $"{sequence}:{rest}");
-
-        int port = text.LastIndexOf(':') + 1;
-        if (port < text.Length && text.AsSpan(port).IndexOfAnyExceptInRange('0', '9') < 0)
-        {
-            yield return [$"{text[..(port - 1)]}[{text[port..]}]"];
-            yield return WithPort(text[port..]).Select(kind => $"{kind.Scheme}://{text}");
-        }
-
-        if (EndpointKinds.OfSequence(first) is { HasPort: true } kind && !rest.Contains('['))
-        {
-            yield return [kind.ExampleBinding(rest)];
-        }
-    }
-
-    // The kinds with a port, the likeliest first.
-    private static IEnumerable<EndpointKindAttribute> WithPort(string port)
-    {
-        bool isTls = port is "443" or "8443";
-        RpcTransport likely = port switch
-        {
-            "80" or "8080" or "8081" => RpcTransport.Http,
-            _ when isTls => RpcTransport.Https,
-            _ => RpcTransport.Grpc,
-        };
-        return EndpointKinds.All
-            .Where(kind => kind.HasPort && kind.Has(EndpointFeatures.Tls) == isTls)
-            .OrderBy(kind => kind.Transport != likely)
-            .ThenBy(kind => kind.Protocol == EndpointProtocol.Native);
-    }
-
-    // The name of a pipe as Windows has it, \\HOST\pipe\NAME.
-    private static string? FindPipe(string text)
-    {
-        const string folder = @"\pipe\";
-        string path = text.Replace('/', '\\');
-        int at = path.IndexOf(folder, StringComparison.OrdinalIgnoreCase);
-        string host = at < 0 ? "" : path[..at];
-        host = host[(host.LastIndexOf('\\') + 1)..];
-        return at < 0 ? null
-            : $"{EndpointKinds.Get(RpcTransport.NamedPipe).Scheme}://{(host.Length == 0 ? "." : host)}/"
-                + path[(at + folder.Length)..];
-    }
-
-    private static IEnumerable<string> Nearest(string name, Func<EndpointKindAttribute, string> nameOf) =>
-        NearestName.Find(name, EndpointKinds.All.Select(nameOf).Where(known => known.Length > 0))
-            .Where(known => NearestName.Distance(name, known, MaxDistance) <= MaxDistance);
-
-    private static bool IsEndpoint(string text) => RpcEndpoint.TryParse(text, out _);
 }
 
 /// <summary>Checks the hosts of endpoints.</summary>

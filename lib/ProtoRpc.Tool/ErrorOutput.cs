@@ -133,6 +133,8 @@ internal static class FlagNames
             "--stream-length",
         ["Give a schema"] = "Use --schema to give a schema",
         ["as an import path"] = "with --import-path",
+        // A command line has only text.
+        ["a byte array, "] = "",
         ["the documentation of RpcEndpoint"] = "docs/tool.md",
         ["Choose fewer services"] = "Choose fewer services with --service",
     };

@@ -14,6 +14,8 @@ internal static class ToolCommand
 
     // A verb that calls has nothing to end, but may hang in a write that is not read.
     private static readonly TimeSpan ClientStopTime = TimeSpan.FromMilliseconds(150);
+    // How much of a word an error shows.
+    private const int MaxWord = 60;
     private static readonly string[] AtOnce = ["call", "describe", "export", "health", "list", "ping"];
 
     public static async Task<int> RunAsync(
@@ -56,8 +58,9 @@ internal static class ToolCommand
             // The last says the most: an unknown verb is first of all a missing one.
             string verb = parsed.CommandResult.Command == root ? "" : $"{parsed.CommandResult.Command.Name} ";
             console.WriteError(
-                $"{UnknownOption(parsed) ?? RequestWithoutOption(parsed) ?? InOneLine(parsed.Errors[^1])} "
-                + $"'protorpc {verb}--help' shows what may be written.");
+                (UnknownVerb(parsed) ?? UnknownOption(parsed) ?? RequestWithoutOption(parsed)
+                    ?? InOneLine(parsed.Errors[^1]))
+                + $" 'protorpc {verb}--help' shows what may be written.");
             return ExitCode.Usage;
         }
 
@@ -114,6 +117,21 @@ internal static class ToolCommand
         "; ",
         error.Message.Split('\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries));
 
+    // System.CommandLine names the last word, which may be right.
+    private static string? UnknownVerb(ParseResult parsed)
+    {
+        Command root = parsed.RootCommandResult.Command;
+        string? word = parsed.CommandResult.Command == root
+            ? parsed.UnmatchedTokens.FirstOrDefault(token => !token.StartsWith('-'))
+            : null;
+        return word is null ? null
+            : RpcEndpoint.TryParse(word, out _)
+            ? $"'{TerminalText.OneLine(word, MaxWord)}' is an endpoint, and a verb comes before it, such as "
+                + "call or ping."
+            : $"There is no verb '{TerminalText.OneLine(word, MaxWord)}'."
+                + NearestName.Hint(word, root.Subcommands.SelectMany(verb => verb.Aliases.Prepend(verb.Name)));
+    }
+
     // The request of a call after the method, where other tools have it.
     private static string? RequestWithoutOption(ParseResult parsed)
     {
@@ -127,7 +145,7 @@ internal static class ToolCommand
         };
         return option is not null
             && verb.Options.Any(one => one.Name == option || one.Aliases.Contains(option))
-            ? $"'{TerminalText.OneLine(word, 40)}' is not an argument. Give the request with {option}: "
+            ? $"'{TerminalText.OneLine(word, MaxWord)}' is not an argument. Give the request with {option}: "
                 + $"{verb.Name} ENDPOINT METHOD {(option == "--data" ? "-d '{...}'" : "--set NAME=VALUE")}."
             : null;
     }

@@ -47,6 +47,9 @@ internal static class FailureRecord
 {
     private const string MethodMember = "Method";
 
+    // The trace of a block of one line at the prompt, which tells nothing.
+    private const string OnlyFrame = "at <ScriptBlock>, <No file>: line 1";
+
     /// <summary>The record of a call of a method. An error has the text that remote callers do not get, and
     /// the id that they get.</summary>
     public static object Create(RpcFailedCall failed)
@@ -131,7 +134,7 @@ internal static class FailureRecord
         ErrorRecord record = thrown is null
             ? new ErrorRecord(error, errorId, ErrorCategory.NotSpecified, target)
             : new ErrorRecord(thrown, error);
-        string stack = thrown?.ScriptStackTrace ?? "";
+        string stack = thrown?.ScriptStackTrace is { } trace and not OnlyFrame ? trace : "";
         record.ErrorDetails = new System.Management.Automation.ErrorDetails(
             TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}"));
         return record;

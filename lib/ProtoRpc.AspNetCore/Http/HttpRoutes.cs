@@ -178,7 +178,9 @@ internal sealed class HttpRoutes
     }
 
     private static HttpRoute NoMethod(ServerService service, string name) =>
-        HttpRoute.NotFound($"Method '{service.Info.FullName}.{name}' not found.");
+        HttpRoute.NotFound(
+            $"Method '{service.Info.FullName}.{name}' not found."
+            + NearestName.Hint(name, service.Info.Methods.Select(method => method.Name)));
 }
 
 /// <summary>What a path leads to: a method, a file of the schema,

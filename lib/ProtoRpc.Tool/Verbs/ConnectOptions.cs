@@ -9,6 +9,9 @@ namespace ProtoRpc.Tool.Verbs;
 /// call.</summary>
 internal sealed partial class ConnectOptions
 {
+    // How much of an argument an error shows.
+    private const int MaxWord = 60;
+
     private readonly ToolFlag _tls = new(
         "--tls", "Uses TLS on tcp://. For other endpoints, the scheme decides.");
 
@@ -97,7 +100,22 @@ internal sealed partial class ConnectOptions
     public ToolTarget FindTarget(ParseResult parsed, string text, ToolConsole console)
     {
         bool isPlain = parsed.GetValue(_plaintext);
-        ToolTarget target = ToolTarget.Find(Expand(text, isPlain), console);
+        ToolTarget target;
+        try
+        {
+            target = ToolTarget.Find(Expand(text, isPlain), console);
+        }
+        catch (RpcException e) when (e.ErrorId == RpcErrorIds.InvalidEndpoint
+            && parsed.CommandResult.Tokens is [{ Value: var first }, { Value: var other }, ..]
+            && first == text && RpcEndpoint.TryParse(other, out _))
+        {
+            throw new UsageException(
+                $"'{TerminalText.OneLine(text, MaxWord)}' is not an endpoint, and '{other}' is one. "
+                + $"The endpoint comes first: protorpc {parsed.CommandResult.Command.Name} {other} "
+                + $"{TerminalText.OneLine(text, MaxWord)}",
+                e);
+        }
+
         return isPlain && target.Endpoint.IsTls
             ? throw new UsageException(
                 $"--plaintext is for servers without TLS, and '{target.Endpoint}' is one with TLS. Leave out "

@@ -125,7 +125,8 @@ public sealed class RpcEndpointRegistry(string path)
         }
         catch (RpcException e)
         {
-            return RpcNamedEndpoint.MayBeName(text)
+            // Without a name in the file, the text was meant as an endpoint.
+            return RpcNamedEndpoint.MayBeName(text) && Read().Any()
                 ? new(e.Code, e.ErrorId, $"{e.Message} It is not a registered name either. {Known(text)}", e)
                 : e;
         }

@@ -5,6 +5,8 @@ namespace ProtoRpc.Schema;
 /// <summary>The errors of schemas.</summary>
 internal static class SchemaError
 {
+    private const int Listed = 10;
+
     public static RpcException Invalid(string message, Exception? cause = null) =>
         new(RpcStatusCode.InvalidArgument, RpcErrorIds.SchemaError, message, cause);
 
@@ -22,7 +24,6 @@ internal static class SchemaError
         string kind, string name, IReadOnlyCollection<string> candidates,
         IReadOnlyList<string>? leftOut = null)
     {
-        const int Listed = 10;
         string hint = NearestName.Hint(name, candidates);
         if (hint.Length == 0 && candidates.Count > 0)
         {
@@ -47,8 +48,26 @@ internal static class SchemaError
     }
 
     /// <summary>A short name that several have.</summary>
-    public static RpcException Ambiguous(string kind, string name, IEnumerable<string> candidates) =>
-        new(
+    public static RpcException Ambiguous(string kind, string name, IEnumerable<string> candidates)
+    {
+        string[] names = [.. candidates];
+        string more = names.Length > Listed ? ", ..." : "";
+        return new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.AmbiguousName,
-            $"Several have the {kind} name '{name}': {string.Join(", ", candidates)}. Write the full name.");
+            (kind == "method" ? $"Several services have a method '{name}'" : $"Several {kind}s are named '{name}'")
+            + $": {string.Join(", ", names.Take(Listed))}{more}. {Remedy(kind, names)}");
+    }
+
+    // A method is also found by its service without the package.
+    private static string Remedy(string kind, string[] names)
+    {
+        string[] shorter =
+        [
+            .. names.Select(name => name[(name.LastIndexOf('.', Math.Max(0, name.IndexOf('/'))) + 1)..]),
+        ];
+        bool isEnough = shorter.Distinct(StringComparer.OrdinalIgnoreCase).Count() == names.Length;
+        return kind == "method" && isEnough
+            ? $"Write the service, too, as in {shorter[0]}."
+            : "Write the full name.";
+    }
 }

@@ -134,11 +134,11 @@ public static class RpcEndpointTests
     [Theory]
     [InlineData(
         "localhost:50051",
-        "'grpc://localhost:50051' or 'http://localhost:50051' or 'tcp://localhost:50051'")]
-    [InlineData("[::1]:80", "'http://[::1]:80' or 'grpc://[::1]:80' or 'tcp://[::1]:80'")]
+        "'grpc://localhost:50051', 'http://localhost:50051' or 'tcp://localhost:50051'")]
+    [InlineData("[::1]:80", "'http://[::1]:80', 'grpc://[::1]:80' or 'tcp://[::1]:80'")]
     [InlineData("host:443", "'https://host:443' or 'grpcs://host:443'")]
     [InlineData(
-        "localhost", "'grpc://localhost:50051' or 'http://localhost:8081/' or 'tcp://localhost:8080'")]
+        "localhost", "'grpc://localhost:50051', 'http://localhost:8081/' or 'tcp://localhost:8080'")]
     [InlineData("/run/app.sock", "'grpc+unix:///run/app.sock'")]
     [InlineData("unix:///run/app.sock", "'grpc+unix:///run/app.sock'")]
     [InlineData("dns:///host:50051", "'grpc://host:50051'")]
@@ -161,6 +161,23 @@ public static class RpcEndpointTests
     [InlineData(@"ncacn_np:\\server\pipe\x", "'pipe://server/x'")]
     [InlineData(@"np:\\.\PIPE\x", "'pipe://./x'")]
     [InlineData("/run/shop.sock", "'grpc+unix:///run/shop.sock'")]
+    [InlineData("grpc//127.0.0.1:50051", "'grpc://127.0.0.1:50051'")]
+    [InlineData("grpc:///127.0.0.1:50051", "'grpc://127.0.0.1:50051'")]
+    [InlineData("grpc://127.0.0.1[50051]", "'grpc://127.0.0.1:50051'")]
+    [InlineData("grpc+unix:/tmp/x.sock", "'grpc+unix:///tmp/x.sock'")]
+    [InlineData("grpc+unix://tmp/x.sock", "'grpc+unix:///tmp/x.sock'")]
+    [InlineData("ncalrpc:foo", "'ncalrpc:[foo]'")]
+    [InlineData("ncalrpc:[foo", "'ncalrpc:[foo]'")]
+    [InlineData("ncalrpc://foo", "'ncalrpc:[foo]'")]
+    [InlineData("ncacn_np:foo", @"'ncacn_np:[\pipe\foo]'")]
+    [InlineData("ncacn_np:[foo]", @"'ncacn_np:[\pipe\foo]'")]
+    [InlineData("ncacn_tcp:127.0.0.1[8080]", "'ncacn_ip_tcp:127.0.0.1[8080]'")]
+    [InlineData("ncacn_ip_tcp:127.0.0.1[8080", "'ncacn_ip_tcp:127.0.0.1[8080]'")]
+    [InlineData("ncacn_ip_tcp://127.0.0.1:8080", "'ncacn_ip_tcp:127.0.0.1[8080]'")]
+    [InlineData("grpc://::1:50051", "'grpc://[::1]:50051'")]
+    [InlineData("http://::1:8081/x", "'http://[::1]:8081/x'")]
+    [InlineData("::1:50051", "'grpc://[::1]:50051', 'http://[::1]:50051' or 'tcp://[::1]:50051'")]
+    [InlineData("pipe://Shop", "'pipe://./Shop'")]
     public static void Says_which_endpoint_may_be_meant(string text, string meant)
     {
         RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse(text));
