@@ -41,6 +41,10 @@ public sealed record RpcAccessLogEntry
     /// activities.</summary>
     public string? TraceId { get; init; }
 
+    /// <summary>The id that the caller received instead of the text of an unexpected exception, and that the
+    /// server logs with the exception; otherwise null.</summary>
+    public string? CorrelationId { get; init; }
+
     /// <summary>The entry as one line.</summary>
     public override string ToString() =>
         $"{Time:O} {(Peer.Length > 0 ? Peer : "-")} {(User.Length > 0 ? User : "-")} {Transport} {Method} "

@@ -10,7 +10,7 @@ namespace ProtoRpc.Client;
 internal sealed class ClientTelemetry
 {
     private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
-        "rpc.client.call.duration", "The time from the begin to the end of a call on a client.");
+        "rpc.client.call.duration", "The duration of calls on a client.");
 
     private readonly long _start = Stopwatch.GetTimestamp();
     private readonly Activity? _activity;

@@ -31,13 +31,14 @@ public sealed class AccessLogTests : IDisposable
     [InlineData("inproc://NAME")]
     public void Has_who_called_what_and_how_it_ended(string endpoint)
     {
+        RpcException failure;
         using (RpcServer server = EchoServer.Create(Logged)
             .AddEndpoint(endpoint.Replace("NAME", $"t{Guid.NewGuid():N}", StringComparison.Ordinal))
             .StartListening())
         {
             using RpcClient client = EchoServer.Connect(server);
             client.Invoke<EchoReply>("Say", Hello);
-            Assert.Throws<RpcException>(() => client.Invoke<EchoReply>("Fail", Hello));
+            failure = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>("Fail", Hello));
         }
 
         RpcAccessLogEntry[] calls =
@@ -55,6 +56,7 @@ public sealed class AccessLogTests : IDisposable
             Assert.StartsWith(isTcp ? "127.0.0.1:" : "pid:", call.Peer, StringComparison.Ordinal);
             Assert.Equal(isTcp ? "" : LocalUser.Name, call.User);
         });
+        Assert.Equal([null, failure.CorrelationId], calls.Select(call => call.CorrelationId));
         Assert.True(calls[0].BytesOut >= Hello.CalculateSize(), $"{calls[0].BytesOut} bytes went");
         Assert.Empty(_warnings);
     }

@@ -74,6 +74,22 @@ public sealed class JsonLinesFileTests : IDisposable
             text.Replace('\ud800', '\ufffd'), JsonSerializer.Deserialize<string>(line));
     }
 
+    [Theory]
+    [InlineData("grpc+unix:///a")]
+    [InlineData("O'Brien <a&b>`")]
+    [InlineData("\\u002B \\\\u002B \\")]
+    public void Writes_what_a_search_finds(string text)
+    {
+        using (JsonLinesFile file = new(File))
+        {
+            Write(file, text);
+        }
+
+        string line = System.IO.File.ReadAllText(File);
+        Assert.Equal($"\"{text.Replace("\\", "\\\\", StringComparison.Ordinal)}\"\n", line);
+        Assert.Equal(text, JsonSerializer.Deserialize<string>(line));
+    }
+
     [Fact]
     public void Writes_letters_of_all_languages_as_they_are()
     {

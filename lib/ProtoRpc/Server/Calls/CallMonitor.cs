@@ -85,9 +85,10 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     /// <param name="bytesIn">The size of the request, if it is known.</param>
     /// <param name="bytesOut">The size of the reply.</param>
     /// <param name="activity">The call's activity; null for none.</param>
+    /// <param name="correlationId">The id that the caller receives; null for none.</param>
     public void End(
         CallTarget target, string? called, PeerIdentity peer, RpcStatusCode status, long began,
-        long bytesIn, long bytesOut, Activity? activity)
+        long bytesIn, long bytesOut, Activity? activity, string? correlationId = null)
     {
         if (status != RpcStatusCode.OK)
         {
@@ -103,7 +104,8 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         if (began != 0)
         {
             Record(
-                target, called, peer, status, Stopwatch.GetElapsedTime(began), bytesIn, bytesOut, activity);
+                target, called, peer, status, Stopwatch.GetElapsedTime(began), bytesIn, bytesOut, activity,
+                correlationId);
         }
     }
 
@@ -185,7 +187,7 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     // Measures a call that has ended, and adds its entry to the access log. No other code makes entries.
     private void Record(
         CallTarget target, string? called, PeerIdentity peer, RpcStatusCode status, TimeSpan time,
-        long bytesIn, long bytesOut, Activity? activity)
+        long bytesIn, long bytesOut, Activity? activity, string? correlationId = null)
     {
         if (CallTelemetry.IsMeasured)
         {
@@ -209,6 +211,7 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
             BytesIn = bytesIn,
             BytesOut = bytesOut,
             TraceId = activity?.TraceId.ToHexString(),
+            CorrelationId = correlationId,
         });
     }
 
@@ -281,7 +284,7 @@ internal static class CallLog
 internal static class CallTelemetry
 {
     private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
-        "rpc.server.call.duration", "The time from the begin to the end of a call on a server.");
+        "rpc.server.call.duration", "The duration of calls on a server.");
 
     // Of a status that is the caller's own doing, a server is not at fault.
     private static readonly FrozenSet<RpcStatusCode> Faults = FrozenSet.Create(

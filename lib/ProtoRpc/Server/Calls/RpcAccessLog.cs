@@ -157,6 +157,11 @@ internal sealed class AccessLogFile(string path, Action<string>? warn) : IAccess
             json.WriteString("traceId", trace);
         }
 
+        if (call.CorrelationId is { } id)
+        {
+            json.WriteString("correlationId", id);
+        }
+
         json.WriteEndObject();
     }
 }

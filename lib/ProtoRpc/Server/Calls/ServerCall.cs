@@ -21,6 +21,7 @@ internal static class ServerCall
         RpcServerCallContext? context = null;
         Activity? activity = null;
         CallAdmission? admitted = null;
+        string? correlationId = null;
         try
         {
             CallHead head = protocol.ReadHead();
@@ -71,6 +72,7 @@ internal static class ServerCall
             {
                 activity ??= context is null ? StartUnknown(protocol, began) : null;
                 CallFailure failure = protocol.Translate(e, context);
+                correlationId = failure.CorrelationId;
                 await protocol.FailAsync(failure, context).ConfigureAwait(false);
                 status = failure.Code;
             }
@@ -83,7 +85,7 @@ internal static class ServerCall
             context?.End();
             host.Monitor.End(
                 GetTarget(protocol, context), called, protocol.Peer, status, began, protocol.BytesIn,
-                protocol.BytesOut, activity);
+                protocol.BytesOut, activity, correlationId);
         }
     }
 

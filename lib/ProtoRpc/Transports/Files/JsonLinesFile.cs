@@ -1,4 +1,6 @@
+using System.Buffers.Text;
 using System.Collections.Concurrent;
+using System.Runtime.InteropServices;
 using System.Text.Encodings.Web;
 using System.Text.Json;
 using System.Text.Unicode;
@@ -19,6 +21,8 @@ internal sealed class JsonLinesFile : IDisposable
     // A line that a hostile text makes long leaves no buffer of its size behind.
     private const int KeptBytes = 64 * 1024;
     private const int KeptLines = 16;
+    private const int EscapeLength = 6;
+    private static readonly SearchValues<byte> HtmlCharacters = SearchValues.Create("+'<>&`"u8);
     private static readonly TimeSpan LastWrite = TimeSpan.FromSeconds(5);
 
     private static readonly JsonWriterOptions Json = new() { Encoder = EncoderOf() };
@@ -85,7 +89,7 @@ internal sealed class JsonLinesFile : IDisposable
             write(line.Json, state);
             line.Json.Flush();
             line.Bytes.Write("\n"u8);
-            return TryAdd(line.Bytes.WrittenSpan);
+            return TryAdd(Readable(MemoryMarshal.AsMemory(line.Bytes.WrittenMemory).Span));
         }
         finally
         {
@@ -126,9 +130,8 @@ internal sealed class JsonLinesFile : IDisposable
         }
     }
 
-    // Everything of ASCII but control characters and what HTML could take for its own, and all letters of
-    // all languages. Characters that turn text around or are invisible are escaped, for those who read the
-    // file in a terminal.
+    // All letters of all languages. Characters that turn text around or are invisible are escaped, for those
+    // who read the file in a terminal.
     private static JavaScriptEncoder EncoderOf()
     {
         TextEncoderSettings settings = new(UnicodeRanges.All);
@@ -141,6 +144,33 @@ internal sealed class JsonLinesFile : IDisposable
         }
 
         return JavaScriptEncoder.Create(settings);
+    }
+
+    // The encoder also escapes what HTML could take for its own, such as the plus of grpc+unix, which a
+    // search of the file would not find then.
+    private static ReadOnlySpan<byte> Readable(Span<byte> line)
+    {
+        int length = 0;
+        for (int i = 0; i < line.Length; i++)
+        {
+            if (line[i] == '\\' && i + 1 < line.Length)
+            {
+                if (line[(i + 1)..] is [(byte)'u', (byte)'0', (byte)'0', var high, var low, ..]
+                    && Utf8Parser.TryParse([high, low], out byte c, out _, 'X') && HtmlCharacters.Contains(c))
+                {
+                    line[length++] = c;
+                    i += EscapeLength - 1;
+                    continue;
+                }
+
+                // The character behind a backslash begins no escape itself.
+                line[length++] = line[i++];
+            }
+
+            line[length++] = line[i];
+        }
+
+        return line[..length];
     }
 
     private bool TryAdd(ReadOnlySpan<byte> line)
