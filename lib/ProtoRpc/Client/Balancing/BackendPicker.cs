@@ -93,6 +93,10 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
     // An attempt may time out slightly before its deadline, so less than this remaining time counts as none.
     private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(20);
 
+    // How many different reasons an error has, and how many servers with the same one.
+    private const int MaxReasons = 4;
+    private const int MaxNamed = 4;
+
     private readonly List<RpcException> _failures = [];
     private Backend _backend = left.Peek();
 
@@ -132,7 +136,31 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
 
     private RpcException Failure(RpcStatusCode status, string text) => new(
         status, RpcErrorIds.NoServerReached,
-        $"{text} {string.Join(' ', _failures.Select(failure => failure.Message))}", _failures[0]);
+        $"{text} {string.Join(' ', Reasons())}", _failures[0]);
+
+    // Servers of one kind fail alike, and their advice is the same.
+    private IEnumerable<string> Reasons()
+    {
+        IGrouping<string, RpcException>[] groups =
+        [
+            .. _failures.GroupBy(failure => failure.Endpoint is { } endpoint
+                ? failure.Message.Replace($"'{endpoint}'", "''", StringComparison.Ordinal)
+                : failure.Message),
+        ];
+        foreach (IGrouping<string, RpcException> group in groups.Take(MaxReasons))
+        {
+            RpcEndpoint?[] others = [.. group.Skip(1).Select(failure => failure.Endpoint)];
+            yield return group.First().Message + (others.Length == 0
+                ? ""
+                : $" The same applies to {string.Join(", ", others.Take(MaxNamed).Select(one => $"'{one}'"))}"
+                    + (others.Length > MaxNamed ? $" and {others.Length - MaxNamed} more." : "."));
+        }
+
+        if (groups.Length > MaxReasons)
+        {
+            yield return $"{groups.Skip(MaxReasons).Sum(group => group.Count())} more failed otherwise.";
+        }
+    }
 }
 
 /// <summary>The servers of a client, as the name server last told. The first lookup is waited for, and later

@@ -266,6 +266,31 @@ public static class BalancedClientTests
     }
 
     [Fact]
+    public static void Says_once_why_many_servers_cannot_be_reached()
+    {
+        RpcEndpoint[] dead =
+        [
+            .. Enumerable.Range(0, 20).Select(_ =>
+            {
+                using TcpListener listener = new(IPAddress.Loopback, 0);
+                listener.Start();
+                return RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)listener.LocalEndpoint).Port);
+            }),
+        ];
+
+        RpcException error = Assert.Throws<RpcException>(() =>
+        {
+            using RpcClient client = RpcClient.Connect(dead, RpcLoadBalancing.PickFirst, EchoServer.Schema);
+            client.Invoke<EchoReply>("calls.Echo/Say", new EchoRequest { Text = "x" });
+        });
+
+        Assert.StartsWith("None of 20 servers can be reached. ", error.Message, StringComparison.Ordinal);
+        Assert.Contains(" The same applies to 'ncacn_ip_tcp:", error.Message, StringComparison.Ordinal);
+        Assert.EndsWith(" and 15 more.", error.Message, StringComparison.Ordinal);
+        Assert.InRange(error.Message.Length, 100, 600);
+    }
+
+    [Fact]
     public static void Endpoints_of_two_kinds_are_refused()
     {
         RpcException error = Assert.Throws<RpcException>(() => RpcClient.Connect(
