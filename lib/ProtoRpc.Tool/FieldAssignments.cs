@@ -115,9 +115,26 @@ internal static class JsonArgument
     public static string Text(string text, TextReader input) => text switch
     {
         "-" or "@" or "@-" => input.ReadToEnd(),
-        ['@', .. string path] => File.ReadAllText(path),
+        ['@', .. string path] => ReadFile(path, File.ReadAllText),
         _ => text,
     };
+
+    /// <summary>Reads the file of an <c>@FILE</c>.</summary>
+    /// <exception cref="RpcException">It cannot be read.</exception>
+    public static T ReadFile<T>(string path, Func<string, T> read)
+    {
+        try
+        {
+            return read(path);
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException or ArgumentException)
+        {
+            string full = path.Length == 0 ? path : Path.GetFullPath(path);
+            throw new RpcException(
+                RpcStatusCode.NotFound, RpcErrorIds.FileNotFound,
+                $"The file '{full}' of '@{path}' cannot be read: {FileProblem.Describe(e, full)}.", e);
+        }
+    }
 
     /// <summary>The messages of a text, one after the other; of a stream also the elements of an
     /// array.</summary>

@@ -97,12 +97,15 @@ internal sealed class CallReport(ToolConsole console, bool isShown, bool hasSize
             return;
         }
 
-        Write($"= sent {_sent} messages, {response.BytesSent} bytes; received {_received} messages, "
-            + $"{response.BytesReceived} bytes");
+        Write($"= sent {Counted(_sent, "message")}, {Counted(response.BytesSent, "byte")}; received "
+            + $"{Counted(_received, "message")}, {Counted(response.BytesReceived, "byte")}");
         string first = _first is { } time ? $", first reply after {Milliseconds(time)}" : "";
         Write($"= schema {Milliseconds(session.SchemaTime)}, connect {Milliseconds(session.ConnectTime)}"
             + $"{first}, call {Milliseconds(Stopwatch.GetElapsedTime(_start))}");
     }
+
+    private static string Counted(long number, string what) =>
+        string.Create(CultureInfo.InvariantCulture, $"{number} {what}{(number == 1 ? "" : "s")}");
 
     private void WriteHeaders(RpcReplyInfo response)
     {

@@ -193,7 +193,7 @@ internal sealed class ReplLoop(ReplSession session, ReplCall calls, ToolConsole 
 internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
 {
     private const string Help = """
-        services                  the services
+        services, list            the services
         methods [SERVICE]         the methods of a service, or of the one that you use
         messages                  the messages
         use SERVICE               finds bare names of methods in a service
@@ -203,13 +203,14 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
                                   of requests, or none to write them line by line, up to a line with a dot
         header NAME: VALUE        sends a header with each call; header NAME: removes it
         headers                   the headers
-        help, exit
+        help                      this list
+        exit, quit                ends the session, as the end of the input does
         """;
 
     /// <summary>The commands, as they are completed.</summary>
     public static IReadOnlyList<string> Commands { get; } =
     [
-        "call", "describe", "exit", "header", "headers", "help", "messages", "methods", "services", "show",
+        "call", "describe", "exit", "header", "headers", "help", "list", "messages", "methods", "services", "show",
         "template", "use",
     ];
 
@@ -233,10 +234,10 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
         (string verb, string argument) = command == "show" ? (rest, "") : (command, rest);
         switch (verb)
         {
-            case "services" or "service" or "package" when argument.Length == 0:
+            case "services" or "service" or "package" or "list" when argument.Length == 0:
                 Write(schema.Services.Select(one => one.FullName));
                 break;
-            case "methods" or "rpc":
+            case "methods" or "rpc" or "list":
                 RpcServiceInfo[] services = argument.Length > 0 ? [schema.GetService(argument)]
                     : Service is not null ? [Service]
                     : [.. schema.Services];
@@ -266,7 +267,9 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
                 console.WriteLine(Help.ReplaceLineEndings("\n"));
                 break;
             default:
-                throw new UsageException($"There is no command '{verb}'. Type help.");
+                throw new UsageException(TryFind(verb) is null
+                    ? $"There is no command '{verb}'.{NearestName.Hint(verb, Commands)} Type help."
+                    : $"'{verb}' is a method. Type call {verb} {argument}".TrimEnd());
         }
     }
 
@@ -467,9 +470,9 @@ internal sealed class ReplCompleter(ReplSession session)
         {
             [] => ReplSession.Commands,
             ["show"] => Shown,
-            ["use" or "service" or "methods"] => Services(),
-            ["call" or "template"] => Methods(),
-            ["describe" or "desc"] => Services().Concat(Methods())
+            ["use" or "service" or "methods" or "list"] => Services(),
+            ["call" or "template"] => Methods(word),
+            ["describe" or "desc"] => Services().Concat(Methods(word))
                 .Concat(session.Schema.Messages.Select(one => one.FullName)),
             ["call", var method, ..] => Fields(method, word),
             _ => [],
@@ -483,9 +486,19 @@ internal sealed class ReplCompleter(ReplSession session)
 
     private IEnumerable<string> Services() => session.Schema.Services.Select(one => one.FullName);
 
-    // Bare names of the service that is used, and full names of all.
-    private IEnumerable<string> Methods() => session.Schema.Services.SelectMany(service =>
-        service.Methods.Select(method => service == session.Service ? method.Name : method.FullName));
+    // Bare names of the service that is used, and full names of others. A name that only one service has is
+    // found without it.
+    private IEnumerable<string> Methods(string word)
+    {
+        RpcMethodInfo[] all = [.. session.Schema.Services.SelectMany(service => service.Methods)];
+        IEnumerable<string> full =
+            all.Select(method => method.Service == session.Service ? method.Name : method.FullName);
+        return word.Length == 0 || full.Any(name => name.StartsWith(word, StringComparison.OrdinalIgnoreCase))
+            ? full
+            : all.GroupBy(method => method.Name, StringComparer.OrdinalIgnoreCase)
+                .Where(named => named.Count() == 1)
+                .Select(named => named.Key);
+    }
 
     private IEnumerable<string> Fields(string name, string word) =>
         session.TryFind(name) is { } method ? FieldPaths.Get(method.RequestType, word) : [];

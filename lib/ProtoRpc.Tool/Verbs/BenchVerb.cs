@@ -219,7 +219,7 @@ internal sealed class BenchRequests
 
     private readonly ToolOption<string?> _message = new(
         "--message", "JSON",
-        "The request as JSON text, @FILE, or - for standard input. Several requests, in an array or one "
+        "The request as JSON text, @FILE, or @- for standard input. Several requests, in an array or one "
         + "after the other, are sent in turn; for a stream of requests, an array has the messages of one "
         + "call. In strings, {{n}} is the number of the call, {{uuid}} a new id, and {{now}} the time. The "
         + "default is an empty message.",

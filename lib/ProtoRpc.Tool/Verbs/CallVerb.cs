@@ -84,7 +84,7 @@ internal sealed class RequestOptions
     {
         Description =
             "One field: name=value, or outer.inner=value; the same name again for a repeated field. Bytes "
-            + "are utf8:TEXT or base64:DATA.",
+            + "are utf8:TEXT or base64:DATA. Not together with --data.",
         HelpName = "FIELD=VALUE",
     };
 
@@ -189,7 +189,7 @@ internal sealed class RequestOptions
             {
                 return new(
                     path, MessageFormats.TryFindByFile(path, out MessageFormat? ofFile) ? ofFile : format,
-                    () => File.OpenRead(path));
+                    () => JsonArgument.ReadFile(path, File.OpenRead));
             }
 
             return format.IsText

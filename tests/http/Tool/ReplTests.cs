@@ -39,6 +39,19 @@ public static class ReplTests
     }
 
     [Fact]
+    public static async Task A_method_without_call_and_a_misspelt_command_are_answered_with_the_right_one()
+    {
+        using WordsServer server = new();
+
+        (_, string output, string error) = await RunAsync(server, "Say text=hi", "cal Say", "list", "help");
+
+        Assert.Contains("'Say' is a method. Type call Say text=hi\n", error, StringComparison.Ordinal);
+        Assert.Contains("no command 'cal'. Did you mean 'call'? Type help.", error, StringComparison.Ordinal);
+        Assert.StartsWith("streams.Words\n", output, StringComparison.Ordinal);
+        Assert.Contains("exit, quit ", output, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public static async Task Nothing_that_a_server_sends_moves_the_cursor()
     {
         using WordsServer server = new();
@@ -88,6 +101,7 @@ public static class ReplTests
         Assert.Equal("5 streams.Words/Say,streams.Words/Split", Of("call streams.Words/S"));
         Assert.Equal("23 text=", Of("call streams.Words/Say t"));
         Assert.Equal("4 streams.Words", Of("use streams.W"));
+        Assert.Equal("5 Say", Of("call Sa"));
         Assert.Empty(completer.Complete("call Nothing t").Words);
         Assert.Empty(completer.Complete("nothing x").Words);
 

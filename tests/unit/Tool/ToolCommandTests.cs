@@ -51,6 +51,21 @@ public static class ToolCommandTests
         Assert.Contains("no-such-file.proto", run.Error, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("call", "local://x", "Send", "-d")]
+    [InlineData("mock", "local://x", "--reply")]
+    public static async Task A_file_of_a_message_that_is_not_there_is_named(params string[] arguments)
+    {
+        string value = arguments[^1] == "--reply" ? "Send=@no-such.json" : "@no-such.json";
+
+        ToolRun run = await ToolRun.RunAsync([.. arguments, value, "--schema", Sample]);
+
+        Assert.Equal(1, run.ExitCode);
+        Assert.EndsWith(
+            "no-such.json' of '@no-such.json' cannot be read: the file does not exist.\n", run.Error,
+            StringComparison.Ordinal);
+    }
+
     [Fact]
     public static async Task List_shows_services_and_methods()
     {
