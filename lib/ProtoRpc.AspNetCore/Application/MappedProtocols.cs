@@ -1,11 +1,13 @@
 using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.CompilerServices;
 using System.Text;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Cors.Infrastructure;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Http.Metadata;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Routing.Patterns;
 using Microsoft.Extensions.DependencyInjection;
@@ -61,6 +63,10 @@ internal sealed class MappedProtocols : IDisposable
 
     /// <summary>The templates of the HTTP rules, each of which is a path of its own.</summary>
     public IEnumerable<RestTemplate> Templates => _http.Templates;
+
+    /// <summary>The name of the method that a request asks for; null for another path.</summary>
+    public string? FindMethod(HttpRequest request, string path) =>
+        _http.Find(request, path).Method?.Info.Name;
 
     public void Dispose() => _calls.Dispose();
 
@@ -309,9 +315,12 @@ internal static class MappedRoutes
         RouteGroupBuilder group = endpoints.MapGroup("").WithMetadata(protocols);
         foreach (string name in protocols.Names.Where(IsPath).Distinct(StringComparer.OrdinalIgnoreCase))
         {
-            group.Map(PatternOf(name), http => protocols.HandleAsync(
-                http, $"/{name}/{http.Request.RouteValues[Rest]}".TrimEnd('/'), basePath: ""))
-                .WithDisplayName($"ProtoRpc {name}");
+            group.Map(PatternOf(name), http =>
+            {
+                string path = $"/{name}/{http.Request.RouteValues[Rest]}".TrimEnd('/');
+                MethodRoutes.Set(http, protocols.FindMethod(http.Request, path));
+                return protocols.HandleAsync(http, path, basePath: "");
+            }).WithDisplayName($"ProtoRpc {name}");
         }
 
         foreach ((RoutePattern pattern, RestTemplate template) in protocols.Templates
@@ -379,12 +388,51 @@ internal static class MappedRoutes
         name.Split('/').All(part => part.Length > 0 && !part.Contains('?'));
 
     private static RoutePattern PatternOf(string name) => RoutePatternFactory.Pattern(
+        $"/{name}/{{**{Rest}}}",
     [
         .. name.Split('/').Select(
             part => RoutePatternFactory.Segment(RoutePatternFactory.LiteralPart(part))),
         RoutePatternFactory.Segment(RoutePatternFactory.ParameterPart(
             Rest, @default: null, RoutePatternParameterKind.CatchAll)),
     ]);
+}
+
+/// <summary>The route of a request as that of its method, which measurements and activities of ASP.NET Core
+/// read when the request ends. A route of its own for each method would be ambiguous beside one of the
+/// application.</summary>
+internal static class MethodRoutes
+{
+    // As many as the routes have methods.
+    private static readonly ConditionalWeakTable<Endpoint, ConcurrentDictionary<string, Endpoint>> Known = [];
+
+    public static void Set(HttpContext http, string? method)
+    {
+        if (method is not null && http.GetEndpoint() is RouteEndpoint route)
+        {
+            http.SetEndpoint(Known.GetOrCreateValue(route).GetOrAdd(method, Create, route));
+        }
+    }
+
+    private static Endpoint Create(string method, RouteEndpoint route)
+    {
+        string text = route.RoutePattern.RawText!;
+        RoutePattern pattern = RoutePatternFactory.Pattern(
+            text[..(text.LastIndexOf('/') + 1)] + method,
+            [
+                .. route.RoutePattern.PathSegments.SkipLast(1),
+                RoutePatternFactory.Segment(RoutePatternFactory.LiteralPart(method)),
+            ]);
+        RouteEndpointBuilder named = new(route.RequestDelegate, pattern, route.Order)
+        {
+            DisplayName = route.DisplayName,
+        };
+        foreach (object data in route.Metadata.Where(data => data is not IRouteDiagnosticsMetadata))
+        {
+            named.Metadata.Add(data);
+        }
+
+        return named.Build();
+    }
 }
 
 /// <summary>Marks routes that have a server: a source of no endpoints.</summary>

@@ -3,6 +3,7 @@ using System.Text;
 using Google.Protobuf.WellKnownTypes;
 using Microsoft.AspNetCore.Authentication;
 using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.Extensions.DependencyInjection;
 using Shop;
@@ -40,6 +41,32 @@ public static class MapTests
         Assert.Contains("data-path=\"/shop.Orders/Place\"", page);
         Assert.Equal([1, 2, 3], watched.Select(e => e.Number));
         Assert.Equal(RpcStatusCode.Unimplemented, missing.Code);
+    }
+
+    [Theory]
+    [InlineData("/shop.Orders/Place", "/rpc/shop.Orders/Place")]
+    [InlineData("/SHOP.orders/place/", "/rpc/shop.Orders/Place")]
+    [InlineData("/shop.Orders/Nothing", "/rpc/shop.Orders/{**protorpc-method}")]
+    public static async Task The_route_of_a_request_is_that_of_its_method(string path, string route)
+    {
+        List<string?> routes = [];
+        await using HostedApp app = await HostedApp.StartAsync(
+            null, map =>
+            {
+                map.Use(async (http, next) =>
+                {
+                    await next(http);
+                    routes.Add(((RouteEndpoint?)http.GetEndpoint())?.RoutePattern.RawText);
+                });
+                map.MapGroup("/rpc").MapProtoRpc();
+                map.MapPost("/rpc/shop.Orders/Watch", () => "the application");
+            });
+
+        await PostAsync(app, "/rpc" + path);
+        (_, string own) = await PostAsync(app, "/rpc/shop.Orders/Watch");
+
+        Assert.Equal([route, "/rpc/shop.Orders/Watch"], routes);
+        Assert.Equal("the application", own);
     }
 
     [Fact]
