@@ -380,7 +380,7 @@ public sealed class RpcServer : IRpcServer
             RpcStatusCode.Unimplemented,
             $"This server does not support {endpoint.Transport} endpoints such as '{endpoint}'. "
             + "HTTP and gRPC endpoints are in the package ProtoRpc.AspNetCore: reference it, and create the "
-            + "server with the options 'new RpcServerOptions().WithHttp()' (namespace ProtoRpc.AspNetCore).",
+            + "server with the options 'new RpcServerOptions().WithHttp()'.",
             endpoint);
 
     private (ServerService Service, RpcMethodInfo Method) Find(string method)

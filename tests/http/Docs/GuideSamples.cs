@@ -1,3 +1,4 @@
+using System.Security.Principal;
 using System.Text;
 using Google.Protobuf;
 using Microsoft.AspNetCore.Builder;
@@ -62,6 +63,36 @@ internal static class GuideSamples
         await server.StopAsync(TimeSpan.FromSeconds(20));
         // </stop>
         return $"{reply.Id} {reply.Total} {events} {empty.Code} {json.Split('\n')[0]}";
+    }
+
+    public static async Task<string> CheckAsync(IReadOnlyDictionary<string, string> users, string token)
+    {
+        // <check>
+        RpcServerOptions options = new RpcServerOptions().WithHttp(new HttpServerOptions
+        {
+            Security = new HttpServerSecurity
+            {
+                Bearer = (token, cancellation) => ValueTask.FromResult<IIdentity?>(
+                    users.TryGetValue(token, out string? name) ? new GenericIdentity(name) : null),
+            },
+        });
+        // </check>
+        RpcSchema schema = RpcSchema.FromDescriptors(OrdersReflection.Descriptor);
+        await using RpcServer server = RpcServer.Create(schema, "shop.Orders", options)
+            .Handle<PlaceRequest, PlaceReply>("Place", (context, _) => new PlaceReply { Id = context.User.Name })
+            .AddEndpoint("grpc://127.0.0.1:0")
+            .StartListening();
+        RpcClientSecurity security = new() { Authentication = RpcClientAuthentication.Bearer, Token = token };
+        await using RpcClient client = await RpcClient.ConnectAsync(
+            server.Endpoints[0], schema, new RpcClientOptions { Security = security });
+        try
+        {
+            return (await client.InvokeAsync<PlaceReply>("Place", new PlaceRequest())).Id;
+        }
+        catch (RpcException e)
+        {
+            return $"{e.Code}";
+        }
     }
 
     // <watch>

@@ -28,6 +28,15 @@ public static class GuideSamplesTests
         await GuideSamples.ServeAsync("grpc://127.0.0.1:0", "http://127.0.0.1:0/"));
 
     [Fact]
+    public static async Task Checks_callers_by_their_token()
+    {
+        Dictionary<string, string> users = new() { ["t1"] = "ann" };
+
+        Assert.Equal("ann", await GuideSamples.CheckAsync(users, "t1"));
+        Assert.Equal("Unauthenticated", await GuideSamples.CheckAsync(users, "t2"));
+    }
+
+    [Fact]
     public static async Task Serves_bytes() => Assert.Equal("HELLO", await GuideSamples.RawAsync());
 
     [Fact]
