@@ -129,7 +129,8 @@ internal static class ToolCommand
             ? $"'{TerminalText.OneLine(word, MaxWord)}' is an endpoint, and a verb comes before it, such as "
                 + "call or ping."
             : $"There is no verb '{TerminalText.OneLine(word, MaxWord)}'."
-                + NearestName.Hint(word, root.Subcommands.SelectMany(verb => verb.Aliases.Prepend(verb.Name)));
+                + NearestName.Hint(
+                    word, root.Subcommands.SelectMany(verb => verb.Aliases.Prepend(verb.Name)));
     }
 
     // The request of a call after the method, where other tools have it.
@@ -229,7 +230,7 @@ internal sealed class CallFailedException(RpcException cause) : Exception(cause.
         {
             return await talk();
         }
-        catch (RpcException e)
+        catch (RpcException e) when (e.ErrorId != RpcErrorIds.NoSchema)
         {
             cancellation.ThrowIfCancellationRequested();
             throw new CallFailedException(e);

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 using System.Text;
@@ -77,6 +78,31 @@ public static class ForeignServerPingTests
 
         Assert.Equal(("Redirected", false), (error.ErrorId, error.MayHaveExecuted));
         Assert.Contains($"redirected to '{place}'", error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(
+        "501 Unsupported method\r\nContent-Type: text/html",
+        "'http://127.0.0.1:PORT/ProtoService.SearchService/Search' is an address of the service.")]
+    [InlineData("404 Not Found", "/ProtoService.SearchService/Search' is an address of the service.")]
+    [InlineData("502 Bad Gateway", " A proxy answers so if it does not reach the service.")]
+    [InlineData(
+        "429 Too Many\r\nContent-Type: text/html", " A proxy answers so if it limits the rate of requests.")]
+    public static void A_call_to_a_foreign_server_says_what_to_check(string answer, string advice)
+    {
+        using TcpListener listener = new(IPAddress.Loopback, 0);
+        listener.Start();
+        string http = $"HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n";
+        new Thread(() => Serve(listener, http)) { IsBackground = true }.Start();
+        string port = ((IPEndPoint)listener.LocalEndpoint).Port.ToString(CultureInfo.InvariantCulture);
+        using RpcClient client = RpcClient.Connect($"http://127.0.0.1:{port}/", SearchServer.Schema);
+
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke(
+                "Search", new { query = "x" }, new RpcCallOptions { Timeout = TimeSpan.FromSeconds(5) }));
+
+        Assert.EndsWith(
+            advice.Replace("PORT", port, StringComparison.Ordinal), error.Message, StringComparison.Ordinal);
     }
 
     // OPTIONS is answered; a POST gets the answer, or none.

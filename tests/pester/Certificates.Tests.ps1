@@ -189,6 +189,11 @@ Describe 'Certificate parameters' {
         (Connect-RpcEndpoint @https -CACertificate $root | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
     }
 
+    It 'say how a <_> with a password is read' -ForEach 'locked.pfx' {
+        { Connect-RpcEndpoint grpcs://127.0.0.1:1 -ClientCertificate $file[$_] -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*password is missing or wrong. Read the file with Get-PfxCertificate*'
+    }
+
     It 'say that a path is empty' {
         { Start-Tcp @{ Tls = $true; Certificate = '' } } |
             Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*the path is empty*'

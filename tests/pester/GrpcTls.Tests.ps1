@@ -64,7 +64,9 @@ Describe 'gRPC endpoints with TLS' {
         { Connect-RpcEndpoint @to -ErrorAction Stop } |
             Should -Throw -ErrorId 'CertificateNotTrusted,*' -ExpectedMessage '*another name (CN=rpc.test)*'
         Connect-RpcEndpoint @to -ErrorAction SilentlyContinue -ErrorVariable shown
-        "$shown" | Should -BeLike '*Set ServerName of*with SkipCertificateCheck of -ConnectionOption.*'
+        "$shown" | Should -BeLike '*Set ServerName of*with -SkipCertificateCheck.*'
+        Test-RpcEndpoint $listener.Endpoint[0] -ErrorAction SilentlyContinue -ErrorVariable other
+        "$other" | Should -BeLike '*CACertificate of -ConnectionOption*'
         { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ConnectionOption @{ ServerName = 'rpc.test' } -ErrorAction Stop } |
             Should -Throw -ErrorId 'CertificateNotTrusted,*'
         { Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto -ConnectionOption @{ ServerName = 'rpc.test' } `

@@ -101,7 +101,23 @@ Describe 'The views of mocks' {
 
         $mock | Out-String -Width 120 | Should -Match 'Service and endpoints'
         Get-RpcMockCall -Mock $mock | Out-String -Width 120 |
-            Should -Match '(?m)^\d\d:\d\d:\d\d demo.Greeter/SayHello +OK +[\d.]+ .*Ann'
+            Should -Match '(?m)^\d\d:\d\d:\d\d SayHello +OK +[\d.]+ .*Ann'
+    }
+}
+
+Describe 'The view of a connection' {
+    It 'names the services of its schema, without those of gRPC itself' {
+        $one = Start-RpcListener grpc://127.0.0.1:0 { } -Schema (Join-Path $RepositoryRoot protos sample.proto)
+        $rpc = Connect-RpcEndpoint $one.Endpoint[0]
+        try {
+            $rpc.Service | Should -BeNullOrEmpty
+            ($rpc | Out-String -Width 80) | Should -Match 'Sample\.MyService'
+            ($rpc | Out-String -Width 80) | Should -Not -Match 'grpc\.health'
+        }
+        finally {
+            $rpc | Disconnect-RpcEndpoint
+            $one | Stop-RpcListener
+        }
     }
 }
 
@@ -191,6 +207,6 @@ Describe 'The views of what came from a job' {
     It 'are the rows of calls and of a mock' {
         Show $output[2] | Should -Match '(?m)^ncalrpc\S+ +OK +[\d.]+ {"text":"hi"'
         Show $output[3] | Should -Match '(?m)^ncalrpc\S+ +NotFound +[\d.]+ no Bob'
-        Show $output[4] | Should -Match '(?m)^\d\d:\d\d:\d\d demo.Greeter/SayHello +OK +[\d.]+ {"name":"Eve"'
+        Show $output[4] | Should -Match '(?m)^\d\d:\d\d:\d\d SayHello +OK +[\d.]+ {"name":"Eve"'
     }
 }

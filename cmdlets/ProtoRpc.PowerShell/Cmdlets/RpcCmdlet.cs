@@ -191,7 +191,16 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
 
     /// <summary>Ends the cmdlet with a terminating error.</summary>
     protected void Fail(RpcException exception, object? target = null) =>
-        ThrowTerminatingError(RpcErrors.ToRecord(exception, target));
+        ThrowTerminatingError(Named(RpcErrors.ToRecord(exception, target)));
+
+    /// <summary>Writes an error. Its text names the parameters of this cmdlet.</summary>
+    protected new void WriteError(ErrorRecord record) => base.WriteError(Named(record));
+
+    private ErrorRecord Named(ErrorRecord record)
+    {
+        ParameterWording.NameParameters(record, Caller.MyInvocation.MyCommand);
+        return record;
+    }
 
     /// <summary>Writes a warning. The text may quote a peer or a schema, so control characters are
     /// neutralized.</summary>

@@ -422,7 +422,8 @@ internal sealed class SecretReader
         return option.UserName is { } user
             ? new PSCredential(user, password).GetNetworkCredential()
             : throw source.Reference!.NotFound(
-                "it is a password without a user name. Give UserName with it");
+                "it is a password without a user name. Set UserName of -ConnectionOption, as in "
+                + "-ConnectionOption @{ UserName = 'ann' }");
     }
 
     /// <summary>The bearer token of a source; null for none.</summary>

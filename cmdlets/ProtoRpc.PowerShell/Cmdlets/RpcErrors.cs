@@ -1,4 +1,5 @@
 using System.Collections.Specialized;
+using System.Text.RegularExpressions;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Objects;
 
@@ -99,7 +100,10 @@ internal static class RpcErrors
 
     public static RpcException NoSchema(RpcConnection connection) => new(
         RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
-        $"The connection to {connection} has no schema. Give Connect-RpcEndpoint a -Schema.");
+        $"The connection to {connection} has no schema. Give Connect-RpcEndpoint a -Schema."
+        + (connection.Endpoint.Kind.Protocol == EndpointProtocol.Http
+            ? $" A ProtoRpc listener serves it at '{connection.Endpoint.Uri.TrimEnd('/')}/FILE.proto'."
+            : ""));
 
     // The method and the endpoint, unless the text already names them.
     private static IEnumerable<string> PlacesOf(RpcException error)
@@ -120,7 +124,7 @@ internal static class RpcErrors
 
 /// <summary>Rewords error texts of the core for the shell: replaces the names of members by those of
 /// parameters.</summary>
-internal static class ParameterWording
+internal static partial class ParameterWording
 {
     private const string Limits = $"{nameof(RpcLimits)}.";
     private const string OfConnection = "of -ConnectionOption";
@@ -152,8 +156,10 @@ internal static class ParameterWording
             $"{nameof(RpcListenerOption.ServicePrincipalName)} {OfListener}",
         [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Authentication)}"] =
             $"{nameof(RpcConnectionOption.Authentication)} {OfConnection}",
-        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Credential)}"] = "-Credential",
-        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Token)}"] = "-Token",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Credential)}"] =
+            $"{nameof(RpcConnectionOption.Credential)} {OfConnection}",
+        [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.Token)}"] =
+            $"{nameof(RpcConnectionOption.Token)} {OfConnection}",
         [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] =
             $"{nameof(RpcConnectionOption.ServerUser)} {OfConnection}",
         [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)}"] =
@@ -165,12 +171,33 @@ internal static class ParameterWording
         ["Choose fewer services"] = "Choose fewer services with -Service",
     };
 
+    /// <summary>Names a setting of connections as a parameter where the cmdlet has one.</summary>
+    public static void NameParameters(ErrorRecord record, CommandInfo? command)
+    {
+        if (record.ErrorDetails?.Message is { } text
+            && text.Contains(OfConnection, StringComparison.Ordinal)
+            && record.Exception is RpcException { IsAnswer: false }
+            && command?.Parameters is { } all)
+        {
+            record.ErrorDetails = new(Setting().Replace(
+                text, match => all.ContainsKey(match.Groups["name"].Value)
+                    ? $"-{match.Groups["name"].Value}"
+                    : match.Value))
+            {
+                RecommendedAction = record.ErrorDetails.RecommendedAction,
+            };
+        }
+    }
+
     /// <returns>The text with the names of parameters and settings. A member of the limits becomes 'NAME of
     /// Limits': a listener has them as a parameter, a connection as a setting.</returns>
     public static string Rename(string text) => MemberTexts.Rename(
         text, name => name.StartsWith(Limits, StringComparison.Ordinal)
             ? $"{name[Limits.Length..]} of Limits"
             : Parameters.GetValueOrDefault(name));
+
+    [GeneratedRegex(@"\b(?<name>[A-Za-z]+) of -ConnectionOption\b", RegexOptions.CultureInvariant)]
+    private static partial Regex Setting();
 }
 
 /// <summary>Makes objects that the shell shows with an error. Control characters in the peer's texts are

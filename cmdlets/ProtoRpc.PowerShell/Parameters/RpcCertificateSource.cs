@@ -143,7 +143,7 @@ public sealed class RpcCertificateSource
         bool isLocked = text.Contains(LockedPemKey, StringComparison.Ordinal);
         if (isLocked && password is null)
         {
-            throw Invalid("its private key needs a password");
+            throw Locked("its private key needs a password");
         }
 
         using X509Certificate2 pem = isLocked
@@ -204,7 +204,7 @@ public sealed class RpcCertificateSource
         }
         catch (CryptographicException e) when (e.HResult == WrongPassword)
         {
-            throw Invalid("its password is missing or wrong", e);
+            throw Locked("its password is missing or wrong", e);
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException or CryptographicException)
         {
@@ -228,9 +228,19 @@ public sealed class RpcCertificateSource
         RpcStatusCode.NotFound, RpcErrorIds.CertificateNotFound,
         $"There is no certificate '{_text}': {why}.", cause);
 
-    private RpcException Invalid(string why, Exception? cause = null) => new(
+    private RpcException Invalid(string why, Exception? cause = null) => Invalid(
+        why,
+        "Give a .pfx file, a .pem file (with its private key, unless it is that of an authority), the "
+        + "thumbprint of a certificate in a store, or a certificate.",
+        cause);
+
+    private RpcException Locked(string why, Exception? cause = null) => Invalid(
+        why,
+        "Read the file with Get-PfxCertificate, which asks for the password, and give the certificate that "
+        + "it returns. Start-RpcListener also has -CertificatePassword.",
+        cause);
+
+    private RpcException Invalid(string why, string remedy, Exception? cause) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidCertificate,
-        $"'{Name}' cannot be used as a certificate: {why}. "
-        + "Give a .pfx file, a .pem file with what is needed, the thumbprint of one in a store, "
-        + "or a certificate.", cause);
+        $"'{Name}' cannot be used as a certificate: {why}. {remedy}", cause);
 }

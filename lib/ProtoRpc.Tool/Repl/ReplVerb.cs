@@ -210,8 +210,8 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
     /// <summary>The commands, as they are completed.</summary>
     public static IReadOnlyList<string> Commands { get; } =
     [
-        "call", "describe", "exit", "header", "headers", "help", "list", "messages", "methods", "services", "show",
-        "template", "use",
+        "call", "describe", "exit", "header", "headers", "help", "list", "messages", "methods", "services",
+        "show", "template", "use",
     ];
 
     public RpcSchema Schema => schema;

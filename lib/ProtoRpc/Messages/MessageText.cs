@@ -71,7 +71,7 @@ internal static class MessageText
         text.Append(": ").Append(value switch
         {
             string content => Quote(content),
-            byte[] bytes => $"\"{Convert.ToBase64String(bytes)}\"",
+            byte[] bytes => Quote(bytes),
             bool flag => flag ? "true" : "false",
             int number when field.Kind == RpcFieldKind.Enum =>
                 field.Enum!.FindName(number) ?? number.ToString(CultureInfo.InvariantCulture),
@@ -80,6 +80,24 @@ internal static class MessageText
     }
 
     private static StringBuilder Separate(StringBuilder text) => text.Length == 0 ? text : text.Append(' ');
+
+    // As the text format of protobuf writes bytes: all but printable ASCII as octal escapes.
+    private static string Quote(byte[] bytes)
+    {
+        StringBuilder quoted = new("\"", bytes.Length + 2);
+        foreach (byte b in bytes)
+        {
+            _ = b switch
+            {
+                (byte)'"' or (byte)'\\' => quoted.Append('\\').Append((char)b),
+                >= (byte)' ' and <= (byte)'~' => quoted.Append((char)b),
+                _ => quoted.Append('\\').Append((char)('0' + (b >> 6))).Append((char)('0' + ((b >> 3) & 7)))
+                    .Append((char)('0' + (b & 7))),
+            };
+        }
+
+        return quoted.Append('"').ToString();
+    }
 
     private static string Quote(string text)
     {

@@ -54,7 +54,9 @@ internal static class SchemaError
         string more = names.Length > Listed ? ", ..." : "";
         return new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.AmbiguousName,
-            (kind == "method" ? $"Several services have a method '{name}'" : $"Several {kind}s are named '{name}'")
+            (kind == "method"
+                ? $"Several services have a method '{name}'"
+                : $"Several {kind}s are named '{name}'")
             + $": {string.Join(", ", names.Take(Listed))}{more}. {Remedy(kind, names)}");
     }
 

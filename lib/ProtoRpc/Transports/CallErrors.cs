@@ -44,8 +44,8 @@ internal static class CallErrors
         RpcEndpoint endpoint, TimeSpan timeout, long replies, RpcException cause) => new(
         RpcStatusCode.DeadlineExceeded,
         $"'{endpoint}' did not end the stream within {timeout.TotalSeconds:0.###} s: the deadline passed "
-        + $"after {replies:N0} {(replies == 1 ? "reply" : "replies")}. Give the call a longer deadline, or "
-        + "check what the server does.",
+        + $"after {replies:N0} {(replies == 1 ? "reply" : "replies")}. To watch for a time, expect this "
+        + "error; otherwise, give the stream a longer deadline or none.",
         cause)
         {
             Endpoint = endpoint,

@@ -79,7 +79,8 @@ internal static class GuideSamples
         // </check>
         RpcSchema schema = RpcSchema.FromDescriptors(OrdersReflection.Descriptor);
         await using RpcServer server = RpcServer.Create(schema, "shop.Orders", options)
-            .Handle<PlaceRequest, PlaceReply>("Place", (context, _) => new PlaceReply { Id = context.User.Name })
+            .Handle<PlaceRequest, PlaceReply>(
+                "Place", (context, _) => new PlaceReply { Id = context.User.Name })
             .AddEndpoint("grpc://127.0.0.1:0")
             .StartListening();
         RpcClientSecurity security = new() { Authentication = RpcClientAuthentication.Bearer, Token = token };

@@ -101,7 +101,8 @@ public static class ReplTests
         Assert.Equal("5 streams.Words/Say,streams.Words/Split", Of("call streams.Words/S"));
         Assert.Equal("23 text=", Of("call streams.Words/Say t"));
         Assert.Equal("4 streams.Words", Of("use streams.W"));
-        Assert.Equal("5 Say", Of("call Sa"));
+        Assert.Equal("5 Split", Of("call Sp"));
+        Assert.Equal("5 ", Of("call Sa"));
         Assert.Empty(completer.Complete("call Nothing t").Words);
         Assert.Empty(completer.Complete("nothing x").Words);
 

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.Collections;
 using Google.Protobuf;
+using ProtoRpc.Tests.Formats;
 using ProtoRpc.Tests.Schema;
 using static ProtoRpc.Tests.Messages.TestMessages;
 
@@ -382,6 +383,18 @@ public static class DynamicMessageTests
             "f_int32: 1 f_string: \"a\\\"\\n\" fgroup { a: 7 } f_enum: RED # 4 unknown bytes",
             message.ToString());
         Assert.Equal(message.ToString(), message.ToDiagnosticString());
+    }
+
+    [Fact]
+    public static void Text_shows_bytes_as_the_text_format_does()
+    {
+        DynamicMessage message = new(Type("proto3.Singular"));
+        message.Set("f_bytes", new byte[] { (byte)'h', (byte)'"', (byte)'\\', 0, 10, 0x7F, 0xFF });
+
+        string text = message.ToString();
+
+        Assert.Equal("f_bytes: \"h\\\"\\\\\\000\\012\\177\\377\"", text);
+        Assert.Equal(message, MessageFormats.Text.Read("proto3.Singular", text));
     }
 
     [Fact]

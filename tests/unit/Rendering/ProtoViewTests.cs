@@ -100,16 +100,16 @@ public static class ProtoViewTests
     {
         RpcSchema schema = Compile("""
             syntax = "proto3";
-            // Range gets the keys in the range from the key-value store, and so on, and so on, until the end.
-            //   - https://example.org/a/very/long/address/without/any/space/in/it/that/is/longer/than/a/window
+            // Range gets the keys in the range from the key-value store, and so on, and so on, to the end.
+            //   - https://example.org/a/very/long/address/without/any/space/that/is/longer/than/a/window
             service KV {
               // In the block.
 
               //
-              rpc RangeOfManyKeysAndValues(RequestWithAVeryLongName) returns (stream RequestWithAVeryLongName);
+              rpc RangeOfManyKeys(RequestWithAVeryLongName) returns (stream RequestWithAVeryLongName);
             }
             message RequestWithAVeryLongName {
-              string key = 1 [json_name = "a // b   c aaaaaaaaaaaaaaaaaaaaaaaaaa"]; // With the number and so on.
+              string key = 1 [json_name = "a // b   c aaaaaaaaaaaaaaaaaaaaaaa"]; // With the number and so on.
             }
             """);
 
@@ -119,13 +119,13 @@ public static class ProtoViewTests
             + ProtoView.Format(message, width, ViewStyle.Plain);
 
         RpcSchema again = Compile($"syntax = \"proto3\";\n{text}");
-        Assert.Equal("/KV/RangeOfManyKeysAndValues", "/" + again.Services[0].Methods[0].FullName);
+        Assert.Equal("/KV/RangeOfManyKeys", "/" + again.Services[0].Methods[0].FullName);
         Assert.Equal(message.Fields[0].JsonName, again.GetMessage(message.FullName).Fields[0].JsonName);
         Assert.Contains("// With the number", text, StringComparison.Ordinal);
         if (width == 80)
         {
             Assert.All(text.Split('\n'), line => Assert.True(line.Length <= width, line));
-            Assert.Matches("so on,.*\n// .{0,20}the end\\.\n", text);
+            Assert.Matches("so on,.*\n// .{0,20}end\\.\n", text);
             Assert.Matches("\n//   \\S+/window\n", text);
         }
     }

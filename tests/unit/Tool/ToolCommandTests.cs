@@ -27,14 +27,15 @@ public static class ToolCommandTests
     [Theory]
     [InlineData("There is no verb 'pnig'. Did you mean 'ping'?", "pnig", "grpc://127.0.0.1:1")]
     [InlineData("There is no verb 'invkoe'. Did you mean 'invoke'?", "invkoe", "a", "b", "-d", "{}")]
-    [InlineData("'grpc://127.0.0.1:1' is an endpoint, and a verb comes before it", "grpc://127.0.0.1:1", "Get")]
+    [InlineData("'tcp://a:1' is an endpoint, and a verb comes before it", "tcp://a:1", "Get")]
     [InlineData("There is no verb 'a\\u001B[31m'.", "a\u001b[31m")]
     [InlineData(
         "'GetOrder' is not an endpoint, and 'grpc://127.0.0.1:1' is one. The endpoint comes first: "
         + "protorpc call grpc://127.0.0.1:1 GetOrder", "call", "GetOrder", "grpc://127.0.0.1:1")]
     [InlineData("The endpoint comes first: protorpc bench tcp://a:1 Get", "bench", "Get", "tcp://a:1")]
     [InlineData("The endpoint comes first: protorpc describe tcp://a:1 a.B", "describe", "a.B", "tcp://a:1")]
-    public static async Task A_wrong_word_is_named_with_the_right_one(string expected, params string[] arguments)
+    public static async Task A_wrong_word_is_named_with_the_right_one(
+        string expected, params string[] arguments)
     {
         ToolRun run = await ToolRun.RunAsync(arguments);
 

@@ -293,9 +293,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         ? TWait.RunAsync(() => RpcHttpSchema.Fetch(
             new Uri(_address.AbsoluteUri.TrimEnd('/') + _query), _options, cancellation))
         : throw new RpcException(
-            RpcStatusCode.Unimplemented,
-            $"'{_endpoint}' does not publish its schema. "
-            + "Give a schema; a ProtoRpc listener serves it at /FILE.proto.");
+            RpcStatusCode.Unimplemented, RpcErrorIds.NoSchema,
+            $"'{_endpoint}' is an HTTP endpoint, which lists no schema. Give a schema. A ProtoRpc listener "
+            + $"serves it at '{_address.AbsoluteUri.TrimEnd('/')}/FILE.proto', where FILE.proto declares the "
+            + "service.",
+            _endpoint);
 
     /// <summary>Loads the schema from the file of the first service that the server has under the name that
     /// the client uses.</summary>

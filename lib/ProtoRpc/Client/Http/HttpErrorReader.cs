@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Http.Headers;
 using System.Text.Json;
 using ProtoRpc.Protocols;
@@ -45,7 +46,8 @@ internal static class HttpErrorReader
         }
 
         RpcException failure = Read(
-            method, httpStatus, mediaType, error, HttpResponseMetadata.TrailersOf(response),
+            method, httpStatus, mediaType, error ?? Foreign(method, response, mediaType),
+            HttpResponseMetadata.TrailersOf(response),
             isBusy ? HttpRetryAfter.Parse(response.Headers) : null);
         failure.Accepted = AcceptedBy(response.Headers);
         return failure;
@@ -71,6 +73,26 @@ internal static class HttpErrorReader
         return "";
     }
 
+    // Something else than ProtoRpc answered: a proxy, or a server that has no such service.
+    private static ErrorResult Foreign(string method, HttpResponseMessage response, string mediaType)
+    {
+        string address = response.RequestMessage?.RequestUri?.GetLeftPart(UriPartial.Path) ?? "";
+        string advice = response.StatusCode switch
+        {
+            HttpStatusCode.BadGateway or HttpStatusCode.ServiceUnavailable or HttpStatusCode.GatewayTimeout =>
+                " A proxy answers so if it does not reach the service.",
+            HttpStatusCode.TooManyRequests => " A proxy answers so if it limits the rate of requests.",
+            _ when address.Length > 0 =>
+                $" Check that '{TerminalText.OneLine(address, MaxLocation)}' is an address of the service.",
+            _ => "",
+        };
+        return new ErrorResult { ErrorText = TextOf(method, (int)response.StatusCode, mediaType) + advice };
+    }
+
+    private static string TextOf(string method, int httpStatus, string mediaType) =>
+        $"{method} was answered with HTTP status {httpStatus}"
+        + (mediaType.Length > 0 ? $" and '{mediaType}' instead of an error." : ".");
+
     /// <summary>Converts an error at the end of a stream of replies.</summary>
     public static RpcException ReadAfterReplies(
         string method, string mediaType, ReadOnlyMemory<byte> body, RpcMetadata trailers) =>
@@ -80,11 +102,7 @@ internal static class HttpErrorReader
         string method, int httpStatus, string mediaType, ErrorResult? error, RpcMetadata trailers,
         TimeSpan? retryAfter)
     {
-        error ??= new ErrorResult
-        {
-            ErrorText = $"{method} was answered with HTTP status {httpStatus}"
-                + (mediaType.Length > 0 ? $" and '{mediaType}' instead of an error." : "."),
-        };
+        error ??= new ErrorResult { ErrorText = TextOf(method, httpStatus, mediaType) };
         return new RpcException(
             ConnectCodes.CodeOf(error.Code) ?? RpcStatusTable.OfHttpStatus(httpStatus), error.ErrorText)
         {
