@@ -24,7 +24,9 @@ internal static class SchemaError
         string kind, string name, IReadOnlyCollection<string> candidates,
         IReadOnlyList<string>? leftOut = null)
     {
-        string hint = NearestName.Hint(name, candidates);
+        string hint = RpcEndpoint.TryParse(name, out _)
+            ? $" This is an endpoint: give it as the endpoint, and a {kind} in its place."
+            : NearestName.Hint(name, candidates);
         if (hint.Length == 0 && candidates.Count > 0)
         {
             string more = candidates.Count > Listed ? $" and {candidates.Count - Listed} more" : "";

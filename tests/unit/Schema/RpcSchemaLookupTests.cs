@@ -33,6 +33,40 @@ public static class RpcSchemaLookupTests
     }
 
     [Fact]
+    public static void A_method_of_several_services_is_written_with_its_service()
+    {
+        using TempFolder folder = new();
+        RpcSchema schema = RpcSchema.Load(
+        [
+            folder.Write(
+                "a.proto",
+                """
+                syntax = "proto3"; package shop; message M {}
+                service Images { rpc List(M) returns (M); }
+                service Orders { rpc List(M) returns (M); }
+                """),
+        ]);
+
+        RpcException error = Assert.Throws<RpcException>(() => schema.GetMethod("List"));
+
+        Assert.Equal(
+            "Several services have a method 'List': shop.Images/List, shop.Orders/List. "
+            + "Write the service, too, as in Images/List.", error.Message);
+        Assert.Equal("shop.Images/List", schema.GetMethod("Images/List").FullName);
+    }
+
+    [Fact]
+    public static void An_endpoint_in_the_place_of_a_name_is_told()
+    {
+        RpcException error = Assert.Throws<RpcException>(
+            () => TestProtos.Everything.GetMethod("grpc://localhost:50051"));
+
+        Assert.EndsWith(
+            "This is an endpoint: give it as the endpoint, and a method in its place.", error.Message,
+            StringComparison.Ordinal);
+    }
+
+    [Fact]
     public static void Several_with_a_bare_name_are_an_error_that_lists_them()
     {
         RpcException message =
@@ -46,7 +80,10 @@ public static class RpcSchemaLookupTests
             StringComparison.Ordinal);
         Assert.Contains(
             "everything.proto2.Calls, everything.proto3.Calls", service.Message, StringComparison.Ordinal);
-        Assert.Contains("everything.proto2.Calls/Unary", method.Message, StringComparison.Ordinal);
+        Assert.StartsWith(
+            "Several services have a method 'Unary': everything.proto2.Calls/Unary, ", method.Message,
+            StringComparison.Ordinal);
+        Assert.EndsWith(" Write the full name.", method.Message, StringComparison.Ordinal);
     }
 
     [Fact]
