@@ -176,8 +176,7 @@ internal static partial class ParameterWording
     {
         if (record.ErrorDetails?.Message is { } text
             && text.Contains(OfConnection, StringComparison.Ordinal)
-            && record.Exception is RpcException { IsAnswer: false }
-            && command?.Parameters is { } all)
+            && record.Exception is RpcException && command?.Parameters is { } all)
         {
             record.ErrorDetails = new(Setting().Replace(
                 text, match => all.ContainsKey(match.Groups["name"].Value)
