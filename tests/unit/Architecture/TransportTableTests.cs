@@ -15,7 +15,8 @@ public static partial class TransportTableTests
             .SelectMany(folder => Directory.EnumerateFiles(
                 Path.Combine(root, folder), "*.cs", SearchOption.AllDirectories))
             .Where(file => !file.Contains(built)
-                && Path.GetFileName(file) is not ("RpcTransport.cs" or "RpcEndpoint.cs" or "EndpointHints.cs"));
+                && Path.GetFileName(file)
+                    is not ("RpcTransport.cs" or "RpcEndpoint.cs" or "EndpointHints.cs"));
 
         string[] others =
         [
