@@ -177,7 +177,8 @@ internal static class EndpointHints
             _ => RpcTransport.Grpc,
         };
         return EndpointKinds.All
-            .Where(kind => kind.HasPort && kind.Has(EndpointFeatures.Tls) == isTls)
+            .Where(kind => kind.HasPort && !kind.Has(EndpointFeatures.ClientOnly)
+                && kind.Has(EndpointFeatures.Tls) == isTls)
             .OrderBy(kind => kind.Transport != likely)
             .ThenBy(kind => kind.Protocol == EndpointProtocol.Native);
     }

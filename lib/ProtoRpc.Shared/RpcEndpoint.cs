@@ -54,8 +54,14 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>The kind of the endpoint, with its features.</summary>
     internal EndpointKindAttribute Kind { get; }
 
-    /// <summary>Whether the endpoint uses HTTP other than gRPC.</summary>
+    /// <summary>Whether the endpoint uses HTTP other than gRPC and REST.</summary>
     internal bool IsHttp => Kind.Protocol == EndpointProtocol.Http;
+
+    /// <summary>Whether the endpoint uses HTTP by the rules of google.api.http.</summary>
+    internal bool IsRest => Kind.Protocol == EndpointProtocol.Rest;
+
+    /// <summary>The address as HTTP has it: <c>https://</c> in place of <c>rests://</c>.</summary>
+    internal string HttpUri => $"{(IsTls ? "https" : "http")}{Uri[Kind.Scheme.Length..]}";
 
     /// <summary>Creates an endpoint on TCP.</summary>
     /// <param name="host">The host name or address.</param>

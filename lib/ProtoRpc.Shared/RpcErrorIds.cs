@@ -28,6 +28,7 @@ public static class RpcErrorIds
     public const string LoadBalancingNotSupported = nameof(LoadBalancingNotSupported);
     public const string MixedEndpoints = nameof(MixedEndpoints);
     public const string NoConnection = nameof(NoConnection);
+    public const string NoHttpRule = nameof(NoHttpRule);
     public const string NoServerReached = nameof(NoServerReached);
     public const string NotNativeEndpoint = nameof(NotNativeEndpoint);
     public const string ProtocolError = nameof(ProtocolError);

@@ -76,6 +76,20 @@ public enum RpcTransport
         Sequence = "ncalrpc", Option = "transport=lrpc",
         Hint = "LRPC: the local RPC of Windows, for programs that use rpcrt4")]
     Lrpc,
+
+    /// <summary>REST by the rules of <c>google.api.http</c>, without TLS (<c>rest://</c>); for clients.
+    /// Listeners answer such calls on HTTP endpoints.</summary>
+    [EndpointKind(
+        "rest", EndpointProtocol.Rest, HostPortAndPath, OfRest, DefaultPort = 80, ExamplePort = 8081,
+        Hint = "REST by google.api.http rules, without TLS")]
+    Rest,
+
+    /// <summary>REST by the rules of <c>google.api.http</c>, over TLS (<c>rests://</c>); for clients.
+    /// Listeners answer such calls on HTTP endpoints.</summary>
+    [EndpointKind(
+        "rests", EndpointProtocol.Rest, HostPortAndPath, OfRest | Tls, DefaultPort = 443,
+        Hint = "REST by google.api.http rules, over TLS")]
+    Rests,
 }
 
 /// <summary>What endpoints of a kind are and can carry.</summary>
@@ -159,12 +173,19 @@ internal enum EndpointFeatures
     /// <summary>Can be opened to other accounts of the machine.</summary>
     OtherAccounts = 1 << 24,
 
+    /// <summary>Only clients have them: servers answer the calls on endpoints of another kind.</summary>
+    ClientOnly = 1 << 25,
+
     /// <summary>What the native protocol brings.</summary>
     OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts | HeaderExtensions,
 
     /// <summary>What HTTP brings.</summary>
     OfHttp = ReplyStreams | Compression | CompressedReplies | OwnAccount | Passwords | Tokens | Mechanisms
         | Formats | Browsers | AspNetCore,
+
+    /// <summary>What REST brings. Bodies are JSON.</summary>
+    OfRest = ReplyStreams | Compression | CompressedReplies | OwnAccount | Passwords | Tokens | Mechanisms
+        | ClientOnly,
 
     /// <summary>What gRPC brings.</summary>
     OfGrpc = RequestStreams | ReplyStreams | Compression | Passwords | Tokens | KeepAlive | Reflection
@@ -352,4 +373,7 @@ internal static class EndpointProtocol
 
     /// <summary>gRPC on HTTP/2.</summary>
     public const string Grpc = "gRPC";
+
+    /// <summary>HTTP by the rules of google.api.http: a method of HTTP, a path, a query and JSON.</summary>
+    public const string Rest = "REST";
 }

@@ -178,7 +178,8 @@ internal sealed class LoadSlice(
     }
 
     // Calls are fastest on threads that block, but for those of .NET's HTTP client, which are asynchronous.
-    private static bool HoldsThreads(RpcClient client) => !client.Endpoint.Has(EndpointFeatures.AspNetCore);
+    private static bool HoldsThreads(RpcClient client) =>
+        !client.Endpoint.Has(EndpointFeatures.AspNetCore) && !client.Endpoint.IsRest;
 
     // From the begin of the first caller to the end of the last one: threads take their time to start.
     private async Task TimedAsync(Func<Task> call)

@@ -376,12 +376,18 @@ public sealed class RpcServer : IRpcServer
     private static IServerProtocol ProtocolOf(
         RpcEndpoint endpoint, IReadOnlyList<IServerProtocol> protocols) =>
         protocols.FirstOrDefault(protocol => protocol.Serves(endpoint.Kind))
-        ?? throw new RpcException(
+        ?? throw (endpoint.Has(EndpointFeatures.ClientOnly) ? ForClients(endpoint) : new RpcException(
             RpcStatusCode.Unimplemented,
             $"This server does not support {endpoint.Transport} endpoints such as '{endpoint}'. "
             + "HTTP and gRPC endpoints are in the package ProtoRpc.AspNetCore: reference it, and create the "
             + "server with the options 'new RpcServerOptions().WithHttp()'.",
-            endpoint);
+            endpoint));
+
+    private static RpcException ForClients(RpcEndpoint endpoint) => new(
+        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidEndpoint,
+        $"'{endpoint}' is an endpoint for clients. A listener answers {endpoint.Kind.Protocol} calls on its "
+        + $"HTTP endpoints: use '{endpoint.HttpUri}'.",
+        endpoint);
 
     private (ServerService Service, RpcMethodInfo Method) Find(string method)
     {

@@ -193,6 +193,8 @@ internal static class WrongProtocolErrors
             endpoint,
             found switch
             {
+                SpokenProtocol.Http1 when endpoint.IsRest =>
+                    $"it speaks HTTP/1.1 without TLS. Use {PlainForm(endpoint)}/",
                 SpokenProtocol.Http1 => SpeaksHttp1(place),
                 SpokenProtocol.Http2 => $"it speaks HTTP/2 without TLS, as gRPC does. Use grpc://{place}",
                 SpokenProtocol.Native => "it speaks DCE/RPC. Use "

@@ -18,6 +18,7 @@ internal sealed class HttpCall : IRpcStream
     private readonly TaskCompletionSource<IMessage?> _request = new(
         TaskCreationOptions.RunContinuationsAsynchronously);
     private HttpStreamFormat _format = HttpStreamFormat.Delimited;
+    private HttpReplies? _replies;
     private FormatOptions? _reading;
     private HttpResponseMessage? _response;
     private PipeReader? _reader;
@@ -146,8 +147,9 @@ internal sealed class HttpCall : IRpcStream
 
     private async Task<PipeReader> BeginAsync(IMessage request)
     {
-        _response = await _channel.SendAsync(_call, request, _time).ConfigureAwait(false);
-        _format = await _channel.BeginRepliesAsync(_call, _response, _time.Token).ConfigureAwait(false);
+        (_response, _replies) = await _channel.SendAsync(_call, request, _time).ConfigureAwait(false);
+        _format = await _channel.BeginRepliesAsync(_call, _response, _replies, _time.Token)
+            .ConfigureAwait(false);
         _reading = _channel.ReadingOf(_call.Method, _format.Format);
         Stream body = await _response.Content.ReadAsStreamAsync(_time.Token).ConfigureAwait(false);
         return PipeReader.Create(body, new StreamPipeReaderOptions(bufferSize: 16 * 1024));
@@ -157,8 +159,7 @@ internal sealed class HttpCall : IRpcStream
     {
         string mediaType = _format.Format.MediaTypes[0];
         RpcMetadata trailers = HttpErrorReader.ReadEnd(mediaType, end)
-            ?? throw HttpErrorReader.ReadAfterReplies(
-                _call.Method.FullName, mediaType, end, ReadTrailers());
+            ?? throw _replies!.ErrorAfter(_call.Method, mediaType, end, ReadTrailers());
         if (_call.Options?.ReplyInfo is { } info)
         {
             info.Trailers = trailers;

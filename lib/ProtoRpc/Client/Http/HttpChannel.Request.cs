@@ -5,12 +5,13 @@ using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Rest;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
 // Creates the requests.
-internal sealed partial class HttpChannel
+internal partial class HttpChannel
 {
     private const string Accept = "Accept";
 
@@ -30,9 +31,6 @@ internal sealed partial class HttpChannel
         }
     }
 
-    private string AcceptedOf(RpcMethodInfo method) => method.IsUnary ? _options.Format.MediaTypes[0]
-        : HttpStreamFormat.From(_options.Format).MediaTypes[0];
-
     private Uri AddressOf(RpcMethodInfo method) => _addresses.TryGetValue(method, out Uri? address)
         ? address
         : _addresses.GetValue(method, NewAddress);
@@ -46,12 +44,22 @@ internal sealed partial class HttpChannel
     // Every request has the query of the endpoint, such as '?api-version=2'.
     private Uri Below(string path) => new(_address, path + _query);
 
-    private FormatOptions FormatOf(RpcMethodInfo method) =>
+    /// <summary>How a method's messages are read and written in formats other than the binary form.</summary>
+    protected FormatOptions FormatOf(RpcMethodInfo method) =>
         _formats.TryGetValue(method.Service.Schema, out FormatOptions? known)
             ? known
             : _formats.GetValue(method.Service.Schema, schema => _format with { Schema = schema });
 
-    private HttpMessageContent Body(CallSpec call, IMessage request)
+    /// <summary>Writes the head of a request, without headers.</summary>
+    /// <param name="call">The call.</param>
+    /// <param name="body">What <see cref="Encode"/> made.</param>
+    protected virtual HttpCallRequest NewRequest(CallSpec call, HttpBody body) =>
+        new(HttpMethod.Post, AddressOf(call.Method), _replies)
+        {
+            Content = new HttpMessageContent(body, _options.Format.MediaType),
+        };
+
+    private HttpCallRequest Request(CallSpec call, IMessage request)
     {
         HttpBody body = call.Replay is { } replay ? Replayed(replay, call, request) : Encode(call, request);
         try
@@ -61,7 +69,7 @@ internal sealed partial class HttpChannel
                 info.BytesSent += body.PlainLength;
             }
 
-            return new HttpMessageContent(body, _options.Format.MediaType);
+            return WithHeaders(call, NewRequest(call, body));
         }
         finally
         {
@@ -75,7 +83,8 @@ internal sealed partial class HttpChannel
     private HttpBody Replayed(ReplayBuffer replay, CallSpec call, IMessage request) =>
         ReplayBuffer.Encode(replay, () => Encode(call, request));
 
-    private HttpBody Encode(CallSpec call, IMessage request)
+    /// <summary>Encodes a request.</summary>
+    protected virtual HttpBody Encode(CallSpec call, IMessage request)
     {
         MessageFormat format = _options.Format;
         PooledMessageBytes bytes = new(_limits.MaxMessageBytes, "request");
@@ -100,9 +109,8 @@ internal sealed partial class HttpChannel
         }
     }
 
-    private HttpRequestMessage Request(CallSpec call, HttpContent content)
+    private HttpCallRequest WithHeaders(CallSpec call, HttpCallRequest message)
     {
-        HttpRequestMessage message = new(HttpMethod.Post, AddressOf(call.Method)) { Content = content };
         try
         {
             AddHeaders(message, call);
@@ -115,7 +123,7 @@ internal sealed partial class HttpChannel
         }
     }
 
-    private void AddHeaders(HttpRequestMessage message, CallSpec call)
+    private void AddHeaders(HttpCallRequest message, CallSpec call)
     {
         if (!call.Clock.IsEndless)
         {
@@ -144,7 +152,7 @@ internal sealed partial class HttpChannel
 
         if (!message.Headers.NonValidated.Contains(Accept))
         {
-            message.Headers.TryAddWithoutValidation(Accept, AcceptedOf(call.Method));
+            message.Headers.TryAddWithoutValidation(Accept, message.Replies.AcceptedOf(call.Method));
         }
     }
 
@@ -168,13 +176,16 @@ internal sealed partial class HttpChannel
         }
     }
 
-    public async ValueTask<TReply> UploadAsync<TWait, TReply>(
+    public virtual async ValueTask<TReply> UploadAsync<TWait, TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
         where TWait : struct, IWaitMode
     {
         RefuseStreams(call.Method);
         long total = request.Length - request.Position;
-        HttpRequestMessage message = Request(call, new WatchedContent(new UploadContent(request)));
+        HttpCallRequest message = WithHeaders(call, new(HttpMethod.Post, AddressOf(call.Method), _replies)
+        {
+            Content = new WatchedContent(new UploadContent(request)),
+        });
         TReply reply = await RunAsync<TWait, TReply>(call, message, read, cancellation).ConfigureAwait(false);
         call.Progress?.Report(new RpcProgress(total, total));
         return reply;
@@ -225,6 +236,9 @@ internal sealed class HttpBody : IDisposable
 
     /// <summary>The size of the message without compression.</summary>
     public int PlainLength { get; }
+
+    /// <summary>The request that the body belongs to; null for a POST to the method.</summary>
+    public RestCall? Rest { get; init; }
 
     /// <summary>Holds the memory until one more call of <see cref="Dispose"/>.</summary>
     /// <exception cref="ObjectDisposedException">The memory was already released.</exception>

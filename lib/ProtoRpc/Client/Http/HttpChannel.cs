@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Diagnostics.CodeAnalysis;
 using System.Net.Http.Headers;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Http;
@@ -14,8 +13,9 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>Calls services over HTTP: one POST per call, in the selected format.</summary>
-internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
+/// <summary>Calls services over HTTP: one POST per call, in the selected format. REST has its own requests
+/// and replies (<see cref="RestChannel"/>).</summary>
+internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 {
     // Servers choose the length. Above this size, memory only grows as bytes arrive.
     private const int TrustedLength = 1024 * 1024;
@@ -27,6 +27,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     private readonly string _query;
     private readonly HttpMessageInvoker _http;
     private readonly FormatOptions _format;
+    private readonly HttpReplies _replies;
     private readonly CancellationTokenSource _closed = new();
     private RpcCallContext _context = new();
 
@@ -45,6 +46,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             MaxGeneratedMapEntries = _limits.MaxGeneratedMapEntries,
             IgnoreUnknownFields = true,
         };
+        _replies = new PostReplies(options.Format);
         _http = HttpTransport.Create(
             endpoint, options.Limits, options.Security, options.Tls,
             HttpCompression.IsAsked(options, endpoint), options.HttpHandler, options.Trace,
@@ -76,7 +78,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         where TWait : struct, IWaitMode
     {
         RefuseStreams(call.Method);
-        return RunAsync<TWait, TReply>(call, Request(call, Body(call, request)), read, cancellation);
+        return RunAsync<TWait, TReply>(call, Request(call, request), read, cancellation);
     }
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
@@ -84,13 +86,13 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         : new HttpCall(this, call, cancellation);
 
     /// <summary>Sends the request of a call whose replies are read as they arrive.</summary>
-    public async Task<HttpResponseMessage> SendAsync(
+    public async Task<(HttpResponseMessage Response, HttpReplies Replies)> SendAsync(
         CallSpec call, IMessage request, CallTime time)
     {
-        using HttpRequestMessage message = Request(call, Body(call, request));
+        using HttpCallRequest message = Request(call, request);
         try
         {
-            return await _http.SendAsync(message, time.Token).ConfigureAwait(false);
+            return (await _http.SendAsync(message, time.Token).ConfigureAwait(false), message.Replies);
         }
         catch (Exception e) when (CallTime.IsOfClient(e))
         {
@@ -127,10 +129,10 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             : RpcChannels.StreamingHint(method));
 
     private async ValueTask<TReply> RunAsync<TWait, TReply>(
-        CallSpec call, HttpRequestMessage message, ReplyReader<TReply> read, CancellationToken cancellation)
+        CallSpec call, HttpCallRequest message, ReplyReader<TReply> read, CancellationToken cancellation)
         where TWait : struct, IWaitMode
     {
-        using HttpRequestMessage disposed = message;
+        using HttpCallRequest disposed = message;
         call.Clock.RequireTime(_endpoint);
         using CallTime time = new(call.Clock.For(cancellation), Closed);
         try
@@ -139,7 +141,7 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 .ConfigureAwait(false);
             using PooledMessageBytes body = new(_limits.MaxMessageBytes, "reply");
             await ReadBodyAsync<TWait>(response, body, time.Token).ConfigureAwait(false);
-            return ReadReply(call, response, body, read, call.Clock.For(cancellation));
+            return ReadReply(call, response, message.Replies, body, read, call.Clock.For(cancellation));
         }
         catch (Exception e) when (CallTime.IsOfClient(e) || e is InvalidDataException
             || (e is ObjectDisposedException && time.Token.IsCancellationRequested))
@@ -152,18 +154,18 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     /// <returns>The format of the stream.</returns>
     /// <exception cref="RpcException">The response is a failure, or not a stream of replies.</exception>
     public async Task<HttpStreamFormat> BeginRepliesAsync(
-        CallSpec call, HttpResponseMessage response, CancellationToken cancellation)
+        CallSpec call, HttpResponseMessage response, HttpReplies replies, CancellationToken cancellation)
     {
         string mediaType = ReadHead(call, response);
         if (!response.IsSuccessStatusCode)
         {
             using PooledMessageBytes body = new(_limits.MaxMessageBytes, "reply");
             await ReadBodyAsync<AsyncWait>(response, body, cancellation).ConfigureAwait(false);
-            throw HttpErrorReader.Read(call.Method.FullName, response, mediaType, body.Message);
+            throw replies.ErrorOf(call.Method, response, mediaType, body.Message);
         }
 
         HttpStreamFormat format =
-            HttpStreamFormat.Find(mediaType) ?? throw NotAMessage(call.Method, mediaType);
+            replies.StreamOf(response, mediaType) ?? throw NotAMessage(call.Method, mediaType);
         call.Options?.ReplyInfo?.Began?.Invoke();
         return format;
     }
@@ -220,25 +222,18 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 : response.Content.Headers.ContentType?.MediaType ?? "";
     }
 
-    private bool TryFindFormat(string mediaType, [NotNullWhen(true)] out MessageFormat? format)
-    {
-        format = _options.Format;
-        return ReferenceEquals(mediaType, format.MediaTypes[0])
-            || MessageFormats.TryFind(mediaType, out format);
-    }
-
     private RpcException NotAMessage(RpcMethodInfo method, string mediaType) => new(
         RpcStatusCode.Internal,
         $"The reply to {method.FullName} is '{mediaType}' and not a message; "
-        + $"is '{_address}' the address of the service?")
+        + $"is '{(_endpoint.IsRest ? _endpoint.Uri : _address)}' the address of the service?")
     {
         ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
     };
 
     private TReply ReadReply<TReply>(
-        CallSpec call, HttpResponseMessage response, PooledMessageBytes body, ReplyReader<TReply> read,
-        CallClock clock)
+        CallSpec call, HttpResponseMessage response, HttpReplies replies, PooledMessageBytes body,
+        ReplyReader<TReply> read, CallClock clock)
     {
         RpcMethodInfo method = call.Method;
         ReadOnlyMemory<byte> bytes = body.Message;
@@ -250,10 +245,11 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         string mediaType = ReadHead(call, response);
         if (!response.IsSuccessStatusCode)
         {
-            throw HttpErrorReader.Read(method.FullName, response, mediaType, bytes);
+            throw replies.ErrorOf(method, response, mediaType, bytes);
         }
 
-        if (!TryFindFormat(mediaType, out MessageFormat? format) && bytes.Length > 0)
+        MessageFormat? format = replies.FormatOf(response, mediaType);
+        if (format is null && bytes.Length > 0)
         {
             throw NotAMessage(method, mediaType);
         }
@@ -372,8 +368,8 @@ internal sealed partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         CallSpec call = new(PingProtocol.Info, clock);
         using ByteArrayContent content = new(ping.Message.ToByteArray());
         content.Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
-        using HttpRequestMessage message = new(
-            HttpMethod.Post, Below($"{(IsFile ? "../" : "")}{PingProtocol.Info.FullName}"))
+        using HttpCallRequest message = new(
+            HttpMethod.Post, Below($"{(IsFile ? "../" : "")}{PingProtocol.Info.FullName}"), _replies)
         {
             Content = content,
         };

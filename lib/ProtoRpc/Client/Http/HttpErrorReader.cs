@@ -6,6 +6,7 @@ using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Protocols.Rest;
 
 namespace ProtoRpc.Client.Http;
 
@@ -16,6 +17,7 @@ internal static class HttpErrorReader
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
 
     private const int TooManyRequests = 429;
+    private const string RetryAfter = "Retry-After";
     private const int MaxLocation = 200;
 
     /// <summary>Converts the response of a call that failed.</summary>
@@ -23,21 +25,24 @@ internal static class HttpErrorReader
     /// <param name="response">The response.</param>
     /// <param name="mediaType">The type of its body.</param>
     /// <param name="body">Its body.</param>
+    /// <param name="rest">How errors of REST are read; null for calls other than REST.</param>
     public static RpcException Read(
-        string method, HttpResponseMessage response, string mediaType, ReadOnlyMemory<byte> body)
+        string method, HttpResponseMessage response, string mediaType, ReadOnlyMemory<byte> body,
+        RestErrors? rest = null)
     {
         int httpStatus = (int)response.StatusCode;
-        ErrorResult? error = Parse(mediaType, body);
+        ErrorResult? error = Parse(mediaType, body, rest);
 
         // 429 with an error of RPC is a handler's ResourceExhausted. Without one, it comes from a proxy that
-        // limits the rate of requests.
+        // limits the rate of requests, and also from APIs of REST that say when to call again.
         bool isBusy = response.Headers.NonValidated.Contains(HttpNames.Busy)
-            || (httpStatus == TooManyRequests && error is null);
+            || (httpStatus == TooManyRequests && (error is null
+                || (rest is not null && response.Headers.NonValidated.Contains(RetryAfter))));
         string redirect = error is null ? DescribeRedirect(response) : "";
         if (redirect.Length > 0)
         {
             return new RpcException(
-                RpcStatusTable.OfHttpStatus(httpStatus), RpcErrorIds.Redirected,
+                CodeOf(httpStatus, rest), RpcErrorIds.Redirected,
                 $"{method} was answered with HTTP status {httpStatus}: {redirect}.")
             {
                 IsAnswer = true,
@@ -48,7 +53,7 @@ internal static class HttpErrorReader
         RpcException failure = Read(
             method, httpStatus, mediaType, error ?? Foreign(method, response, mediaType),
             HttpResponseMetadata.TrailersOf(response),
-            isBusy ? HttpRetryAfter.Parse(response.Headers) : null);
+            isBusy ? HttpRetryAfter.Parse(response.Headers) : null, rest);
         failure.Accepted = AcceptedBy(response.Headers);
         return failure;
     }
@@ -95,16 +100,18 @@ internal static class HttpErrorReader
 
     /// <summary>Converts an error at the end of a stream of replies.</summary>
     public static RpcException ReadAfterReplies(
-        string method, string mediaType, ReadOnlyMemory<byte> body, RpcMetadata trailers) =>
-        Read(method, httpStatus: 200, mediaType, Parse(mediaType, body), trailers, retryAfter: null);
+        string method, string mediaType, ReadOnlyMemory<byte> body, RpcMetadata trailers,
+        RestErrors? rest = null) => Read(
+            method, httpStatus: 200, mediaType, Parse(mediaType, body, rest), trailers, retryAfter: null,
+            rest);
 
     private static RpcException Read(
         string method, int httpStatus, string mediaType, ErrorResult? error, RpcMetadata trailers,
-        TimeSpan? retryAfter)
+        TimeSpan? retryAfter, RestErrors? rest)
     {
         error ??= new ErrorResult { ErrorText = TextOf(method, httpStatus, mediaType) };
         return new RpcException(
-            ConnectCodes.CodeOf(error.Code) ?? RpcStatusTable.OfHttpStatus(httpStatus), error.ErrorText)
+            ConnectCodes.CodeOf(error.Code) ?? CodeOf(httpStatus, rest), error.ErrorText)
         {
             IsAnswer = true,
             FieldPath = error.HasFieldPath ? error.FieldPath : null,
@@ -122,6 +129,10 @@ internal static class HttpErrorReader
             RetryAfter = retryAfter,
         };
     }
+
+    private static RpcStatusCode CodeOf(int httpStatus, RestErrors? rest) => rest is null
+        ? RpcStatusTable.OfHttpStatus(httpStatus)
+        : RestStatus.OfHttpStatus(httpStatus);
 
     /// <summary>The trailers of a stream of replies that succeeded; null for an error.</summary>
     public static RpcMetadata? ReadEnd(string mediaType, ReadOnlyMemory<byte> body) =>
@@ -149,7 +160,7 @@ internal static class HttpErrorReader
         return trailers;
     }
 
-    private static ErrorResult? Parse(string mediaType, ReadOnlyMemory<byte> body)
+    private static ErrorResult? Parse(string mediaType, ReadOnlyMemory<byte> body, RestErrors? rest = null)
     {
         try
         {
@@ -159,7 +170,7 @@ internal static class HttpErrorReader
             }
 
             return ReferenceEquals(format, MessageFormats.Json)
-                ? ParseJson(body)
+                ? ParseJson(body, rest)
                 : ParseMessage(format, body);
         }
         catch (Exception e) when (e is RpcException or JsonException or InvalidOperationException)
@@ -176,10 +187,16 @@ internal static class HttpErrorReader
         return error;
     }
 
-    // An ErrorResult of ProtoRpc has error_text; an error of Connect has code and message.
-    private static ErrorResult? ParseJson(ReadOnlyMemory<byte> body)
+    // An ErrorResult of ProtoRpc has error_text, which other texts do not have; an error of Connect has code
+    // and message.
+    private static ErrorResult? ParseJson(ReadOnlyMemory<byte> body, RestErrors? rest)
     {
         using JsonDocument json = JsonDocument.Parse(body);
+        if (rest is not null && RestStatus.Read(json.RootElement, rest.Schema) is { } status)
+        {
+            return status;
+        }
+
         if (json.RootElement.TryGetProperty("error_text", out _))
         {
             return ParseMessage(MessageFormats.Json, body);
@@ -228,3 +245,8 @@ internal static class HttpErrorReader
             : null;
     }
 }
+
+/// <summary>How errors of REST are read: as a <c>google.rpc.Status</c>, too, and by the statuses of HTTP that
+/// google/rpc/code.proto names.</summary>
+/// <param name="Schema">Has the types of details.</param>
+internal sealed record RestErrors(RpcSchema Schema);

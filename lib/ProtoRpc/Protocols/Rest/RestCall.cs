@@ -1,5 +1,6 @@
 using System.Collections;
 using ProtoRpc.Formats;
+using ProtoRpc.Formats.Generated;
 using ProtoRpc.Messages;
 
 namespace ProtoRpc.Protocols.Rest;
@@ -13,6 +14,8 @@ namespace ProtoRpc.Protocols.Rest;
 internal sealed record RestCall(
     RestBinding Binding, string HttpMethod, string PathAndQuery, string? ContentType)
 {
+    private const int MaxShown = 4;
+
     /// <summary>Writes a request by the first binding whose path it has the fields for.</summary>
     /// <param name="bindings">The bindings of the method, at least one.</param>
     /// <param name="request">The request.</param>
@@ -25,12 +28,17 @@ internal sealed record RestCall(
         FormatOptions options)
     {
         DynamicMessage message = GeneratedMessages.ToDynamic(request, options);
+        message.CheckRequired();
+        List<(RestBinding Binding, RestVariable Variable, string? Value)> misfits = [];
         foreach (RestBinding binding in bindings)
         {
             RestQueryWriter writer = new(binding, message.Type, options);
-            string? path = binding.Template.Expand(variable => writer.TextOf(message, variable));
+            string? path = binding.Template.Expand(
+                variable => writer.TextOf(message, variable),
+                out (RestVariable Variable, string? Value)? misfit);
             if (path is null)
             {
+                misfits.Add((binding, misfit!.Value.Variable, misfit.Value.Value));
                 continue;
             }
 
@@ -42,36 +50,27 @@ internal sealed record RestCall(
             return new RestCall(binding, method, path + query, contentType);
         }
 
-        throw new RpcException(
-            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
-            $"The request fits no path of {bindings[0].Method.FullName}: "
-            + $"{string.Join(", ", bindings)}. Set the fields that one of the paths names.");
+        throw Misfit(message.Type, misfits);
     }
 
-    /// <summary>Reads the body of an answer, or one message of a stream of JSON.</summary>
-    /// <param name="reply">The type of the reply.</param>
-    /// <param name="contentType">The media type of the answer.</param>
-    /// <param name="body">The bytes.</param>
-    /// <param name="options">How JSON is read.</param>
-    public DynamicMessage ReadReply(
-        RpcMessageInfo reply, string contentType, in ReadOnlySequence<byte> body, FormatOptions options)
+    // Names the field of each path: the first one is the path of the error.
+    private static RpcException Misfit(
+        RpcMessageInfo type, List<(RestBinding Binding, RestVariable Variable, string? Value)> misfits)
     {
-        if (!Binding.IsReplyRaw)
+        IEnumerable<string> reasons = misfits.Take(MaxShown).Select(misfit =>
+            $"'{misfit.Variable.Name}' of '{misfit.Binding}' " + (string.IsNullOrEmpty(misfit.Value)
+                ? "is empty"
+                : $"is {ValueText.Format(misfit.Value)}, which "
+                    + $"'{misfit.Binding.Template.PatternOf(misfit.Variable)}' does not allow"));
+        string more = misfits.Count > MaxShown ? $"; and {misfits.Count - MaxShown} more" : "";
+        return new RpcException(
+            RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
+            $"The request does not fit the HTTP rule of {misfits[0].Binding.Method.FullName}: the path field "
+            + $"{string.Join("; ", reasons)}{more}. Set the "
+            + (misfits.Count == 1 ? "field." : "fields of one of the paths."))
         {
-            return Binding.ReplyFormat.Read(reply, body, options);
-        }
-
-        DynamicMessage message = new(reply);
-        DynamicMessage raw = Binding.ReplyField is { } field
-            ? new DynamicMessage(message.Layout.Find(field.Number)!.Message)
-            : message;
-        HttpBodies.Read(raw, contentType, body);
-        if (Binding.ReplyField is { } holder)
-        {
-            message.StoreReference(message.Layout.Find(holder.Number)!, raw);
-        }
-
-        return message;
+            FieldPath = $"{type.Name}.{misfits[0].Variable.Name}",
+        };
     }
 
     private static string? WriteBody(
@@ -93,11 +92,11 @@ internal sealed record RestCall(
 
         if (field is not null)
         {
-            new RestFieldFormat(field.Info.Number).Write(message, body, options);
+            new RestFieldFormat(field.Info.Number).WriteChecked(message, body, options);
         }
         else
         {
-            MessageFormats.Json.Write(WithoutPath(binding, message), body, options);
+            MessageFormats.Json.WriteChecked(WithoutPath(binding, message), body, options);
         }
 
         return "application/json";
@@ -125,6 +124,35 @@ internal sealed record RestCall(
         }
 
         return rest;
+    }
+}
+
+/// <summary>A reply that is raw bytes, or has a field that is: a <c>google.api.HttpBody</c>.</summary>
+/// <param name="binding">The binding, whose answer is raw.</param>
+/// <param name="contentType">The media type of the answer.</param>
+internal sealed class RestRawFormat(RestBinding binding, string contentType)
+    : MessageFormat(MessageFormats.Json.Row)
+{
+    // Generated messages are filled by numbers of fields, and not by names of properties.
+    private protected override bool IsByProperty => false;
+
+    private protected override void WriteMessage(
+        DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options) =>
+        throw new NotSupportedException("Replies are written by the server.");
+
+    private protected override void ReadMessage(
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options)
+    {
+        DynamicMessage message = (DynamicMessage)target.Message;
+        DynamicMessage raw = message;
+        if (binding.ReplyField is { } holder)
+        {
+            FieldLayout field = message.Layout.Find(holder.Number)!;
+            raw = new DynamicMessage(field.Message);
+            message.StoreReference(field, raw);
+        }
+
+        HttpBodies.Read(raw, contentType, input);
     }
 }
 

@@ -36,6 +36,10 @@ internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, Rest
         ? _replyFormat ??= new RestFieldFormat(part.Number)
         : MessageFormats.Json;
 
+    /// <summary>How an answer with a body of a media type is read: raw bytes have it in the message.</summary>
+    public MessageFormat ReplyFormatFor(string contentType) =>
+        IsReplyRaw ? new RestRawFormat(this, contentType) : ReplyFormat;
+
     /// <summary>Whether requests have a body.</summary>
     public bool HasBody => IsBodyWhole || BodyField is not null;
 

@@ -50,9 +50,13 @@ internal sealed class RestTemplate
 
     /// <summary>The path that variables give; the way back of <see cref="ValueOf"/>.</summary>
     /// <param name="valueOf">The text of a variable; null for none.</param>
-    /// <returns>Null if a variable has no value that its part of the template matches.</returns>
-    public string? Expand(Func<RestVariable, string?> valueOf)
+    /// <param name="misfit">Gets the first variable without a value that its part of the template
+    /// matches, and that value; null if the path is whole.</param>
+    /// <returns>Null if there is such a variable.</returns>
+    public string? Expand(
+        Func<RestVariable, string?> valueOf, out (RestVariable Variable, string? Value)? misfit)
     {
+        misfit = null;
         StringBuilder path = new();
         int next = 0;
         for (int i = 0; i < _segments.Count; i++)
@@ -61,8 +65,10 @@ internal sealed class RestTemplate
             if (next < _variables.Count && _variables[next].Start == i)
             {
                 RestVariable variable = _variables[next++];
-                if (valueOf(variable) is not { } value || !Matches(variable, value))
+                string? value = valueOf(variable);
+                if (value is null || !Matches(variable, value))
                 {
+                    misfit = (variable, value);
                     return null;
                 }
 
@@ -91,6 +97,15 @@ internal sealed class RestTemplate
     }
 
     public override string ToString() => Text;
+
+    /// <summary>The part of the template that a variable stands for: <c>shelves/*</c>.</summary>
+    public string PatternOf(RestVariable variable) => string.Join(
+        '/', _segments[variable.Start..variable.End].Select(segment => segment.Kind switch
+        {
+            RestSegmentKind.Any => "*",
+            RestSegmentKind.Deep => "**",
+            _ => segment.Literal,
+        }));
 
     // Behind ** places count from the end.
     private int PlaceOf(int segment, RestPath path) =>

@@ -21,7 +21,7 @@ internal static class HttpTransport
     /// query.</summary>
     public static Uri AddressOf(RpcEndpoint endpoint)
     {
-        string address = endpoint.Uri[..^QueryOf(endpoint).Length];
+        string address = endpoint.HttpUri[..^QueryOf(endpoint).Length];
         return new Uri(address.EndsWith('/') ? address : address + "/");
     }
 
@@ -123,7 +123,8 @@ internal static class HttpTransport
         return new RpcException(
             RpcStatusCode.Unavailable,
             isOther
-                ? $"'{endpoint}' answers, but not in HTTP. Check the port; a TLS port wants https://."
+                ? $"'{endpoint}' answers, but not in HTTP. Check the port; a TLS port wants "
+                    + $"{endpoint.Kind.SchemeWith(tls: true)}://."
                 : $"The connection to '{endpoint}' broke: {how}",
             error)
         {

@@ -148,8 +148,16 @@ public static class RestRequestTests
     }
 
     [Theory]
-    [InlineData("GetShelf", "{}", "fits no path of rest.Library/GetShelf")]
-    [InlineData("GetBook", """{"name":"books/2"}""", "fits no path of rest.Library/GetBook")]
+    [InlineData("GetShelf", "{}",
+        "the HTTP rule of rest.Library/GetShelf: the path field 'name' of 'GET /v1/shelves/{name}' is empty. "
+        + "Set the field.")]
+    [InlineData("GetBook", """{"name":"books/2"}""",
+        "'name' of 'GET /v1/{name=shelves/*/books/*}' is 'books/2' (String), which 'shelves/*/books/*' does "
+        + "not allow.")]
+    [InlineData("GetShelf", """{"name":".."}""", "is '..' (String), which '*' does not allow")]
+    [InlineData("UpdateBook", """{"inner":{"name":"a/b"}}""",
+        "'inner.name' of 'PATCH /v1/{inner.name=shelves/*/books/*}' is 'a/b' (String), which "
+        + "'shelves/*/books/*' does not allow")]
     [InlineData("ListShelves", """{"inners":[{}]}""", "sends this field in the query")]
     [InlineData("ListShelves", """{"labels":{"a":"b"}}""", "sends this field in the query")]
     [InlineData("ListShelves", """{"struct":{}}""", "sends this field in the query")]
@@ -196,8 +204,8 @@ public static class RestRequestTests
     private static string Reply(string method, RpcMessageInfo type, string body)
     {
         RestBinding binding = Library.Bindings.First(candidate => candidate.Method.Name == method);
-        return MessageFormats.Json.ToText(new RestCall(binding, "GET", "/", null).ReadReply(
-            type, "text/x", new ReadOnlySequence<byte>(Encoding.UTF8.GetBytes(body)), FormatOptions.Default));
+        return MessageFormats.Json.ToText(
+            binding.ReplyFormatFor("text/x").Read(type, Encoding.UTF8.GetBytes(body)));
     }
 
     private static DynamicMessage Read(

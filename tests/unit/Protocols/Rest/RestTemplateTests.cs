@@ -83,7 +83,7 @@ public static class RestTemplateTests
     {
         RestTemplate template = RestTemplate.Parse(text);
 
-        string? path = template.Expand(_ => value);
+        string? path = template.Expand(_ => value, out _);
 
         Assert.Equal(expected, path);
         RestPath parsed = RestPath.Parse(path);
@@ -103,7 +103,7 @@ public static class RestTemplateTests
     [InlineData("/v1/{name=a/**/b}", "a")]
     [InlineData("/v1/{name=**}", "a/../b")]
     public static void A_value_that_does_not_fit_gives_no_path(string text, string value) =>
-        Assert.Null(RestTemplate.Parse(text).Expand(_ => value));
+        Assert.Null(RestTemplate.Parse(text).Expand(_ => value, out _));
 
     [Theory]
     [InlineData("a%2Fb", "a/b", "a%2Fb")]

@@ -1,0 +1,59 @@
+using ProtoRpc.Protocols.Http;
+
+namespace ProtoRpc.Client.Http;
+
+/// <summary>A request of a call, and how its answer is read.</summary>
+internal sealed class HttpCallRequest(HttpMethod method, Uri address, HttpReplies replies)
+    : HttpRequestMessage(method, address)
+{
+    /// <summary>How the answer is read.</summary>
+    public HttpReplies Replies { get; } = replies;
+}
+
+/// <summary>How the answer to a request is read.</summary>
+internal abstract class HttpReplies
+{
+    /// <summary>The media types to ask for.</summary>
+    public abstract string AcceptedOf(RpcMethodInfo method);
+
+    /// <summary>The format of the only reply; null for an answer that is no reply.</summary>
+    /// <param name="response">The answer.</param>
+    /// <param name="mediaType">The media type of its body, without parameters.</param>
+    public abstract MessageFormat? FormatOf(HttpResponseMessage response, string mediaType);
+
+    /// <summary>How a stream of replies is split; null for an answer that is none.</summary>
+    /// <inheritdoc cref="FormatOf"/>
+    public abstract HttpStreamFormat? StreamOf(HttpResponseMessage response, string mediaType);
+
+    /// <summary>Converts the answer of a call that failed.</summary>
+    public abstract RpcException ErrorOf(
+        RpcMethodInfo method, HttpResponseMessage response, string mediaType, ReadOnlyMemory<byte> body);
+
+    /// <summary>Converts an error behind replies.</summary>
+    public abstract RpcException ErrorAfter(
+        RpcMethodInfo method, string mediaType, ReadOnlyMemory<byte> error, RpcMetadata trailers);
+}
+
+/// <summary>Replies of listeners of ProtoRpc and of Connect: the media type says how they are read.</summary>
+/// <param name="asked">The format to ask for.</param>
+internal sealed class PostReplies(MessageFormat asked) : HttpReplies
+{
+    public override string AcceptedOf(RpcMethodInfo method) => method.IsUnary ? asked.MediaTypes[0]
+        : HttpStreamFormat.From(asked).MediaTypes[0];
+
+    public override MessageFormat? FormatOf(HttpResponseMessage response, string mediaType) =>
+        ReferenceEquals(mediaType, asked.MediaTypes[0]) ? asked
+        : MessageFormats.TryFind(mediaType, out MessageFormat? format) ? format
+        : null;
+
+    public override HttpStreamFormat? StreamOf(HttpResponseMessage response, string mediaType) =>
+        HttpStreamFormat.Find(mediaType);
+
+    public override RpcException ErrorOf(
+        RpcMethodInfo method, HttpResponseMessage response, string mediaType, ReadOnlyMemory<byte> body) =>
+        HttpErrorReader.Read(method.FullName, response, mediaType, body);
+
+    public override RpcException ErrorAfter(
+        RpcMethodInfo method, string mediaType, ReadOnlyMemory<byte> error, RpcMetadata trailers) =>
+        HttpErrorReader.ReadAfterReplies(method.FullName, mediaType, error, trailers);
+}

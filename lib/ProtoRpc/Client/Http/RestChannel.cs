@@ -1,0 +1,202 @@
+using System.Net.Http.Headers;
+using System.Runtime.CompilerServices;
+using ProtoRpc.Client;
+using ProtoRpc.Client.Http;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Protocols.Rest;
+using ProtoRpc.Transports;
+using ProtoRpc.Transports.Http;
+
+[assembly: RpcChannel<RestChannel>]
+
+namespace ProtoRpc.Client.Http;
+
+/// <summary>Calls services of REST by the <c>google.api.http</c> rules of their methods, in JSON.</summary>
+internal sealed class RestChannel : HttpChannel, IRpcChannelMaker
+{
+    private readonly ConditionalWeakTable<RpcMethodInfo, RestMethod> _methods = [];
+    private readonly RpcClientOptions _options;
+    private readonly string _root;
+    private readonly string _query;
+
+    private RestChannel(RpcEndpoint endpoint, RpcClientOptions options)
+        : base(endpoint, options)
+    {
+        _options = options;
+        _root = HttpTransport.AddressOf(endpoint).AbsoluteUri.TrimEnd('/');
+        _query = HttpTransport.QueryOf(endpoint);
+    }
+
+    public static new bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Rest;
+
+    public static new IRpcChannel Create(
+        RpcEndpoint endpoint, RpcServiceInfo? service, RpcClientOptions options) =>
+        new RestChannel(endpoint, options);
+
+    public override ValueTask<TReply> UploadAsync<TWait, TReply>(
+        CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation) =>
+        throw new RpcException(
+            RpcStatusCode.Unimplemented,
+            $"REST cannot send the bytes of a message: {call.Method.FullName} takes JSON. Send the message "
+            + "itself, or use an http:// or a native endpoint.");
+
+    protected override HttpBody Encode(CallSpec call, IMessage request)
+    {
+        IReadOnlyList<RestBinding> bindings = MethodOf(call.Method).RequireBindings();
+        PooledMessageBytes bytes = new(_options.Limits.MaxMessageBytes, "request");
+        try
+        {
+            RestCall rest = RestCall.Create(bindings, request, bytes, FormatOf(call.Method));
+            if (rest.PathAndQuery.Length > _options.Limits.MaxMessageBytes)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted, RpcErrorIds.MessageTooLarge,
+                    $"The path and the query of {call.Method.FullName} have {rest.PathAndQuery.Length:N0} "
+                    + $"characters; the limit is {_options.Limits.MaxMessageBytes:N0}. Send less, or raise "
+                    + "RpcLimits.MaxMessageBytes.");
+            }
+
+            return new HttpBody(bytes, call.Options?.Compression ?? _options.Compression) { Rest = rest };
+        }
+        catch
+        {
+            bytes.Dispose();
+            throw;
+        }
+    }
+
+    protected override HttpCallRequest NewRequest(CallSpec call, HttpBody body)
+    {
+        RestCall rest = body.Rest!;
+        HttpCallRequest message = new(
+            new HttpMethod(rest.HttpMethod), AddressOf(rest), MethodOf(call.Method).RepliesOf(rest.Binding));
+        if (rest.ContentType is { } contentType)
+        {
+            message.Content = new HttpMessageContent(body, contentType);
+        }
+
+        // ProtoRpc and Connect read another header, which all calls over HTTP have.
+        if (!call.Clock.IsEndless)
+        {
+            message.Headers.TryAddWithoutValidation(
+                GrpcTimeout.HeaderName, GrpcTimeout.Format(call.Clock.Left));
+        }
+
+        return message;
+    }
+
+    private RestMethod MethodOf(RpcMethodInfo method) => _methods.GetValue(
+        method, static method => new RestMethod(method));
+
+    // The query of the endpoint, such as '?key=...', goes before that of the call.
+    private Uri AddressOf(RestCall rest)
+    {
+        int start = rest.PathAndQuery.IndexOf('?');
+        return new Uri(_query.Length <= 1 ? _root + rest.PathAndQuery
+            : start < 0 ? $"{_root}{rest.PathAndQuery}{_query}"
+            : $"{_root}{rest.PathAndQuery[..start]}{_query}&{rest.PathAndQuery[(start + 1)..]}");
+    }
+}
+
+/// <summary>A method as REST calls it: the bindings of its rule, and how the answers to each are
+/// read.</summary>
+internal sealed class RestMethod
+{
+    private readonly RpcMethodInfo _method;
+    private readonly List<string> _problems = [];
+    private readonly IReadOnlyList<RestBinding> _bindings;
+    private readonly RestReplies[] _replies;
+
+    public RestMethod(RpcMethodInfo method)
+    {
+        _method = method;
+        _bindings = RestRules.Read(method, _problems);
+        _replies = [.. _bindings.Select(binding => new RestReplies(binding))];
+    }
+
+    /// <summary>The bindings.</summary>
+    /// <exception cref="RpcException">Unimplemented: there are none, or none that can be used.</exception>
+    public IReadOnlyList<RestBinding> RequireBindings() => _bindings.Count > 0
+        ? _bindings
+        : throw new RpcException(
+            RpcStatusCode.Unimplemented, RpcErrorIds.NoHttpRule,
+            $"{_method.FullName} cannot be called by REST: " + (_problems.Count > 0
+                ? string.Join(" ", _problems.Take(1))
+                : "it has no google.api.http rule in the schema. Call it on an http:// or a grpc:// endpoint "
+                    + "of the server, or add the rule to the .proto file."))
+        {
+            MethodName = _method.FullName,
+        };
+
+    /// <summary>How the answers to a binding are read.</summary>
+    public HttpReplies RepliesOf(RestBinding binding) =>
+        _replies.First(replies => ReferenceEquals(replies.Binding, binding));
+}
+
+/// <summary>Replies of servers of REST: JSON, raw bytes where the rule says so, and errors as
+/// <c>google.rpc.Status</c>.</summary>
+internal sealed class RestReplies(RestBinding binding) : HttpReplies
+{
+    // grpc-gateway forwards the headers of gRPC with this prefix, of which each answer has this one.
+    private const string GatewayHeader = "Grpc-Metadata-Content-Type";
+    private const string Events = "text/event-stream";
+
+    private static readonly string[] Lines =
+        ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
+
+    private readonly RestReplyNames _names = RestReplyNames.From(binding);
+    private readonly RestErrors _errors = new(binding.Method.Service.Schema);
+
+    public RestBinding Binding => binding;
+
+    public override string AcceptedOf(RpcMethodInfo method) => binding.IsReplyRaw
+        ? "*/*"
+        : MessageFormats.Json.MediaTypes[0];
+
+    public override MessageFormat? FormatOf(HttpResponseMessage response, string mediaType) =>
+        binding.IsReplyRaw ? binding.ReplyFormatFor(ContentTypeOf(response))
+        : IsJson(mediaType) ? binding.ReplyFormat
+        : null;
+
+    public override HttpStreamFormat? StreamOf(HttpResponseMessage response, string mediaType)
+    {
+        if (binding.IsReplyRaw)
+        {
+            return new RestRawStream(binding.ReplyFormatFor(ContentTypeOf(response)));
+        }
+
+        bool isLines = Lines.Contains(mediaType, StringComparer.OrdinalIgnoreCase);
+        return mediaType.Equals(Events, StringComparison.OrdinalIgnoreCase)
+            ? HttpStreamFormat.Events.With(binding.ReplyFormat)
+            : isLines || IsJson(mediaType)
+                ? new RestStreamFormat(
+                    binding.ReplyFormat, _names, isLines,
+                    response.Headers.NonValidated.Contains(GatewayHeader))
+            : null;
+    }
+
+    public override RpcException ErrorOf(
+        RpcMethodInfo method, HttpResponseMessage response, string mediaType, ReadOnlyMemory<byte> body) =>
+        HttpErrorReader.Read(NameOf(method), response, MediaTypeOf(mediaType), body, _errors);
+
+    public override RpcException ErrorAfter(
+        RpcMethodInfo method, string mediaType, ReadOnlyMemory<byte> error, RpcMetadata trailers) =>
+        HttpErrorReader.ReadAfterReplies(NameOf(method), mediaType, error, trailers, _errors);
+
+    private static string ContentTypeOf(HttpResponseMessage response) =>
+        response.Content.Headers.NonValidated.TryGetValues("Content-Type", out HeaderStringValues type)
+            ? type.ToString()
+            : "";
+
+    private static bool IsJson(string mediaType) =>
+        MessageFormats.Json.MediaTypes.Contains(mediaType, StringComparer.OrdinalIgnoreCase)
+        || mediaType.EndsWith("+json", StringComparison.OrdinalIgnoreCase);
+
+    private static string MediaTypeOf(string mediaType) =>
+        IsJson(mediaType) ? MessageFormats.Json.MediaTypes[0] : mediaType;
+
+    // With the path, for answers of servers that do not have it.
+    private string NameOf(RpcMethodInfo method) => $"{method.FullName} ({binding})";
+}

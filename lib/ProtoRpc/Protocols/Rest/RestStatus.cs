@@ -1,0 +1,133 @@
+using System.Text.Json;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
+
+namespace ProtoRpc.Protocols.Rest;
+
+/// <summary>Failures as servers of REST write them in JSON: a <c>google.rpc.Status</c>, alone as grpc-gateway
+/// and JsonTranscoding write it, or as the member <c>error</c>, as Google's APIs write it.</summary>
+internal static class RestStatus
+{
+    private const string TypeName = "@type";
+
+    // A failure has a few. What is beyond is not looked at.
+    private const int MaxDetails = 100;
+
+    private static readonly Dictionary<string, RpcStatusCode> Codes =
+        Enum.GetValues<RpcStatusCode>().ToDictionary(NameOf, StringComparer.OrdinalIgnoreCase);
+
+    /// <summary>Whether a number is the code of a failure.</summary>
+    public static bool IsCode(int code) => code > 0 && Enum.IsDefined((RpcStatusCode)code);
+
+    /// <summary>The status for the status of an answer without a <c>google.rpc.Status</c>, by the mapping in
+    /// google/rpc/code.proto. Unlike in other calls over HTTP, 404 need not be a wrong address.</summary>
+    public static RpcStatusCode OfHttpStatus(int status) => status switch
+    {
+        404 => RpcStatusCode.NotFound,
+        409 => RpcStatusCode.Aborted,
+        412 => RpcStatusCode.FailedPrecondition,
+        416 => RpcStatusCode.OutOfRange,
+        500 => RpcStatusCode.Internal,
+        _ => RpcStatusTable.OfHttpStatus(status),
+    };
+
+    /// <summary>Reads a failure.</summary>
+    /// <param name="root">The body, or the last value of a stream.</param>
+    /// <param name="schema">Has the types of details, beside those of google.rpc; null for none.</param>
+    /// <returns>Null if it is none.</returns>
+    public static ErrorResult? Read(JsonElement root, RpcSchema? schema)
+    {
+        // A stream of Google's APIs that fails at once is an array of one failure.
+        JsonElement status = root is { ValueKind: JsonValueKind.Array } && root.GetArrayLength() == 1
+            ? root[0]
+            : root;
+        if (status.ValueKind != JsonValueKind.Object)
+        {
+            return null;
+        }
+
+        if (Member(status, "error", JsonValueKind.Object) is { } inner)
+        {
+            status = inner;
+        }
+
+        if (CodeOf(status) is not { } code)
+        {
+            return null;
+        }
+
+        string name = ConnectCodes.NameOf(code);
+        string? text = Member(status, "message", JsonValueKind.String)?.GetString();
+        ErrorResult error = new()
+        {
+            Code = name,
+            ErrorText = string.IsNullOrEmpty(text) ? $"The call failed with {name}." : text,
+        };
+        if (Member(status, "details", JsonValueKind.Array) is { } details)
+        {
+            error.Details.AddRange(details.EnumerateArray().Take(MaxDetails)
+                .Select(detail => DetailOf(detail, schema))
+                .OfType<ErrorResult.Types.Detail>());
+        }
+
+        return error;
+    }
+
+    // The code is a number of google.rpc.Code, or the status of HTTP beside the name of the code. The oldest
+    // grpc-gateway has other names in streams.
+    private static RpcStatusCode? CodeOf(JsonElement status)
+    {
+        if (Member(status, "status", JsonValueKind.String)?.GetString() is { } name
+            && Codes.TryGetValue(name, out RpcStatusCode known) && known != RpcStatusCode.OK)
+        {
+            return known;
+        }
+
+        return (Member(status, "code", JsonValueKind.Number) ?? Member(status, "grpc_code", JsonValueKind.Number))
+            ?.TryGetInt32(out int code) != true ? null
+            : IsCode(code) ? (RpcStatusCode)code
+            : code is >= 400 and < 600 ? OfHttpStatus(code)
+            : null;
+    }
+
+    // A detail whose type is not known has no bytes here, so it is left out.
+    private static ErrorResult.Types.Detail? DetailOf(JsonElement detail, RpcSchema? schema)
+    {
+        if (detail.ValueKind != JsonValueKind.Object
+            || Member(detail, TypeName, JsonValueKind.String)?.GetString() is not { } url)
+        {
+            return null;
+        }
+
+        string name = url[(url.LastIndexOf('/') + 1)..];
+        RpcSchema known = GrpcStatusDetails.Schema.FindMessage(name) is null && schema is not null
+            ? schema
+            : GrpcStatusDetails.Schema;
+        if (known.FindMessage(name) is null)
+        {
+            return null;
+        }
+
+        try
+        {
+            Google.Protobuf.WellKnownTypes.Any any = new();
+            MessageFormats.Json.Read(
+                new(Encoding.UTF8.GetBytes(detail.GetRawText())), any,
+                new FormatOptions { IgnoreUnknownFields = true, Schema = known });
+            return new ErrorResult.Types.Detail { Type = name, Value = any.Value };
+        }
+        catch (RpcException)
+        {
+            // Not of the type that it says.
+            return null;
+        }
+    }
+
+    private static JsonElement? Member(JsonElement holder, string name, JsonValueKind kind) =>
+        holder.TryGetProperty(name, out JsonElement member) && member.ValueKind == kind ? member : null;
+
+    // NOT_FOUND, as google/rpc/code.proto has it.
+    private static string NameOf(RpcStatusCode code) =>
+        code == RpcStatusCode.Cancelled ? "CANCELLED" : ConnectCodes.NameOf(code).ToUpperInvariant();
+}

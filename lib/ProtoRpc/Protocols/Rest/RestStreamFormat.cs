@@ -1,0 +1,339 @@
+using System.Text.Json;
+using ProtoRpc.Protocols.Http;
+using ProtoRpc.Messages;
+using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Protocols.Rest;
+
+/// <summary>A stream of replies as servers of REST write it in JSON, of which a client reads one: values one
+/// behind the other, on lines or not, or the elements of one array, as Google's APIs write them.</summary>
+/// <remarks>
+/// grpc-gateway writes a reply as <c>{"result":...}</c>, and an error as <c>{"error":...}</c>. Others write an
+/// error as a <c>google.rpc.Status</c>, and ProtoRpc as <c>{"@error":...}</c>. A reply that has fields of
+/// these names is a reply, unless grpc-gateway is known to have sent it.
+/// An object of this class has the place where it reads. Each byte is looked at once, however it arrives.
+/// </remarks>
+/// <param name="replies">How one reply is read.</param>
+/// <param name="names">The names that a reply may have.</param>
+/// <param name="isLines">Whether the media type says that the replies are lines, so that an array is a
+/// reply.</param>
+/// <param name="isGateway">Whether grpc-gateway sends the replies.</param>
+internal sealed class RestStreamFormat(
+    MessageFormat replies, RestReplyNames names, bool isLines, bool isGateway)
+    : HttpStreamFormat(replies, "application/json", "application/json")
+{
+    // The message is read with the limit of the options afterwards. This bounds only looking for the end.
+    private const int MaxNesting = 1024;
+
+    // They are looked at again with each piece of the body.
+    private const int MaxBlanks = 64;
+
+    private static readonly JsonReaderOptions Reading = new() { MaxDepth = MaxNesting };
+
+    private Place _place = Place.Start;
+    private long _scanned;
+    private int _depth;
+    private bool _inString;
+    private bool _isEscaped;
+
+    private enum Place
+    {
+        Start,
+        BetweenValues,
+        FirstElement,
+        BehindElement,
+        NextElement,
+        BehindArray,
+    }
+
+    private static ReadOnlySpan<byte> Blanks => " \t\r\n"u8;
+
+    public override void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options) =>
+        throw new NotSupportedException("Servers write lines or events.");
+
+    public override void WriteError(IBufferWriter<byte> output, ErrorResult error, FormatOptions options) =>
+        throw new NotSupportedException("Servers write lines or events.");
+
+    public override bool TryRead(
+        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
+        out bool isError)
+    {
+        item = default;
+        isError = false;
+        if (_scanned == 0 && !TryBegin(ref buffer, isEnd))
+        {
+            return false;
+        }
+
+        bool isWhole = TryFindEnd(buffer, isEnd, out long length);
+        if (length > maxBytes)
+        {
+            throw TooLarge(maxBytes);
+        }
+
+        if (!isWhole)
+        {
+            _scanned = length;
+            return false;
+        }
+
+        item = buffer.Slice(0, length);
+        buffer = buffer.Slice(length);
+        _scanned = 0;
+        _place = _place is Place.FirstElement or Place.NextElement ? Place.BehindElement : Place.BetweenValues;
+        item = Open(item, out isError);
+        return true;
+    }
+
+    // Passes over what is before a value. False: none begins in these bytes.
+    private bool TryBegin(ref ReadOnlySequence<byte> buffer, bool isEnd)
+    {
+        while (true)
+        {
+            SequenceReader<byte> reader = new(buffer);
+            reader.AdvancePastAny(Blanks);
+            buffer = reader.UnreadSequence;
+            if (!reader.TryRead(out byte next))
+            {
+                return isEnd && _place is not (Place.Start or Place.BetweenValues or Place.BehindArray)
+                    ? throw Malformed("the array of replies has no end")
+                    : false;
+            }
+
+            switch (_place)
+            {
+                case Place.Start when next == (byte)'[' && !isLines:
+                    // Of replies that are lists themselves, an array begins with two brackets.
+                    if (names.IsList && reader.AdvancePastAny(Blanks) < MaxBlanks && reader.End && !isEnd)
+                    {
+                        return false;
+                    }
+
+                    if (names.IsList && !(reader.TryPeek(out byte second) && second == (byte)'['))
+                    {
+                        _place = Place.BetweenValues;
+                        return true;
+                    }
+
+                    _place = Place.FirstElement;
+                    break;
+                case Place.FirstElement or Place.BehindElement when next == (byte)']':
+                    _place = Place.BehindArray;
+                    break;
+                case Place.BehindElement when next == (byte)',':
+                    _place = Place.NextElement;
+                    break;
+                case Place.BehindElement:
+                    throw Malformed("a comma is missing between two replies");
+                case Place.BehindArray:
+                    throw Malformed("there is more behind the array of replies");
+                case var _ when next is (byte)']' or (byte)'}' or (byte)',' or (byte)':':
+                    throw Malformed($"'{(char)next}' is unexpected between replies");
+                default:
+                    _place = _place == Place.Start ? Place.BetweenValues : _place;
+                    return true;
+            }
+
+            buffer = buffer.Slice(1);
+        }
+    }
+
+    // Where the value at the front ends; otherwise how much of it was looked at.
+    private bool TryFindEnd(in ReadOnlySequence<byte> buffer, bool isEnd, out long length)
+    {
+        SequenceReader<byte> reader = new(buffer);
+        reader.Advance(_scanned);
+        bool found = false;
+        while (!found && !reader.End)
+        {
+            found = _inString ? TryEndString(ref reader)
+                : _depth > 0 ? TryEndBrackets(ref reader)
+                : TryEndScalar(ref reader);
+        }
+
+        length = reader.Consumed;
+
+        // Only a number or a word ends where the body does.
+        return found || (isEnd && _depth == 0 && !_inString);
+    }
+
+    private bool TryEndString(ref SequenceReader<byte> reader)
+    {
+        if (_isEscaped)
+        {
+            reader.Advance(1);
+            _isEscaped = false;
+            return false;
+        }
+
+        if (!reader.TryAdvanceToAny("\"\\"u8, advancePastDelimiter: false))
+        {
+            reader.AdvanceToEnd();
+            return false;
+        }
+
+        reader.TryRead(out byte sign);
+        _isEscaped = sign == (byte)'\\';
+        _inString = _isEscaped;
+        return !_inString && _depth == 0;
+    }
+
+    private bool TryEndBrackets(ref SequenceReader<byte> reader)
+    {
+        if (!reader.TryAdvanceToAny("\"{}[]"u8, advancePastDelimiter: false))
+        {
+            reader.AdvanceToEnd();
+            return false;
+        }
+
+        reader.TryRead(out byte sign);
+        _inString = sign == (byte)'"';
+        _depth += sign is (byte)'{' or (byte)'[' ? 1 : _inString ? 0 : -1;
+        return _depth == 0;
+    }
+
+    // The first byte of a value, or a number or a word.
+    private bool TryEndScalar(ref SequenceReader<byte> reader)
+    {
+        reader.TryPeek(out byte sign);
+        if (reader.Consumed == 0 && sign is (byte)'"' or (byte)'{' or (byte)'[')
+        {
+            reader.Advance(1);
+            _inString = sign == (byte)'"';
+            _depth = _inString ? 0 : 1;
+            return false;
+        }
+
+        if (reader.TryAdvanceToAny(",:\"{}[] \t\r\n"u8, advancePastDelimiter: false))
+        {
+            return true;
+        }
+
+        reader.AdvanceToEnd();
+        return false;
+    }
+
+    // The reply or the error in an envelope.
+    private ReadOnlySequence<byte> Open(ReadOnlySequence<byte> item, out bool isError)
+    {
+        isError = false;
+        try
+        {
+            Utf8JsonReader json = new(item, Reading);
+            if (!json.Read() || json.TokenType != JsonTokenType.StartObject
+                || !json.Read() || json.TokenType != JsonTokenType.PropertyName)
+            {
+                return item;
+            }
+
+            if (json.ValueTextEquals("result"u8))
+            {
+                return (isGateway || names.LacksResult) && TryEnter(ref json, item, out var result)
+                    ? result
+                    : item;
+            }
+
+            isError = json.ValueTextEquals("@error"u8)
+                || (json.ValueTextEquals("error"u8) && (isGateway || names.LacksError))
+                    ? TryEnter(ref json, item, out _)
+                    : names.LacksStatus && IsStatus(ref json);
+        }
+        catch (JsonException)
+        {
+            // The reader of the reply says what is wrong.
+        }
+
+        return item;
+    }
+
+    // The value of the only member of an object.
+    private static bool TryEnter(
+        ref Utf8JsonReader json, in ReadOnlySequence<byte> item, out ReadOnlySequence<byte> value)
+    {
+        json.Read();
+        long start = json.TokenStartIndex;
+        json.Skip();
+        value = item.Slice(start, json.BytesConsumed - start);
+        return json.Read() && json.TokenType == JsonTokenType.EndObject;
+    }
+
+    // A google.rpc.Status and nothing else, from the name of its first member.
+    private static bool IsStatus(ref Utf8JsonReader json)
+    {
+        bool hasCode = false;
+        int members = 0;
+        while (json.TokenType == JsonTokenType.PropertyName)
+        {
+            bool isCode = json.ValueTextEquals("code"u8);
+            if (!isCode && !json.ValueTextEquals("message"u8) && !json.ValueTextEquals("details"u8))
+            {
+                return false;
+            }
+
+            json.Read();
+            hasCode |= isCode && json.TokenType == JsonTokenType.Number && json.TryGetInt32(out int code)
+                && RestStatus.IsCode(code);
+            json.Skip();
+            json.Read();
+            members++;
+        }
+
+        return hasCode && members > 1;
+    }
+
+    private static RpcException Malformed(string problem) => new(
+        RpcStatusCode.Internal, $"The stream of replies is not JSON: {problem}.")
+    {
+        ErrorId = RpcErrorIds.BadReply,
+        MayHaveExecuted = true,
+    };
+}
+
+/// <summary>Which names a reply in JSON has, so that envelopes are told from replies.</summary>
+/// <param name="IsList">Whether it is a list.</param>
+/// <param name="LacksResult">Whether it has no <c>result</c>.</param>
+/// <param name="LacksError">Whether it has no <c>error</c>.</param>
+/// <param name="LacksStatus">Whether it has neither <c>code</c> nor <c>message</c>.</param>
+internal readonly record struct RestReplyNames(
+    bool IsList, bool LacksResult, bool LacksError, bool LacksStatus)
+{
+    /// <summary>The names of the answers of a binding.</summary>
+    public static RestReplyNames From(RestBinding binding)
+    {
+        RpcMessageInfo? type = binding.ReplyField is { } field
+            ? field.IsRepeated ? null : field.MessageType
+            : binding.Method.ReplyType;
+        WellKnownType known = type is null ? WellKnownType.None : WellKnownTypes.Get(type);
+        bool isList = binding.ReplyField is { IsRepeated: true, IsMap: false }
+            || known is WellKnownType.ListValue or WellKnownType.Value;
+        bool hasAny = binding.ReplyField is { IsMap: true }
+            || known is WellKnownType.Struct or WellKnownType.Value or WellKnownType.Any;
+        return new(isList, Lacks("result"), Lacks("error"), Lacks("code") && Lacks("message"));
+
+        bool Lacks(string name) => !hasAny
+            && type?.Fields.Any(field => field.Name == name || field.JsonKey == name) != true;
+    }
+}
+
+/// <summary>A stream of <c>google.api.HttpBody</c>: bytes, each piece of which is a message as it
+/// arrives.</summary>
+internal sealed class RestRawStream(MessageFormat replies)
+    : HttpStreamFormat(replies, "application/octet-stream", "*/*")
+{
+    public override void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options) =>
+        throw new NotSupportedException("Bytes are written by the server.");
+
+    public override void WriteError(IBufferWriter<byte> output, ErrorResult error, FormatOptions options) =>
+        throw new NotSupportedException("Bytes have no error behind them.");
+
+    public override bool TryRead(
+        ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
+        out bool isError)
+    {
+        isError = false;
+        item = buffer.Slice(0, Math.Min(maxBytes, buffer.Length));
+        buffer = buffer.Slice(item.End);
+        return !item.IsEmpty;
+    }
+}
