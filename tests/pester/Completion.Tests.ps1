@@ -165,6 +165,7 @@ service Others {
         @{ Line = 'Connect-RpcEndpoint ht'; Expected = "'http://localhost:8081/'" }
         @{ Line = 'Connect-RpcEndpoint http'; Expected = "'https://HOST:443/'" }
         @{ Line = 'Start-RpcListener -Endpoint http'; Expected = "'http://localhost:8081/'" }
+        @{ Line = 'Connect-RpcEndpoint rest'; Expected = "'rest://localhost:8081/'" }
     ) {
         (Complete $Line).CompletionText | Should -Contain $Expected
     }

@@ -6,12 +6,10 @@ namespace ProtoRpc.PowerShell.Completion;
 
 /// <summary>Offers registered names, the endpoints of this runspace's listeners and connections,
 /// and the forms of endpoints.</summary>
-internal sealed class EndpointCompleter : RpcCompleter
+internal class EndpointCompleter : RpcCompleter
 {
-    private static readonly Candidate[] Forms =
-    [
-        .. EndpointKinds.All.Select(kind => new Candidate(kind.ExampleBinding(HostOf(kind)), kind.Hint)),
-    ];
+    /// <summary>Whether the forms of endpoints that only clients have are offered.</summary>
+    private protected virtual bool OffersClientOnly => true;
 
     internal override IEnumerable<Candidate> Candidates(IDictionary bound)
     {
@@ -20,13 +18,21 @@ internal sealed class EndpointCompleter : RpcCompleter
             .Concat(store.Connections.Select(connection => connection.Endpoint))
             .Distinct()
             .Select(endpoint => new Candidate(endpoint.ToString(), endpoint.Uri)))
-            .Concat(Forms);
+            .Concat(EndpointKinds.All
+                .Where(kind => OffersClientOnly || !kind.Has(EndpointFeatures.ClientOnly))
+                .Select(kind => new Candidate(kind.ExampleBinding(HostOf(kind)), kind.Hint)));
     }
 
     private static string HostOf(EndpointKindAttribute kind) =>
         kind.Has(EndpointFeatures.Tls) ? "HOST"
-        : kind.Has(EndpointFeatures.AspNetCore) ? "localhost"
+        : kind.Has(EndpointFeatures.AspNetCore | EndpointFeatures.ClientOnly) ? "localhost"
         : "127.0.0.1";
+}
+
+/// <summary>Offers what <see cref="EndpointCompleter"/> does for the endpoints of listeners.</summary>
+internal sealed class ListenerEndpointCompleter : EndpointCompleter
+{
+    private protected override bool OffersClientOnly => false;
 }
 
 /// <summary>Offers the names of registered endpoints.</summary>

@@ -36,7 +36,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
 
     [Parameter]
     [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(EndpointCompleter))]
+    [ArgumentCompleter(typeof(ListenerEndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 
     [Parameter]

@@ -50,7 +50,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
 
     [Parameter(Mandatory = true, Position = 0)]
     [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(EndpointCompleter))]
+    [ArgumentCompleter(typeof(ListenerEndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 
     [Parameter(Mandatory = true, Position = 1, ParameterSetName = ByHandler)]

@@ -86,7 +86,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
 
     [Parameter]
     [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(EndpointCompleter))]
+    [ArgumentCompleter(typeof(ListenerEndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 
     protected override void Begin()

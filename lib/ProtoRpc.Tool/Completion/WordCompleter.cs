@@ -68,7 +68,8 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
     private async Task<IEnumerable<string>> ValuesAsync(
         ParseResult parsed, string name, Symbol symbol, string word) => name switch
         {
-            "ENDPOINT" or "TARGET" or "--endpoint" => Endpoints(),
+            // The verbs that serve take several endpoints.
+            "ENDPOINT" or "TARGET" or "--endpoint" => Endpoints(isServed: symbol is Argument<string[]>),
             "METHOD" => Methods(await SchemaAsync(parsed)),
             "SYMBOL" or "NAME" => Symbols(await SchemaAsync(parsed)),
             "--service" => (await SchemaAsync(parsed))?.Services.Select(one => one.FullName) ?? [],
@@ -93,9 +94,13 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
             ? FieldPaths.Get(method.RequestType, word)
             : [];
 
-    private IEnumerable<string> Endpoints()
+    private IEnumerable<string> Endpoints(bool isServed)
     {
-        string[] schemes = [.. EndpointKinds.All.Select(kind => $"{kind.Scheme}://")];
+        string[] schemes =
+        [
+            .. EndpointKinds.All.Where(kind => !isServed || !kind.Has(EndpointFeatures.ClientOnly))
+                .Select(kind => $"{kind.Scheme}://"),
+        ];
         try
         {
             return console.Registry.Read().Select(named => named.Name).Concat(schemes);

@@ -255,7 +255,8 @@ public sealed class RestClientTests : IDisposable
     {
         RpcException error = Assert.Throws<RpcException>(() => RpcServer
             .Create(RestProtos.Library, "rest.Library", new RpcServerOptions().WithHttp())
-            .AddEndpoint("rests://127.0.0.1:8443/v1"));
+            .AddEndpoint("rests://127.0.0.1:8443/v1")
+            .StartListening());
 
         Assert.Equal("InvalidEndpoint", error.ErrorId);
         Assert.Contains("use 'https://127.0.0.1:8443/v1'", error.Message, StringComparison.Ordinal);

@@ -14,6 +14,8 @@ public static class CompletionTests
     [InlineData("list,listen", "li")]
     [InlineData("--exec,--exec-authorization,--exec-env,--exec-keep,--exec-limit", "listen", "--ex")]
     [InlineData("grpc+unix://,grpc://,grpcs://", "listen", "gr")]
+    [InlineData("", "listen", "res")]
+    [InlineData("rest://,rests://", "call", "res")]
     [InlineData("json,text", "bench", "x", "y", "--format", "")]
     [InlineData("bash,fish,pwsh,zsh", "completion", "")]
     [InlineData("streams.Words/Say,streams.Words/Split", "bench", "x", "--schema", "SCHEMA",

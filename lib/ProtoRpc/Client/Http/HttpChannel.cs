@@ -248,7 +248,7 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             throw replies.ErrorOf(method, response, mediaType, bytes);
         }
 
-        MessageFormat? format = replies.FormatOf(response, mediaType);
+        MessageFormat? format = replies.FormatOf(response, mediaType, isEmpty: bytes.IsEmpty);
         if (format is null && bytes.Length > 0)
         {
             throw NotAMessage(method, mediaType);

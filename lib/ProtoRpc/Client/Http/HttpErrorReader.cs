@@ -130,8 +130,10 @@ internal static class HttpErrorReader
         };
     }
 
-    private static RpcStatusCode CodeOf(int httpStatus, RestErrors? rest) => rest is null
-        ? RpcStatusTable.OfHttpStatus(httpStatus)
+    // A failure behind replies, of which nothing is known, has the HTTP status of a success.
+    private static RpcStatusCode CodeOf(int httpStatus, RestErrors? rest) => httpStatus is >= 200 and < 300
+        ? RpcStatusCode.Unknown
+        : rest is null ? RpcStatusTable.OfHttpStatus(httpStatus)
         : RestStatus.OfHttpStatus(httpStatus);
 
     /// <summary>The trailers of a stream of replies that succeeded; null for an error.</summary>

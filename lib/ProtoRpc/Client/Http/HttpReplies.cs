@@ -16,13 +16,16 @@ internal abstract class HttpReplies
     /// <summary>The media types to ask for.</summary>
     public abstract string AcceptedOf(RpcMethodInfo method);
 
-    /// <summary>The format of the only reply; null for an answer that is no reply.</summary>
+    /// <summary>The format of the only reply; null for an answer that is no reply, or an empty
+    /// message.</summary>
     /// <param name="response">The answer.</param>
     /// <param name="mediaType">The media type of its body, without parameters.</param>
-    public abstract MessageFormat? FormatOf(HttpResponseMessage response, string mediaType);
+    /// <param name="isEmpty">Whether the body is empty.</param>
+    public abstract MessageFormat? FormatOf(HttpResponseMessage response, string mediaType, bool isEmpty);
 
     /// <summary>How a stream of replies is split; null for an answer that is none.</summary>
-    /// <inheritdoc cref="FormatOf"/>
+    /// <param name="response">The answer.</param>
+    /// <param name="mediaType">The media type of its body, without parameters.</param>
     public abstract HttpStreamFormat? StreamOf(HttpResponseMessage response, string mediaType);
 
     /// <summary>Converts the answer of a call that failed.</summary>
@@ -41,7 +44,7 @@ internal sealed class PostReplies(MessageFormat asked) : HttpReplies
     public override string AcceptedOf(RpcMethodInfo method) => method.IsUnary ? asked.MediaTypes[0]
         : HttpStreamFormat.From(asked).MediaTypes[0];
 
-    public override MessageFormat? FormatOf(HttpResponseMessage response, string mediaType) =>
+    public override MessageFormat? FormatOf(HttpResponseMessage response, string mediaType, bool isEmpty) =>
         ReferenceEquals(mediaType, asked.MediaTypes[0]) ? asked
         : MessageFormats.TryFind(mediaType, out MessageFormat? format) ? format
         : null;

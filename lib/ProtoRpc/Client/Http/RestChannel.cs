@@ -155,9 +155,10 @@ internal sealed class RestReplies(RestBinding binding) : HttpReplies
         ? "*/*"
         : MessageFormats.Json.MediaTypes[0];
 
-    public override MessageFormat? FormatOf(HttpResponseMessage response, string mediaType) =>
+    // Servers answer deletions and others without a reply with an empty body, also of the type of JSON.
+    public override MessageFormat? FormatOf(HttpResponseMessage response, string mediaType, bool isEmpty) =>
         binding.IsReplyRaw ? binding.ReplyFormatFor(ContentTypeOf(response))
-        : IsJson(mediaType) ? binding.ReplyFormat
+        : IsJson(mediaType) && !isEmpty ? binding.ReplyFormat
         : null;
 
     public override HttpStreamFormat? StreamOf(HttpResponseMessage response, string mediaType)

@@ -54,7 +54,7 @@ internal static class RestStatus
 
         if (CodeOf(status) is not { } code)
         {
-            return null;
+            return TextOf(status) is { Length: > 0 } alone ? new ErrorResult { ErrorText = alone } : null;
         }
 
         string name = ConnectCodes.NameOf(code);
@@ -90,6 +90,14 @@ internal static class RestStatus
             : code is >= 400 and < 600 ? OfHttpStatus(code)
             : null;
     }
+
+    // The form of OAuth (RFC 6749, section 5.2), which servers of tokens and others have: the status of HTTP
+    // says the rest.
+    private static string? TextOf(JsonElement root) =>
+        Member(root, "error", JsonValueKind.String)?.GetString() is not { } error ? null
+        : Member(root, "error_description", JsonValueKind.String)?.GetString() is { Length: > 0 } description
+            ? $"{error}: {description}"
+            : error;
 
     // A detail whose type is not known has no bytes here, so it is left out.
     private static ErrorResult.Types.Detail? DetailOf(JsonElement detail, RpcSchema? schema)

@@ -229,15 +229,20 @@ internal sealed class RestStreamFormat(
 
             if (json.ValueTextEquals("result"u8))
             {
-                return (isGateway || names.LacksResult) && TryEnter(ref json, item, out var result)
+                return (isGateway || names.LacksResult) && TryEnter(ref json, item, out ReadOnlySequence<byte> result)
                     ? result
                     : item;
             }
 
-            isError = json.ValueTextEquals("@error"u8)
-                || (json.ValueTextEquals("error"u8) && (isGateway || names.LacksError))
-                    ? TryEnter(ref json, item, out _)
-                    : names.LacksStatus && IsStatus(ref json);
+            if (json.ValueTextEquals("@error"u8))
+            {
+                isError = TryEnter(ref json, item, out ReadOnlySequence<byte> error);
+                return isError ? error : item;
+            }
+
+            isError = json.ValueTextEquals("error"u8) && (isGateway || names.LacksError)
+                ? TryEnter(ref json, item, out _)
+                : names.LacksStatus && IsStatus(ref json);
         }
         catch (JsonException)
         {
