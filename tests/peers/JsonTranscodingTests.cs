@@ -2,6 +2,7 @@ using System.Net;
 using System.Text;
 using Google.Api;
 using Google.Protobuf;
+using Google.Protobuf.Reflection;
 using Google.Protobuf.WellKnownTypes;
 using Google.Rpc;
 using Grpc.Core;
@@ -154,7 +155,35 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
     private RpcClient Connect() =>
         RpcClient.Connect(_endpoint, RestProtos.Library, new() { Service = "rest.Library" });
 
+    /// <summary>Binds the methods whose paths the peer can have: in ASP.NET Core, only the end of a path can
+    /// be <c>**</c>.</summary>
+    private static class TranscodedLibrary
+    {
+        // The peer looks for it by its name.
+        public static ServiceDescriptor Descriptor => Library.Descriptor;
+
+        public static void Bind(ServiceBinderBase binder, LibraryService service) =>
+            Library.BindService(new Binder(binder), service);
+
+        private sealed class Binder(ServiceBinderBase inner) : ServiceBinderBase
+        {
+            public override void AddMethod<TRequest, TReply>(
+                Method<TRequest, TReply> method, UnaryServerMethod<TRequest, TReply>? handler)
+            {
+                if (method.Name != "StatFile")
+                {
+                    inner.AddMethod(method, handler);
+                }
+            }
+
+            public override void AddMethod<TRequest, TReply>(
+                Method<TRequest, TReply> method, ServerStreamingServerMethod<TRequest, TReply>? handler) =>
+                inner.AddMethod(method, handler);
+        }
+    }
+
     /// <summary>Replies with the name of the method and the request.</summary>
+    [BindServiceMethod(typeof(TranscodedLibrary), nameof(TranscodedLibrary.Bind))]
     private sealed class LibraryService : Library.LibraryBase
     {
         public override Task<Reply> Root(Request request, ServerCallContext context) => Echo(request);
