@@ -55,7 +55,7 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
     [InlineData("DeleteShelf", """{"name":"x"}""")]
     [InlineData("ListShelves", """{"color":"RED","colors":["RED","GREEN"],"flag":true,"numbers":[1,-2]}""")]
     [InlineData("ListShelves", """{"mask":"aBc,d","time":"2024-01-01T00:00:00Z","pause":"1.5s"}""")]
-    [InlineData("ListShelves", """{"maybeNumber":0,"right":"r","pageToken":"&=+ %","big":"-5","ratio":0.5}""")]
+    [InlineData("ListShelves", """{"maybeNumber":0,"right":"r","pageToken":"&=+ %","big":"-5"}""")]
     public async Task It_gets_the_request_that_was_sent(string method, string request)
     {
         DynamicMessage sent = RestProtos.Request(request);
@@ -96,7 +96,8 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
     {
         using RpcClient client = Connect();
         List<Reply> replies = [];
-        await foreach (Reply reply in client.InvokeServerStreamAsync<Reply>("Watch", new Request { Number = 3 }))
+        await foreach (Reply reply in client.InvokeServerStreamAsync<Reply>(
+            "Watch", new Request { Number = 3 }))
         {
             replies.Add(reply);
         }
@@ -132,18 +133,21 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
     {
         using RpcClient client = Connect();
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Invoke("Fail", new { number = (int)code }));
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke("Fail", new { number = (int)code }));
 
         Assert.Equal(((RpcStatusCode)code, "as you like"), (error.Code, error.Message));
         Assert.Equal(
-            "google.rpc.ErrorInfo", Assert.IsType<DynamicMessage>(Assert.Single(error.Details)).Type.FullName);
+            "google.rpc.ErrorInfo",
+            Assert.IsType<DynamicMessage>(Assert.Single(error.Details)).Type.FullName);
     }
 
     [Fact]
     public void A_path_that_it_does_not_have_and_a_ping_say_who_answers()
     {
         using RpcClient wrong = RpcClient.Connect(
-            RpcEndpoint.Parse($"{_endpoint.Uri}base"), RestProtos.Library, new() { Service = "rest.Library" });
+            RpcEndpoint.Parse($"{_endpoint.Uri}base"), RestProtos.Library,
+            new() { Service = "rest.Library" });
 
         RpcException error = Assert.Throws<RpcException>(() => wrong.Invoke("GetShelf", new { name = "x" }));
 

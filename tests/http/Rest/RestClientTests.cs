@@ -97,7 +97,8 @@ public sealed class RestClientTests : IDisposable
     {
         using RpcClient client = Connect();
         StringBuilder text = new();
-        await foreach (DynamicMessage part in client.InvokeServerStreamAsync("DownloadParts", new { number = 5 }))
+        await foreach (DynamicMessage part in client.InvokeServerStreamAsync(
+            "DownloadParts", new { number = 5 }))
         {
             Assert.Equal("text/x-parts", Field<string>(part, "content_type"));
             text.Append(Encoding.UTF8.GetString(Field<byte[]>(part, "data")));
@@ -119,7 +120,8 @@ public sealed class RestClientTests : IDisposable
     {
         using RpcClient client = Connect();
 
-        RpcException error = Assert.Throws<RpcException>(() => client.Invoke("Fail", new { number = (int)code }));
+        RpcException error = Assert.Throws<RpcException>(
+            () => client.Invoke("Fail", new { number = (int)code }));
 
         Assert.Equal((code, "as you like"), (error.Code, error.Message));
     }
@@ -127,10 +129,14 @@ public sealed class RestClientTests : IDisposable
     [Theory]
     [InlineData("Plain", """{"name":"x"}""", "NoHttpRule",
         "rest.Library/Plain cannot be called by REST: it has no google.api.http rule")]
-    [InlineData("GetShelf", "{}", "InvalidFieldValue", "the path field 'name' of 'GET /v1/shelves/{name}' is empty")]
-    [InlineData("GetBook", """{"name":"books/1"}""", "InvalidFieldValue", "which 'shelves/*/books/*' does not allow")]
-    [InlineData("GetShelf", """{"name":"x","inners":[{}]}""", "InvalidFieldValue", "sends this field in the query")]
-    [InlineData("GetShelf", """{"name":"x","labels":{"\u001b[31m":"y"}}""", "InvalidFieldValue", "in the query")]
+    [InlineData("GetShelf", "{}", "InvalidFieldValue",
+        "the path field 'name' of 'GET /v1/shelves/{name}' is empty")]
+    [InlineData("GetBook", """{"name":"books/1"}""", "InvalidFieldValue",
+        "which 'shelves/*/books/*' does not allow")]
+    [InlineData("GetShelf", """{"name":"x","inners":[{}]}""", "InvalidFieldValue",
+        "sends this field in the query")]
+    [InlineData("GetShelf", """{"name":"x","labels":{"\u001b[31m":"y"}}""", "InvalidFieldValue",
+        "in the query")]
     public void A_request_that_no_rule_has_is_an_error_before_it_is_sent(
         string method, string request, string id, string why)
     {
@@ -156,7 +162,8 @@ public sealed class RestClientTests : IDisposable
             address.Replace("/base", "", StringComparison.Ordinal), RestProtos.Library,
             new() { Service = "rest.Library" });
 
-        DynamicMessage plain = Field<DynamicMessage>(client.Invoke("GetShelf", new { name = "a" }), "request");
+        DynamicMessage plain = Field<DynamicMessage>(
+            client.Invoke("GetShelf", new { name = "a" }), "request");
         DynamicMessage more = Field<DynamicMessage>(
             client.Invoke("GetShelf", new { name = "a", number = 1 }), "request");
         RpcException error = Assert.Throws<RpcException>(() => wrong.Invoke("GetShelf", new { name = "a" }));
@@ -245,7 +252,8 @@ public sealed class RestClientTests : IDisposable
             Field<byte[]>(await client.InvokeAsync("Download", new { name = "hello" }), "data")));
         Assert.Equal(
             RpcStatusCode.NotFound,
-            (await Assert.ThrowsAsync<RpcException>(() => client.InvokeAsync("Fail", new { number = 5 }))).Code);
+            (await Assert.ThrowsAsync<RpcException>(
+                () => client.InvokeAsync("Fail", new { number = 5 }))).Code);
         _server.Server.RequireCounts(counts => counts.Calls >= 2);
         second.Server.RequireCounts(counts => counts.Calls >= 2);
     }

@@ -14,7 +14,7 @@ public static class RestForeignServerTests
 
     private const string OfGoogle = """
         {"error":{"code":404,"message":"Shelf 7 is not there.","status":"NOT_FOUND","details":[
-        {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"NO_SHELF","domain":"lib","metadata":{"a":"b"}},
+        {"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"NO_SHELF","metadata":{"a":"b"}},
         {"@type":"type.googleapis.com/rest.Inner","name":"inner","added_later":1},
         {"@type":"type.googleapis.com/nobody.Knows","x":1}, 5, {"@type":7}, {"@type":""}]}}
         """;
@@ -39,7 +39,7 @@ public static class RestForeignServerTests
             ["google.rpc.ErrorInfo", "rest.Inner"],
             error.Details.Cast<DynamicMessage>().Select(detail => detail.Type.FullName));
         Assert.Equal(
-            "inner", ((DynamicMessage)error.Details[1]).Get(RestProtos.Library.GetMessage("rest.Inner").FindField("name")!));
+            """{"name":"inner"}""", MessageFormats.Json.ToText((DynamicMessage)error.Details[1]));
     }
 
     [Theory]
@@ -62,7 +62,8 @@ public static class RestForeignServerTests
     {
         RpcException html = Fail(Answer(status, "text/html", "<p>oh</p>"));
         RpcException empty = Fail(Answer(status, Json, "{}"));
-        RpcException named = Fail(Answer(status, Json, $$$"""{"error":{"code":{{{status}}},"message":"as code"}}"""));
+        RpcException named = Fail(Answer(
+            status, Json, $$$"""{"error":{"code":{{{status}}},"message":"as code"}}"""));
 
         Assert.Equal((code, code, code), (html.Code, empty.Code, named.Code));
         Assert.Contains(
@@ -74,11 +75,15 @@ public static class RestForeignServerTests
     [Theory]
     [InlineData("""{"code":"not_found","error_text":"ours"}""", RpcStatusCode.NotFound, "ours")]
     [InlineData("""{"code":"aborted","message":"of Connect"}""", RpcStatusCode.Aborted, "of Connect")]
-    [InlineData("""{"error":"x","code":3,"message":"oldest gateway"}""", RpcStatusCode.InvalidArgument, "oldest gateway")]
-    [InlineData("""{"error":"invalid_token","error_description":"too old"}""", RpcStatusCode.Internal, "invalid_token: too old")]
+    [InlineData("""{"error":"x","code":3,"message":"oldest gateway"}""",
+        RpcStatusCode.InvalidArgument, "oldest gateway")]
+    [InlineData("""{"error":"invalid_token","error_description":"too old"}""",
+        RpcStatusCode.Internal, "invalid_token: too old")]
     [InlineData("""{"code":5}""", RpcStatusCode.NotFound, "The call failed with not_found.")]
-    [InlineData("""{"error":{"status":"ABORTED","code":"x"}}""", RpcStatusCode.Aborted, "The call failed with aborted.")]
-    [InlineData("""{"error":{"status":"cancelled","message":"\u001b[31mred\u0007"}}""", RpcStatusCode.Cancelled, "\\u001B[31mred\\u0007")]
+    [InlineData("""{"error":{"status":"ABORTED","code":"x"}}""",
+        RpcStatusCode.Aborted, "The call failed with aborted.")]
+    [InlineData("""{"error":{"status":"cancelled","message":"\u001b[31mred\u0007"}}""",
+        RpcStatusCode.Cancelled, "\\u001B[31mred\\u0007")]
     public static void Other_shapes_of_failures_are_read_and_controls_replaced(
         string body, RpcStatusCode code, string text)
     {
@@ -162,11 +167,13 @@ public static class RestForeignServerTests
     }
 
     [Theory]
-    [InlineData("application/json; charset=UTF-8", """{"method":"a","added_later":{"x":[1]}}""", """{"method":"a"}""")]
+    [InlineData("application/json; charset=UTF-8", """{"method":"a","added_later":{"x":[1]}}""",
+        """{"method":"a"}""")]
     [InlineData("application/vnd.api+json", """{"method":"a"}""", """{"method":"a"}""")]
     [InlineData("application/json", "", "{}")]
     [InlineData("", "", "{}")]
-    public static void A_reply_is_JSON_whose_unknown_fields_are_left_out(string type, string body, string expected)
+    public static void A_reply_is_JSON_whose_unknown_fields_are_left_out(
+        string type, string body, string expected)
     {
         using RpcClient client = Connect(new Answers(_ => Answer(200, type, body)));
 
@@ -206,7 +213,7 @@ public static class RestForeignServerTests
     }
 
     [Theory]
-    [InlineData("{\"result\":{\"tags\":[]}}\n{\"error\":{\"code\":10,\"message\":\"enough\",\"details\":[]}}\n")]
+    [InlineData("{\"result\":{}}\n{\"error\":{\"code\":10,\"message\":\"enough\",\"details\":[]}}\n")]
     [InlineData("{\"result\":{}}\n{\"error\":{\"grpc_code\":10,\"http_code\":409,\"message\":\"enough\"}}\n")]
     [InlineData("[{}\n,{\"error\":{\"code\":409,\"message\":\"enough\",\"status\":\"ABORTED\"}}\n]")]
     [InlineData("{}\n{\"code\":10,\"message\":\"enough\",\"details\":[]}")]
@@ -321,7 +328,7 @@ public static class RestForeignServerTests
     {
         using RpcClient client = Connect(new Answers(request =>
         {
-            HttpResponseMessage answer = Answer(404, Json, """{"code":5,"message":"Not Found","details":[]}""");
+            HttpResponseMessage answer = Answer(404, Json, """{"code":5,"message":"Not Found"}""");
             answer.Headers.TryAddWithoutValidation("Server", "Gateway/2");
             return answer;
         }));
@@ -390,7 +397,8 @@ public static class RestForeignServerTests
         List<string> replies = [];
         try
         {
-            await foreach (DynamicMessage reply in client.InvokeServerStreamAsync("Watch", new { number = 1 }))
+            await foreach (DynamicMessage reply in client.InvokeServerStreamAsync(
+                "Watch", new { number = 1 }))
             {
                 replies.Add(MessageFormats.Json.ToText(reply));
             }
@@ -438,7 +446,8 @@ public static class RestForeignServerTests
     private sealed class Answers(Func<HttpRequestMessage, HttpResponseMessage> make) : HttpMessageHandler
     {
         protected override Task<HttpResponseMessage> SendAsync(
-            HttpRequestMessage request, CancellationToken cancellationToken) => Task.FromResult(make(request));
+            HttpRequestMessage request, CancellationToken cancellationToken) =>
+            Task.FromResult(make(request));
     }
 
     /// <summary>Some bytes in each read.</summary>

@@ -36,7 +36,8 @@ internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, Rest
         ? _replyFormat ??= new RestFieldFormat(part.Number)
         : MessageFormats.Json;
 
-    /// <summary>How an answer with a body of a media type is read: raw bytes have it in the message.</summary>
+    /// <summary>How an answer with a body of a media type is read: raw bytes have it in the
+    /// message.</summary>
     public MessageFormat ReplyFormatFor(string contentType) =>
         IsReplyRaw ? new RestRawFormat(this, contentType) : ReplyFormat;
 

@@ -84,7 +84,8 @@ internal static class RestStatus
             return known;
         }
 
-        return (Member(status, "code", JsonValueKind.Number) ?? Member(status, "grpc_code", JsonValueKind.Number))
+        return (Member(status, "code", JsonValueKind.Number)
+            ?? Member(status, "grpc_code", JsonValueKind.Number))
             ?.TryGetInt32(out int code) != true ? null
             : IsCode(code) ? (RpcStatusCode)code
             : code is >= 400 and < 600 ? OfHttpStatus(code)

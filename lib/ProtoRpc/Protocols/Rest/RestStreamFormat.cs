@@ -9,8 +9,8 @@ namespace ProtoRpc.Protocols.Rest;
 /// <summary>A stream of replies as servers of REST write it in JSON, of which a client reads one: values one
 /// behind the other, on lines or not, or the elements of one array, as Google's APIs write them.</summary>
 /// <remarks>
-/// grpc-gateway writes a reply as <c>{"result":...}</c>, and an error as <c>{"error":...}</c>. Others write an
-/// error as a <c>google.rpc.Status</c>, and ProtoRpc as <c>{"@error":...}</c>. A reply that has fields of
+/// grpc-gateway writes a reply as <c>{"result":...}</c>, and an error as <c>{"error":...}</c>. Others write
+/// an error as a <c>google.rpc.Status</c>, and ProtoRpc as <c>{"@error":...}</c>. A reply that has fields of
 /// these names is a reply, unless grpc-gateway is known to have sent it.
 /// An object of this class has the place where it reads. Each byte is looked at once, however it arrives.
 /// </remarks>
@@ -81,7 +81,9 @@ internal sealed class RestStreamFormat(
         item = buffer.Slice(0, length);
         buffer = buffer.Slice(length);
         _scanned = 0;
-        _place = _place is Place.FirstElement or Place.NextElement ? Place.BehindElement : Place.BetweenValues;
+        _place = _place is Place.FirstElement or Place.NextElement
+            ? Place.BehindElement
+            : Place.BetweenValues;
         item = Open(item, out isError);
         return true;
     }
@@ -229,9 +231,10 @@ internal sealed class RestStreamFormat(
 
             if (json.ValueTextEquals("result"u8))
             {
-                return (isGateway || names.LacksResult) && TryEnter(ref json, item, out ReadOnlySequence<byte> result)
-                    ? result
-                    : item;
+                return (isGateway || names.LacksResult)
+                    && TryEnter(ref json, item, out ReadOnlySequence<byte> result)
+                        ? result
+                        : item;
             }
 
             if (json.ValueTextEquals("@error"u8))
