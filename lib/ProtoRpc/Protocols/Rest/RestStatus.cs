@@ -38,7 +38,7 @@ internal static class RestStatus
     /// <returns>Null if it is none.</returns>
     public static ErrorResult? Read(JsonElement root, RpcSchema? schema)
     {
-        // A stream of Google's APIs that fails at once is an array of one failure.
+        // Google's APIs send a stream that fails before its first reply as an array with one failure.
         JsonElement status = root is { ValueKind: JsonValueKind.Array } && root.GetArrayLength() == 1
             ? root[0]
             : root;

@@ -12,7 +12,8 @@ namespace ProtoRpc.Protocols.Rest;
 /// grpc-gateway writes a reply as <c>{"result":...}</c>, and an error as <c>{"error":...}</c>. Others write
 /// an error as a <c>google.rpc.Status</c>, and ProtoRpc as <c>{"@error":...}</c>. A reply that has fields of
 /// these names is a reply, unless grpc-gateway is known to have sent it.
-/// An object of this class has the place where it reads. Each byte is looked at once, however it arrives.
+/// One object reads one stream: it remembers the place, so that it scans each byte once however the bytes
+/// arrive.
 /// </remarks>
 /// <param name="replies">How one reply is read.</param>
 /// <param name="names">The names that a reply may have.</param>
@@ -298,7 +299,7 @@ internal sealed class RestStreamFormat(
     };
 }
 
-/// <summary>Which names a reply in JSON has, so that envelopes are told from replies.</summary>
+/// <summary>The names in a reply, which distinguish it from an envelope.</summary>
 /// <param name="IsList">Whether it is a list.</param>
 /// <param name="LacksResult">Whether it has no <c>result</c>.</param>
 /// <param name="LacksError">Whether it has no <c>error</c>.</param>
