@@ -123,7 +123,7 @@ Describe 'Connect-RpcEndpoint' {
     }
 
     Context 'parameters that mean nothing' {
-        $webAndGrpc = 'HTTP endpoints (http://, https://) and gRPC endpoints'
+        $webAndGrpc = 'HTTP endpoints (http://, https://), gRPC endpoints'
         $native = 'native endpoints'
         $withSchema = 'native endpoints with -Schema'
 

@@ -43,9 +43,9 @@ internal static class EndpointParameters
         ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
         ["ReplyInfoVariable"] = Messages,
         // Parameters of listeners. HTTP endpoints also serve gRPC-Web.
-        ["Certificate"] = WithTls,
-        ["CertificatePassword"] = EndpointGroup.With(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
-        ["CertificateCheck"] = EndpointGroup.With(EndpointFeatures.Tls),
+        ["Certificate"] = [EndpointGroup.TlsThatIsAskedFor, .. EndpointGroup.Served(EndpointFeatures.Tls)],
+        ["CertificatePassword"] = EndpointGroup.Served(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
+        ["CertificateCheck"] = EndpointGroup.Served(EndpointFeatures.Tls),
         ["BasicCheck"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
         ["BearerCheck"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
         ["AllowUnencrypted"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
@@ -176,6 +176,13 @@ internal sealed record EndpointGroup(string Name, Func<EndpointUse, bool> Includ
     public static EndpointGroup[] With(EndpointFeatures any) =>
     [
         .. EndpointKinds.All.GroupBy(kind => kind.Protocol).SelectMany(kinds => Split(kinds, any)),
+    ];
+
+    /// <summary>Like <see cref="With"/>, but only the kinds that listeners can have.</summary>
+    public static EndpointGroup[] Served(EndpointFeatures any) =>
+    [
+        .. EndpointKinds.All.Where(kind => !kind.Has(EndpointFeatures.ClientOnly))
+            .GroupBy(kind => kind.Protocol).SelectMany(kinds => Split(kinds, any)),
     ];
 
     /// <summary>Like <see cref="With"/>, but only for calls with messages, not for raw calls.</summary>
