@@ -90,7 +90,13 @@ internal sealed record RestCall(
             return contentType.Length > 0 ? contentType : "application/octet-stream";
         }
 
-        if (field is not null)
+        if (field is { IsMessage: true, IsRepeated: false, IsMap: false } && !message.Has(field)
+            && field.Message.WellKnown is WellKnownType.None or WellKnownType.Struct)
+        {
+            // grpc-gateway does not read null as a message.
+            body.Write("{}"u8);
+        }
+        else if (field is not null)
         {
             new RestFieldFormat(field.Info.Number).WriteChecked(message, body, options);
         }

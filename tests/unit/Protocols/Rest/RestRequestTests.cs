@@ -172,6 +172,26 @@ public static class RestRequestTests
         Assert.Contains(why, e.Message, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("inner", "{}")]
+    [InlineData("inners", "[]")]
+    [InlineData("labels", "{}")]
+    [InlineData("struct", "{}")]
+    [InlineData("time", "null")]
+    [InlineData("name", "\"\"")]
+    public static void A_body_that_is_a_field_without_a_value_is_its_default(string field, string body)
+    {
+        RpcSchema schema = RestProtos.WithRules(
+            ("Users/Put", RestProtos.Rule(("put", "/v1/users"), ("body", field))));
+        ArrayBufferWriter<byte> written = new();
+
+        RestCall.Create(
+            RestRules.Read(schema.GetMethod("rest.Users/Put"), []),
+            new DynamicMessage(schema.GetMessage("rest.Request")), written, FormatOptions.Default);
+
+        Assert.Equal(body, Encoding.UTF8.GetString(written.WrittenSpan));
+    }
+
     [Fact]
     public static void Raw_bodies_are_bytes_with_their_media_type()
     {
