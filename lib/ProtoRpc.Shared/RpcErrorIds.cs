@@ -159,6 +159,7 @@ public static class RpcErrorIds
     public const string UsingVariableNotFound = nameof(UsingVariableNotFound);
     public const string WorkersStuck = nameof(WorkersStuck);
     public const string WrongCallContext = nameof(WrongCallContext);
+    public const string WrongCheckOutput = nameof(WrongCheckOutput);
     public const string WrongReply = nameof(WrongReply);
     public const string WrongRequest = nameof(WrongRequest);
 

@@ -196,7 +196,7 @@ Describe 'HTTP endpoints' {
 
         $errors[0].FullyQualifiedErrorId | Should -BeLike 'RpcStatus.Unauthenticated,*'
         "$($errors[0])" | Should -Not -BeLike '*table*'
-        "$records" | Should -BeLike '*Bearer check failed*the table of tokens is gone*line*'
+        "$records" | Should -BeLike '*BearerCheck failed*the table of tokens is gone*line*'
         Stop-RpcListener $asking
     }
 

@@ -241,8 +241,8 @@ Describe 'Invoke-RpcMethod' {
             @{ Case = 'stop'; Status = 'Unknown'; Message = '*no/such/item*'; Type = $missing }
             @{ Case = 'two'; Status = 'Internal'; Message = "*$fail wrote 2 objects*Out-Null*"; Type = $own }
             @{ Case = 'shape'; Status = 'Internal'; Message = "*did not return a message $reply*'txt'*'text'*"; Type = $own }
-            @{ Case = 'break'; Status = 'Unknown'; Message = "The handler ended with 'break'*Use return*"; Type = $own }
-            @{ Case = 'exit'; Status = 'Unknown'; Message = "The handler ended with 'exit'*"; Type = $own }
+            @{ Case = 'break'; Status = 'Unknown'; Message = "The script ended with 'break'*Use return*"; Type = $own }
+            @{ Case = 'exit'; Status = 'Unknown'; Message = "The script ended with 'exit'*"; Type = $own }
             @{ Case = 'value'; Status = 'Internal'; Message = '*HelloReply.number*'; Type = $own }
         ) {
             $reply = Invoke-RpcMethod Fail @{ name = $Case } -Connection $rpc `

@@ -111,7 +111,7 @@ internal static class HandlerReply
         {
             return new RpcException(
                 RpcStatusCode.Unknown, RpcErrorIds.HandlerLeft,
-                $"The handler ended with '{WordOf(exception)}', which returns no reply. Use return or throw.",
+                $"The script ended with '{WordOf(exception)}', which returns no result. Use return or throw.",
                 exception);
         }
 
@@ -168,6 +168,13 @@ internal static class HandlerReply
         RpcException said = new(RpcStatusCode.Unknown, RpcErrorIds.HandlerThrew, exception.Message, thrown);
         Records.AddOrUpdate(said, record);
         return said;
+    }
+
+    /// <summary>Gives an exception the record of the error that it reports.</summary>
+    public static RpcException At(ErrorRecord record, RpcException exception)
+    {
+        Records.AddOrUpdate(exception, record);
+        return exception;
     }
 
     /// <summary>The shell's record of an exception that a script raised, with its place and stack trace. Null

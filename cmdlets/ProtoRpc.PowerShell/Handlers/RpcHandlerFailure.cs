@@ -59,7 +59,7 @@ internal static class FailureRecord
         string caller = failed.Context is { } context ? CallerOf(context) : "";
         return failed.CorrelationId is null && IsForCaller(failed.Error)
             ? ToInformation(new(time, method, caller, failed.Code, failed.Error.Message))
-            : ToError(failed, time, method, caller);
+            : ToError(failed.Error, failed.CorrelationId, time, method, caller);
     }
 
     /// <summary>The record of a raw call. The caller only gets a return code.</summary>
@@ -85,10 +85,11 @@ internal static class FailureRecord
         PSObject.AsPSObject(record).Properties[MethodMember] is not null;
 
     /// <summary>The record of a check that failed. Callers only see that authentication failed.</summary>
-    public static ErrorRecord Create(RuntimeException failure, string authenticationType) => ToError(
-        failure.ErrorRecord, failure, RpcErrorIds.HandlerFailed, target: null,
-        $"{Format(DateTimeOffset.Now)} The {authenticationType} check failed with "
-        + $"{failure.GetType().FullName}: {failure.Message}");
+    /// <param name="failure">The failure.</param>
+    /// <param name="check">The parameter of the check.</param>
+    /// <param name="caller">The name that the caller presented.</param>
+    public static ErrorRecord Create(Exception failure, string check, string caller) =>
+        ToError(failure, correlationId: null, DateTimeOffset.Now, check, caller);
 
     /// <summary>A time in a record's text. Local, because the other lines of a console are.</summary>
     public static string Format(DateTimeOffset time) =>
@@ -106,22 +107,22 @@ internal static class FailureRecord
         new(failure, "ProtoRpc") { TimeGenerated = failure.Time.LocalDateTime };
 
     private static ErrorRecord ToError(
-        RpcFailedCall failed, DateTimeOffset time, string method, string caller)
+        Exception error, string? correlationId, DateTimeOffset time, string method, string caller)
     {
-        ErrorRecord? thrown = HandlerReply.RecordOf(failed.Error);
-        string id = failed.CorrelationId is null ? "" : $" (id {failed.CorrelationId})";
+        ErrorRecord? thrown = HandlerReply.RecordOf(error);
+        string id = correlationId is null ? "" : $" (id {correlationId})";
         ErrorRecord record = ToError(
-            thrown, failed.Error, RpcErrorIds.HandlerFailed, target: null,
-            $"{Format(time)} {method} failed{For(caller)} with {failed.Error.GetType().FullName}: "
-            + $"{failed.Error.Message}{id}");
+            thrown, error, RpcErrorIds.HandlerFailed, target: null,
+            $"{Format(time)} {method} failed{For(caller)} with {error.GetType().FullName}: "
+            + $"{error.Message}{id}");
         record.CategoryInfo.Activity = method;
         record.CategoryInfo.TargetName = caller;
-        string? stack = thrown?.ScriptStackTrace is { Length: > 0 } script ? script : failed.Error.StackTrace;
+        string? stack = thrown?.ScriptStackTrace is { Length: > 0 } script ? script : error.StackTrace;
         PSObject members = PSObject.AsPSObject(record);
         members.Properties.Add(new PSNoteProperty("Time", time));
         members.Properties.Add(new PSNoteProperty(MethodMember, method));
         members.Properties.Add(new PSNoteProperty("Caller", TerminalText.Neutralize(caller)));
-        members.Properties.Add(new PSNoteProperty("CorrelationId", failed.CorrelationId));
+        members.Properties.Add(new PSNoteProperty("CorrelationId", correlationId));
         members.Properties.Add(new PSNoteProperty("Stack", TerminalText.Neutralize(stack)));
         return record;
     }

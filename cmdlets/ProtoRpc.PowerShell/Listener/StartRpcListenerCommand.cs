@@ -404,7 +404,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         EnableHealth = !Option.NoHealth,
         Checks = new CheckScripts(BasicCheck, BearerCheck, CertificateCheck),
         AllowAnonymous = IsAuthenticationGiven && Authentication.HasFlag(RpcAuthentication.None),
-        CheckFailed = pool.Streams.Add,
+        Streams = pool.Streams,
     };
 
     private CallRecord? _record;

@@ -113,7 +113,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
         {
             EnableReflection = true,
             EnableHealth = true,
-            CheckFailed = pool.Streams.Add,
+            Streams = pool.Streams,
         };
         RpcServerOptions options = new()
         {
