@@ -70,11 +70,20 @@ public sealed record HttpServerSecurity
     /// certificate authorities are rejected before the check.</summary>
     public HttpCallerCheck<X509Certificate2>? ClientCertificate { get; init; }
 
+    /// <summary>The certificate authorities of callers; null for none. The server accepts client certificates
+    /// that one of them issued for client authentication and that have not expired, with the certificate's
+    /// common name as the caller's name. With <see cref="ClientCertificate"/>, that check decides about these
+    /// certificates, and the server rejects all others before it. Lists of revoked certificates are not
+    /// fetched.</summary>
+    public X509Certificate2Collection? ClientCaCertificates { get; init; }
+
     /// <summary>Whether callers who present nothing are served too.
     /// What is presented and wrong is refused anyhow.</summary>
     public bool AllowAnonymous { get; init; }
 
-    internal bool IsOpen => Basic is null && Bearer is null && ClientCertificate is null;
+    internal bool IsOpen => Basic is null && Bearer is null && !AcceptsCertificates;
+
+    internal bool AcceptsCertificates => ClientCertificate is not null || ClientCaCertificates is not null;
 
     internal bool IsRequired => !IsOpen && !AllowAnonymous;
 }

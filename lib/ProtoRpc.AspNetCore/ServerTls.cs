@@ -57,11 +57,11 @@ internal static class ServerTls
                     Replace(connection, replaced());
                     connection.CertificateChainPolicy = CallerChain.NewPolicy();
                 },
-                ClientCertificateMode = options.Security.ClientCertificate is null
-                    ? ClientCertificateMode.NoCertificate
-                    : ClientCertificateMode.AllowCertificate,
-                // Whether a client's certificate proves anything is for the check to say,
-                // which sees it whole.
+                ClientCertificateMode = options.Security.AcceptsCertificates
+                    ? ClientCertificateMode.AllowCertificate
+                    : ClientCertificateMode.NoCertificate,
+                // HttpAuthentication decides about the certificate, because a caller that it rejects gets a
+                // status and a reason.
                 ClientCertificateValidation = static (_, _, _) => true,
             }
             : null;

@@ -14,15 +14,30 @@ internal enum CallerProofs
 
     /// <summary>The account of the caller's process.</summary>
     OwnAccount = 1 << 2,
+
+    /// <summary>A client certificate of TLS.</summary>
+    Certificate = 1 << 3,
 }
 
-/// <summary>Says how to authenticate, if a server rejected an anonymous call.</summary>
+/// <summary>Says how to authenticate, if a server rejected a caller without a proof that it
+/// accepts.</summary>
 internal static class CallerProof
 {
+    /// <summary>The scheme by which a server says in WWW-Authenticate that it accepts client
+    /// certificates.</summary>
+    /// <remarks>As in draft-thomson-httpbis-cant. HTTP has no registered scheme for certificates, and clients
+    /// ignore schemes that they do not have.</remarks>
+    public const string CertificateScheme = "ClientCertificate";
+
     /// <summary>What servers on an endpoint can accept.</summary>
     public static CallerProofs Supported(RpcEndpoint endpoint) =>
         (endpoint.Has(EndpointFeatures.Passwords) ? CallerProofs.Password : CallerProofs.None)
-        | (endpoint.Has(EndpointFeatures.Tokens) ? CallerProofs.Token : CallerProofs.None);
+        | (endpoint.Has(EndpointFeatures.Tokens) ? CallerProofs.Token : CallerProofs.None)
+        | (CanShowCertificate(endpoint) ? CallerProofs.Certificate : CallerProofs.None);
+
+    /// <summary>Whether clients can show a certificate on an endpoint.</summary>
+    public static bool CanShowCertificate(RpcEndpoint endpoint) =>
+        endpoint.IsTls && endpoint.Has(EndpointFeatures.Tokens);
 
     /// <summary>What the schemes of HTTP's WWW-Authenticate accept.</summary>
     public static CallerProofs OfSchemes(IEnumerable<string> schemes)
@@ -34,6 +49,7 @@ internal static class CallerProof
             {
                 "BASIC" or "DIGEST" => CallerProofs.Password,
                 "BEARER" => CallerProofs.Token,
+                "CLIENTCERTIFICATE" => CallerProofs.Certificate,
                 "NEGOTIATE" or "NTLM" => CallerProofs.Password | CallerProofs.OwnAccount,
                 _ => CallerProofs.None,
             };
@@ -55,6 +71,11 @@ internal static class CallerProof
         if (accepted.HasFlag(CallerProofs.Token))
         {
             ways.Add("RpcClientSecurity.Token");
+        }
+
+        if (accepted.HasFlag(CallerProofs.Certificate))
+        {
+            ways.Add("RpcTlsOptions.ClientCertificate");
         }
 
         if (accepted.HasFlag(CallerProofs.OwnAccount))

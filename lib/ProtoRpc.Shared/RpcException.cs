@@ -96,8 +96,8 @@ public sealed class RpcException : Exception
     /// <summary>Whether a server returned the error, and not a proxy or the connection.</summary>
     internal bool IsAnswer { get; init; }
 
-    /// <summary>What the server accepts to identify a caller, if it rejected an anonymous call; otherwise
-    /// none.</summary>
+    /// <summary>What the server accepts to identify a caller, if it rejected a call without any of it;
+    /// otherwise none.</summary>
     internal CallerProofs Accepted { get; set; }
 
     /// <summary>Whether a gateway forwards the error of another server.</summary>

@@ -67,8 +67,8 @@ internal sealed class CallerCheck(string authenticationType, HandlerStreams stre
 
 /// <summary>A script block that authenticates a caller by the presented credentials. It writes a name, or
 /// whether the credentials are valid.</summary>
-/// <remarks>A check that fails or writes an error rejects the caller: what follows a failed statement must not
-/// accept it.</remarks>
+/// <remarks>A check that fails or writes an error rejects the caller: what follows a failed statement must
+/// not accept it.</remarks>
 internal sealed class CallerCheckScript(
     HandlerEnvironment environment, ScriptSource script, string authenticationType, HandlerStreams streams)
     : IDisposable

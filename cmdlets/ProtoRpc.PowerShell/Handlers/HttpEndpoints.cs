@@ -26,6 +26,9 @@ internal sealed class HttpEndpoints : IDisposable
 
     public bool EnableHealth { get; init; }
 
+    /// <summary>The authorities of client certificates; null for none.</summary>
+    public X509Certificate2Collection? ClientAuthorities { get; init; }
+
     /// <summary>The scripts that authenticate callers.</summary>
     public CheckScripts Checks { get; init; } = new();
 
@@ -107,6 +110,7 @@ internal sealed class HttpEndpoints : IDisposable
             Bearer = Check<string>("Bearer", token => token, _ => null),
             ClientCertificate = Check<X509Certificate2>(
                 "Certificate", certificate => certificate, certificate => certificate.Subject),
+            ClientCaCertificates = ClientAuthorities,
             AllowAnonymous = AllowAnonymous,
         },
     });

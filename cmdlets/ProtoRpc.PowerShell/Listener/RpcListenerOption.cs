@@ -40,6 +40,16 @@ public sealed class RpcListenerOption : RpcOption
     [ArgumentCompleter(typeof(HeaderNameCompleter))]
     public string[] BlockHeader { get => Get<string[]>([]); set => Set(value); }
 
+    /// <summary>The certificate authorities whose client certificates HTTP and gRPC endpoints
+    /// accept.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    public RpcCertificateSource[] ClientCACertificate
+    {
+        get => Get<RpcCertificateSource[]>([]);
+        set => Set(value);
+    }
+
     /// <summary>How much of a failure callers get to see.</summary>
     [Parameter]
     public RpcErrorDetail? ErrorDetail { get => Get<RpcErrorDetail?>(null); set => Set(value); }

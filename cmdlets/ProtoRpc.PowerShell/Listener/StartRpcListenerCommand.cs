@@ -26,7 +26,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [
         nameof(RpcListenerOption.AllowedHost), nameof(RpcListenerOption.AllowedOrigin),
         nameof(RpcListenerOption.AllowGet), nameof(RpcListenerOption.BlockHeader),
-        nameof(RpcListenerOption.ErrorDetail), nameof(RpcListenerOption.ForwardHeader),
+        nameof(RpcListenerOption.ClientCACertificate), nameof(RpcListenerOption.ErrorDetail),
+        nameof(RpcListenerOption.ForwardHeader),
         nameof(RpcListenerOption.NoHealth), nameof(RpcListenerOption.NoReflection),
         nameof(RpcListenerOption.ReplyCompression),
     ];
@@ -402,6 +403,9 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         ReplyCompression = Option.ReplyCompression,
         EnableReflection = !Option.NoReflection,
         EnableHealth = !Option.NoHealth,
+        ClientAuthorities = Option.ClientCACertificate.Length == 0
+            ? null
+            : [.. Option.ClientCACertificate.SelectMany(source => source.ReadAll(ResolveLiteral))],
         Checks = new CheckScripts(BasicCheck, BearerCheck, CertificateCheck),
         AllowAnonymous = IsAuthenticationGiven && Authentication.HasFlag(RpcAuthentication.None),
         Streams = pool.Streams,

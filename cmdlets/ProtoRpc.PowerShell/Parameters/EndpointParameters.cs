@@ -46,6 +46,7 @@ internal static class EndpointParameters
         ["Certificate"] = [EndpointGroup.TlsThatIsAskedFor, .. EndpointGroup.Served(EndpointFeatures.Tls)],
         ["CertificatePassword"] = EndpointGroup.Served(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
         ["CertificateCheck"] = EndpointGroup.Served(EndpointFeatures.Tls),
+        ["ClientCACertificate"] = EndpointGroup.Served(EndpointFeatures.Tls),
         ["BasicCheck"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
         ["BearerCheck"] = EndpointGroup.With(EndpointFeatures.AspNetCore),
         ["AllowUnencrypted"] = EndpointGroup.With(EndpointFeatures.AspNetCore),

@@ -8,6 +8,7 @@ using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using ProtoRpc.Security;
 using ProtoRpc.Transports.Http;
+using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.AspNetCore.Http;
 
@@ -189,7 +190,7 @@ internal sealed class HttpAuthentication
             _security.Basic is null ? null : "Basic",
             _security.Bearer is null ? null : "Bearer",
             .. _negotiate.Offered,
-            _security.ClientCertificate is null ? null : "a client certificate",
+            AcceptsCertificates ? "a client certificate" : null,
         ];
         string accepted = string.Join(", ", ways.OfType<string>());
         return accepted.Length == 0 ? "" : $": {accepted}";
@@ -204,7 +205,7 @@ internal sealed class HttpAuthentication
             return (true, isTooLong ? null : await OfHeaderAsync(http, header).ConfigureAwait(false));
         }
 
-        if (_security.ClientCertificate is not { } check
+        if (!_security.AcceptsCertificates
             || http.Connection.ClientCertificate is not { } certificate)
         {
             return default;
@@ -220,8 +221,14 @@ internal sealed class HttpAuthentication
                 + "caller. Use a certificate without the right to issue others (basicConstraints CA:FALSE).");
         }
 
-        return (true, await AskAsync(check, certificate, http).ConfigureAwait(false));
+        return (true, await OfCertificateAsync(http, certificate).ConfigureAwait(false));
     }
+
+    private ValueTask<IIdentity?> OfCertificateAsync(HttpContext http, X509Certificate2 certificate) =>
+        _security.ClientCaCertificates is { } authorities
+            && !CallerCertificate.IsIssuedBy(authorities, certificate) ? default
+        : _security.ClientCertificate is { } check ? AskAsync(check, certificate, http)
+        : new(new GenericIdentity(CallerCertificate.NameOf(certificate), "Certificate"));
 
     private ValueTask<IIdentity?> OfHeaderAsync(HttpContext http, string header)
     {
@@ -269,6 +276,8 @@ internal sealed class HttpAuthentication
         return colon < 0 ? null : new NetworkCredential(pair[..colon], pair[(colon + 1)..]);
     }
 
+    private bool AcceptsCertificates => _security.AcceptsCertificates && _endpoint.IsTls;
+
     private void Challenge(HttpResponse response)
     {
         if (_security.Basic is not null)
@@ -282,6 +291,10 @@ internal sealed class HttpAuthentication
         }
 
         _negotiate.Challenge(response);
+        if (AcceptsCertificates)
+        {
+            response.Headers.Append("WWW-Authenticate", $"{CallerProof.CertificateScheme} realm=\"{Realm}\"");
+        }
     }
 }
 
@@ -375,9 +388,30 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
     }
 }
 
-/// <summary>Tells certificates of callers from those of certificate authorities.</summary>
+/// <summary>Reads and validates certificates of callers.</summary>
 internal static class CallerCertificate
 {
+    // TLS Web Client Authentication, RFC 5280 section 4.2.1.12.
+    private const string ClientAuthentication = "1.3.6.1.5.5.7.3.2";
+
+    /// <summary>Whether one of the authorities issued a certificate for clients, and it is valid
+    /// now.</summary>
+    public static bool IsIssuedBy(X509Certificate2Collection authorities, X509Certificate2 certificate)
+    {
+        using X509Chain chain = new() { ChainPolicy = CallerChain.NewPolicy() };
+        chain.ChainPolicy.TrustMode = X509ChainTrustMode.CustomRootTrust;
+        chain.ChainPolicy.CustomTrustStore.AddRange(authorities);
+        chain.ChainPolicy.ApplicationPolicy.Add(new Oid(ClientAuthentication));
+        return chain.Build(certificate);
+    }
+
+    /// <summary>The caller's name: the common name, as a rule. An identity without a name would be
+    /// anonymous.</summary>
+    public static string NameOf(X509Certificate2 certificate) =>
+        certificate.GetNameInfo(X509NameType.SimpleName, forIssuer: false) is { Length: > 0 } common ? common
+        : certificate.GetNameInfo(X509NameType.DnsName, forIssuer: false) is { Length: > 0 } host ? host
+        : certificate.Thumbprint;
+
     /// <summary>Whether a certificate can issue others (RFC 5280, sections 4.2.1.3 and 4.2.1.9). A check that
     /// only builds the chain would accept the authority itself, and every authority below it.</summary>
     public static bool IsAuthority(X509Certificate2 certificate)

@@ -232,9 +232,6 @@ internal sealed record ListenAccess(
     IReadOnlyList<NetworkCredential> Users, string? Token, X509Certificate2Collection Authorities,
     RpcAuthentication Accepted)
 {
-    // TLS Web Client Authentication, RFC 5280 section 4.2.1.12.
-    private const string ClientAuthentication = "1.3.6.1.5.5.7.3.2";
-
     /// <summary>Whether anything was said.</summary>
     public bool IsGiven => Users.Count > 0 || Token is not null || Authorities.Count > 0 || Accepted != 0;
 
@@ -254,7 +251,7 @@ internal sealed record ListenAccess(
         Bearer = Token is null
             ? null
             : (given, _) => new(IsSame(given, Token) ? new GenericIdentity("bearer", "Bearer") : null),
-        ClientCertificate = Authorities.Count == 0 ? null : (given, _) => new(FindHolder(given)),
+        ClientCaCertificates = Authorities.Count == 0 ? null : Authorities,
         AllowAnonymous = Accepted.HasFlag(RpcAuthentication.None),
     };
 
@@ -272,19 +269,6 @@ internal sealed record ListenAccess(
         }
 
         return found;
-    }
-
-    private GenericIdentity? FindHolder(X509Certificate2 given)
-    {
-        // The authorities of the option are private ones as a rule, whose lists of revoked certificates are
-        // nowhere to be had.
-        using X509Chain chain = new() { ChainPolicy = CallerChain.NewPolicy() };
-        chain.ChainPolicy.TrustMode = X509ChainTrustMode.CustomRootTrust;
-        chain.ChainPolicy.CustomTrustStore.AddRange(Authorities);
-        chain.ChainPolicy.ApplicationPolicy.Add(new Oid(ClientAuthentication));
-        return chain.Build(given)
-            ? new GenericIdentity(given.GetNameInfo(X509NameType.SimpleName, forIssuer: false), "Certificate")
-            : null;
     }
 
     private static bool IsSame(string given, string known) => CryptographicOperations.FixedTimeEquals(

@@ -100,18 +100,25 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         cancellation.ThrowIfCancellationRequested();
     }
 
-    private bool IsAnonymous => _options.Security.Authentication == RpcClientAuthentication.None
-        && _options.Headers.GetAll("authorization").Count == 0;
+    // What the client sends to identify itself. The scheme of a header can be any.
+    private CallerProofs Presented =>
+        _options.Security.Authentication switch
+        {
+            RpcClientAuthentication.User => CallerProofs.Password,
+            RpcClientAuthentication.Bearer => CallerProofs.Token,
+            RpcClientAuthentication.Self => CallerProofs.OwnAccount,
+            _ when _options.Headers.GetAll("authorization").Count > 0 =>
+                CallerProofs.Password | CallerProofs.Token,
+            _ => CallerProofs.None,
+        }
+        | (_options.Tls?.ClientCertificate is not null && CallerProof.CanShowCertificate(Endpoint)
+            ? CallerProofs.Certificate
+            : CallerProofs.None);
 
     private RpcException Locate(RpcException error, RpcMethodInfo? method = null)
     {
         error.Endpoint ??= Endpoint;
-        bool isRejected = error.Code == RpcStatusCode.Unauthenticated
-            && (error.IsAnswer || error.Accepted != CallerProofs.None);
-        error.Accepted = !isRejected || !IsAnonymous ? CallerProofs.None
-            : error.Accepted == CallerProofs.None ? CallerProof.Supported(Endpoint)
-            : error.Accepted;
-
+        error.Accepted = error.Code == RpcStatusCode.Unauthenticated ? Missing(error) : CallerProofs.None;
         if (method is not null)
         {
             error.MethodName ??= method.FullName;
@@ -120,6 +127,14 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
 
         return error;
     }
+
+    // Another kind of proof helps only if the server accepts it. A rejected proof of an accepted kind is
+    // wrong, and another kind would not correct it.
+    private CallerProofs Missing(RpcException error) =>
+        (error.Accepted & Presented) != CallerProofs.None ? CallerProofs.None
+        : error.Accepted != CallerProofs.None ? error.Accepted
+        : error.IsAnswer && Presented == CallerProofs.None ? CallerProof.Supported(Endpoint)
+        : CallerProofs.None;
 
     /// <summary>Connects to an endpoint, and binds to the service if it is known.</summary>
     /// <param name="endpoint">The endpoint.</param>
