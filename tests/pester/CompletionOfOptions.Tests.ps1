@@ -53,6 +53,14 @@ service Orders {
         (Expand "${_}traceparent = ").CompletionText | Should -Match "^'00-[0-9a-f]{32}-[0-9a-f]{16}-01'$"
     }
 
+    It 'offers the limits inside the hashtable: <_>' -ForEach @(
+        'Start-RpcListener inproc://x -Schema $acmeSchema -Limits @{ '
+        'New-RpcConnectionOption -Limits @{ '
+        'Test-RpcEndpoint inproc://x -Schema $acmeSchema -ConnectionOption @{ Limits = @{ '
+    ) {
+        (Expand "${_}Handler").CompletionText | Should -Be 'HandlerTimeout'
+    }
+
     It 'offers a hashtable with a header as the whole argument' {
         $all = (Expand 'Invoke-RpcMethod Get -Endpoint inproc://x -Schema $acmeSchema -Header ').CompletionText
         $all | Should -Contain "@{ authorization = 'Bearer ' }"

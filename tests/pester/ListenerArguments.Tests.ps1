@@ -13,6 +13,37 @@ Describe 'The arguments of Start-RpcListener' {
         { Start-TestListener 'text' } | Should -Throw -ErrorId 'InvalidHandler,*' -ExpectedMessage '*hashtable*'
     }
 
+    It 'reads the time <Time> of -Limits as <Seconds> s' -ForEach @(
+        @{ Time = 5; Seconds = 5 }
+        @{ Time = '30'; Seconds = 30 }
+        @{ Time = '500ms'; Seconds = 0.5 }
+        @{ Time = '00:01:30'; Seconds = 90 }
+        @{ Time = [timespan]::FromSeconds(2); Seconds = 2 }
+    ) {
+        (New-RpcConnectionOption -Limits @{ connectTimeout = $Time; MaxMessageBytes = 16MB }).Limits |
+            ForEach-Object { $_.ConnectTimeout.TotalSeconds, $_.MaxMessageBytes } | Should -Be $Seconds, 16MB
+    }
+
+    It 'refuses -Limits with <Limits.Keys> = <Limits.Values>' -ForEach @(
+        @{ Limits = @{ HandlerTimeout = 'soon' }; Text = "*HandlerTimeout of Limits: 'soon' is not a time: *'50ms'*" }
+        @{ Limits = @{ HandlerTimeout = -1 }; Text = "*HandlerTimeout of Limits: '-1' is not a time: *" }
+        @{ Limits = @{ HandlerTimeout = [timespan] 5 }; Text = '*HandlerTimeout of Limits is 00:00:00.0000005; it must be at least 1 ms*' }
+        @{ Limits = @{ MaxMessageBytes = 'many' }; Text = '*MaxMessageBytes of Limits: *many*' }
+        @{ Limits = @{ HandlerTimout = 5 }; Text = "*'HandlerTimout' is not a limit. Did you mean 'HandlerTimeout'? about_ProtoRpc_Limits lists them.*" }
+    ) {
+        $problem = { Start-TestListener { } -With @{ Limits = $Limits } } | Should -Throw -PassThru
+
+        "$problem" | Should -BeLike $Text
+        "$problem".Length | Should -BeLessThan 400
+    }
+
+    It 'names the place of a limit that is written among other settings' {
+        { New-RpcConnectionOption -Limits @{}; Test-RpcEndpoint inproc://x -ConnectionOption @{ ConnectTimeout = 1 } } |
+            Should -Throw "*'ConnectTimeout' is not a setting*It is a limit: write Limits = @{ ConnectTimeout = ... }.*"
+        { Start-TestListener { } -With @{ ListenerOption = @{ MaxHeaders = 1 } } } |
+            Should -Throw "*'MaxHeaders' is not a setting*It is a limit: use -Limits @{ MaxHeaders = ... }.*"
+    }
+
     It 'refuses an endpoint that is none' {
         { Start-TestListener { } -Endpoint 'nowhere' } |
             Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*ncacn_ip_tcp:host*"

@@ -12,6 +12,14 @@ internal sealed class ConnectionOptionCompleter : RpcCompleter
         new OptionShape(typeof(RpcConnectionOption), bound);
 }
 
+/// <summary>Offers the limits in a hashtable.</summary>
+internal sealed class LimitsCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
+
+    internal override HashtableShape? TableOf(IDictionary bound) => new OptionShape(typeof(RpcLimits), bound);
+}
+
 /// <summary>The keys and values of a hashtable of settings: those that the parameters of the cmdlet take that
 /// makes the object.</summary>
 /// <param name="option">The type of the object.</param>

@@ -1,4 +1,5 @@
 using System.Reflection;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 
 namespace ProtoRpc;
@@ -80,6 +81,8 @@ public sealed class RpcConnectionOption : RpcOption
     /// <summary>The limits of the client.</summary>
     [Parameter]
     [ValidateNotNull]
+    [LimitsTable]
+    [ArgumentCompleter(typeof(LimitsCompleter))]
     public RpcLimits Limits { get => Get(RpcLimits.Default); set => Set(value); }
 
     /// <summary>How the user is authenticated.</summary>

@@ -106,7 +106,11 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
             string name = LanguagePrimitives.ConvertTo<string>(entry.Key);
             settings[name] = known.Contains(name) ? entry.Value : throw Invalid(
                 $"'{TerminalText.Neutralize(name)}' is not a setting of {cmdlet}."
-                + $"{NearestName.Hint(name, known)} Get-Help {cmdlet} lists them.");
+                + (LimitsTableAttribute.Known.TryGetValue(name, out PropertyInfo? limit)
+                    ? " It is a limit: "
+                        + (known.Contains(nameof(RpcConnectionOption.Limits)) ? "write Limits =" : "use -Limits")
+                        + $" @{{ {limit.Name} = ... }}."
+                    : $"{NearestName.Hint(name, known)} Get-Help {cmdlet} lists them."));
         }
 
         return settings;

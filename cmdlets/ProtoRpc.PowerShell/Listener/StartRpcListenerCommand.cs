@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Security;
 using ProtoRpc.Messages;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
@@ -80,6 +81,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     public ScriptBlock[] Filter { get; set; } = [];
 
     [Parameter]
+    [LimitsTable]
+    [ArgumentCompleter(typeof(LimitsCompleter))]
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     [Parameter]

@@ -1,4 +1,5 @@
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
@@ -24,6 +25,8 @@ public abstract class RpcMockSetupCommand : RpcHandlersCommand
     public string? Replay { get; set; }
 
     [Parameter]
+    [LimitsTable]
+    [ArgumentCompleter(typeof(LimitsCompleter))]
     public RpcLimits Limits { get; set; } = RpcLimits.Default;
 
     [Parameter]

@@ -1,3 +1,5 @@
+using System.Globalization;
+using System.Reflection;
 using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc;
@@ -10,9 +12,14 @@ public sealed class DeadlineAttribute : ArgumentTransformationAttribute
     /// <summary>Whether zero is allowed.</summary>
     public bool AllowZero { get; set; }
 
-    public override object Transform(EngineIntrinsics engineIntrinsics, object inputData)
+    public override object Transform(EngineIntrinsics engineIntrinsics, object inputData) =>
+        Read(inputData, AllowZero);
+
+    /// <summary>Reads a time.</summary>
+    /// <exception cref="ArgumentTransformationMetadataException">The value is none.</exception>
+    internal static TimeSpan Read(object? given, bool allowZero)
     {
-        object? value = inputData is PSObject wrapped ? wrapped.BaseObject : inputData;
+        object? value = given is PSObject wrapped ? wrapped.BaseObject : given;
         TimeSpan? time = value switch
         {
             TimeSpan span => span,
@@ -23,14 +30,60 @@ public sealed class DeadlineAttribute : ArgumentTransformationAttribute
                 : null,
         };
 
-        return time is { } given
-            && (given > TimeSpan.Zero
-                || given == Timeout.InfiniteTimeSpan
-                || (AllowZero && given == TimeSpan.Zero))
-                ? given
+        return time is { } read
+            && (read > TimeSpan.Zero
+                || read == Timeout.InfiniteTimeSpan
+                || (allowZero && read == TimeSpan.Zero))
+                ? read
                 : throw new ArgumentTransformationMetadataException(
-                    $"'{value}' is not a time: give a TimeSpan, {DurationText.Forms}, or "
-                    + "[System.Threading.Timeout]::InfiniteTimeSpan for no limit.");
+                    $"'{TerminalText.Neutralize($"{value}")}' is not a time: give a TimeSpan, "
+                    + $"{DurationText.Forms}, or [System.Threading.Timeout]::InfiniteTimeSpan for no limit.");
+    }
+}
+
+/// <summary>Takes a hashtable for <see cref="RpcLimits"/>. The shell itself would read a number as ticks, and
+/// a text such as <c>30</c> as days.</summary>
+[AttributeUsage(AttributeTargets.Property)]
+internal sealed class LimitsTableAttribute : ArgumentTransformationAttribute
+{
+    /// <summary>The properties of the limits, by their names.</summary>
+    internal static Dictionary<string, PropertyInfo> Known { get; } = typeof(RpcLimits)
+        .GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
+        .ToDictionary(property => property.Name, StringComparer.OrdinalIgnoreCase);
+
+    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData)
+    {
+        if ((inputData is PSObject wrapped ? wrapped.BaseObject : inputData) is not IDictionary table)
+        {
+            return inputData;
+        }
+
+        RpcLimits limits = RpcLimits.Default;
+        foreach (DictionaryEntry entry in table)
+        {
+            string name = LanguagePrimitives.ConvertTo<string>(entry.Key);
+            PropertyInfo limit = Known.GetValueOrDefault(name)
+                ?? throw new ArgumentTransformationMetadataException(
+                    $"'{TerminalText.Neutralize(name)}' is not a limit.{NearestName.Hint(name, Known.Keys)} "
+                    + "about_ProtoRpc_Limits lists them.");
+            limit.SetValue(limits, Read(limit, entry.Value));
+        }
+
+        return limits;
+    }
+
+    private static object Read(PropertyInfo limit, object? value)
+    {
+        try
+        {
+            return limit.PropertyType == typeof(TimeSpan)
+                ? DeadlineAttribute.Read(value, allowZero: true)
+                : LanguagePrimitives.ConvertTo(value, limit.PropertyType, CultureInfo.InvariantCulture);
+        }
+        catch (RuntimeException e)
+        {
+            throw new ArgumentTransformationMetadataException($"{limit.Name} of Limits: {e.Message}");
+        }
     }
 }
 

@@ -6,6 +6,7 @@ using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Options;
 using ProtoRpc.AspNetCore.Http;
+using ProtoRpc.Messages.Mapping;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Transports.Tls;
 
@@ -201,7 +202,7 @@ internal static class SectionReader
         if (type == typeof(TimeSpan))
         {
             return text.Equals("Infinite", StringComparison.OrdinalIgnoreCase) ? Timeout.InfiniteTimeSpan
-                : TimeSpan.TryParse(text, culture, out TimeSpan time) && time >= TimeSpan.Zero ? time
+                : DurationText.TryParse(text) is { } time && time >= TimeSpan.Zero ? time
                 : null;
         }
 
@@ -215,7 +216,7 @@ internal static class SectionReader
         type == typeof(bool) ? "true or false"
         : type == typeof(int) ? $"a whole number from 0 to {int.MaxValue}"
         : type == typeof(long) ? $"a whole number from 0 to {long.MaxValue}"
-        : type == typeof(TimeSpan) ? "a time such as 00:00:30 (hours, minutes, seconds), or Infinite"
+        : type == typeof(TimeSpan) ? $"a time: {DurationText.Forms}, or Infinite"
         : $"one of {string.Join(", ", Enum.GetNames(type))}";
 }
 

@@ -141,7 +141,7 @@ public static class HostedServiceTests
     [InlineData("ProtoRpc:Limits:MaxMessageBytes", "many", "'many' is not a whole number")]
     [InlineData("ProtoRpc:Limits:MaxMessageBytes", "-1", "'-1' is not a whole number")]
     [InlineData("ProtoRpc:Limits", "0", null, "ProtoRpc:Limits:MaxHeaders")]
-    [InlineData("ProtoRpc:Limits:CallTimeout", "soon", "00:00:30")]
+    [InlineData("ProtoRpc:Limits:CallTimeout", "soon", "00:01:30")]
     [InlineData("ProtoRpc:Endpoints:0", "ncacn_ip_tcp:x", "is not an endpoint")]
     [InlineData("ProtoRpc:Endpoints:0:Url", "tcp://127.0.0.1:0", "it is a section", "ProtoRpc:Endpoints:0")]
     [InlineData("ProtoRpc:Security:Authentication", "Magic", "one of ")]
@@ -170,7 +170,8 @@ public static class HostedServiceTests
     {
         await using HostedApp app = await HostedApp.StartAsync(
             null, null,
-            [.. Both, ("ProtoRpc:Limits:MaxMessageBytes", "2000"), ("ProtoRpc:ErrorDetail", "message")]);
+            [.. Both, ("ProtoRpc:Limits:MaxMessageBytes", "2000"), ("ProtoRpc:ErrorDetail", "message"),
+            ("ProtoRpc:Limits:CallTimeout", "7"), ("ProtoRpc:Limits:ConnectTimeout", "500ms")]);
         await using RpcClient client = RpcClient.Connect(app.Server.Endpoints[1], Schema);
 
         RpcException large = await Assert.ThrowsAsync<RpcException>(

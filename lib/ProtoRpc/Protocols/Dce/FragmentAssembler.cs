@@ -394,10 +394,11 @@ internal static class NativeLimits
 
     private static void Time(string name, TimeSpan value)
     {
-        if (value <= TimeSpan.Zero && value != Timeout.InfiniteTimeSpan)
+        // Less is a number of ticks that was meant as seconds.
+        if (value < TimeSpan.FromMilliseconds(1) && value != Timeout.InfiniteTimeSpan)
         {
             throw Invalid(
-                $"{nameof(RpcLimits)}.{name} is {value}; it must be more than zero, or InfiniteTimeSpan for "
+                $"{nameof(RpcLimits)}.{name} is {value}; it must be at least 1 ms, or InfiniteTimeSpan for "
                 + "none.");
         }
     }

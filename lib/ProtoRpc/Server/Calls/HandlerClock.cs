@@ -54,7 +54,10 @@ internal sealed class HandlerClock : IDisposable
         if (IsOver || (_source is { IsCancellationRequested: true } && !Aborted.IsCancellationRequested))
         {
             throw new RpcException(
-                RpcStatusCode.DeadlineExceeded, "The deadline passed before the handler began.");
+                RpcStatusCode.DeadlineExceeded,
+                _isOfServer
+                    ? $"The server's HandlerTimeout of {Seconds} passed before the handler began."
+                    : "The deadline passed before the handler began.");
         }
     }
 
@@ -70,10 +73,11 @@ internal sealed class HandlerClock : IDisposable
     public RpcException Late(Exception? failure = null) => new(
         RpcStatusCode.DeadlineExceeded,
         _isOfServer
-            ? "The handler did not return within the server's HandlerTimeout of "
-                + $"{_handlerTimeout.TotalSeconds:0.###} s."
+            ? $"The handler did not return within the server's HandlerTimeout of {Seconds}."
             : "The deadline passed before the handler ended.",
         failure);
+
+    private string Seconds => $"{_handlerTimeout.TotalSeconds:0.###} s";
 
     public void Dispose() => _source?.Dispose();
 
