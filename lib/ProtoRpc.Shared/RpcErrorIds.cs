@@ -90,6 +90,7 @@ public static class RpcErrorIds
     public const string ProtocNotFound = nameof(ProtocNotFound);
     public const string ProtocTooOld = nameof(ProtocTooOld);
     public const string SchemaError = nameof(SchemaError);
+    public const string SchemaIncomplete = nameof(SchemaIncomplete);
     public const string SchemaNotFound = nameof(SchemaNotFound);
     public const string ServiceNotFound = nameof(ServiceNotFound);
     public const string WrongFileEnding = nameof(WrongFileEnding);

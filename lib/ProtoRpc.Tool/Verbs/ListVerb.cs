@@ -94,6 +94,11 @@ internal static class ListVerb
 
             if (!namesAlone)
             {
+                if (service.Problem is { } problem)
+                {
+                    yield return $"  // {problem}";
+                }
+
                 foreach (RpcMethodInfo method in service.Methods)
                 {
                     yield return $"  rpc {method.Signature};";

@@ -49,12 +49,22 @@ internal sealed class SchemaOptions
         RpcSchema schema = sources.Any(RpcSchemaLoader.IsAddress)
             ? CallFailedException.Guard(() => RpcSchemaLoader.Load(sources, options))
             : RpcSchemaLoader.Load(sources, options);
-        foreach (string warning in schema.Losses)
+        if (console is not null)
         {
-            console?.WriteError(FlagNames.Rename(TerminalText.Neutralize(warning)));
+            Warn(schema, console);
         }
 
         return schema;
+    }
+
+    /// <summary>Writes which files were left out because of their errors, or which a server did not
+    /// send.</summary>
+    public static void Warn(RpcSchema schema, ToolConsole console)
+    {
+        foreach (string warning in schema.Losses)
+        {
+            console.WriteError(FlagNames.Rename(TerminalText.Neutralize(warning)));
+        }
     }
 
     public RpcSchema Load(ParseResult parsed, ToolConsole console) =>

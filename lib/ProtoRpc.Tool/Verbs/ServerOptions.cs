@@ -58,6 +58,7 @@ internal sealed class ServerOptions
         }
 
         await session.AskAsync(given, Connecting.Headers.OfReflection(parsed, console), cancellation);
+        SchemaOptions.Warn(session.Schema, console);
         return session;
     }
 

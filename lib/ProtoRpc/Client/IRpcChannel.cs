@@ -101,14 +101,25 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
 
     /// <summary>Creates a call from its options. Without a timeout, the limit's call timeout applies to unary
     /// calls.</summary>
-    /// <exception cref="RpcException">DeadlineExceeded: the deadline has already passed.</exception>
+    /// <exception cref="RpcException">DeadlineExceeded: the deadline has already passed. FailedPrecondition:
+    /// the server did not send a file of the schema that the method needs.</exception>
     public static CallSpec Create(
         RpcMethodInfo method, RpcCallOptions? options, RpcLimits limits, RpcEndpoint endpoint) =>
-        new(method, CallDeadline.Start(options, method.IsUnary ? limits.CallTimeout : null, endpoint))
-        {
-            Options = options,
-            Progress = options?.Progress,
-        };
+        method.Problem is { } problem
+            ? throw Incomplete(method, problem, endpoint)
+            : new(method, CallDeadline.Start(options, method.IsUnary ? limits.CallTimeout : null, endpoint))
+            {
+                Options = options,
+                Progress = options?.Progress,
+            };
+
+    private static RpcException Incomplete(RpcMethodInfo method, string problem, RpcEndpoint endpoint) => new(
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.SchemaIncomplete,
+        $"{method.FullName} cannot be called. {problem} Give a schema that has it: its .proto files or a "
+        + "descriptor set.", endpoint)
+    {
+        MethodName = method.FullName,
+    };
 }
 
 /// <summary>A streaming call, on the client. Disposing it before its end cancels the call on the

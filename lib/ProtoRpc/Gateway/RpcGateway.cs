@@ -101,7 +101,8 @@ public static class RpcGateway
             + "Connect with a schema.", client.Endpoint);
         RpcServiceInfo[] services = names.Count > 0
             ? [.. names.Select(schema.GetService)]
-            : [.. schema.Services.Where(service => !IsOfProtocol(service))];
+            : [.. schema.Services.Where(
+                service => !IsOfProtocol(service) && service.Problem is null)];
         return services.Length > 0 ? services : throw new RpcException(
             RpcStatusCode.FailedPrecondition,
             $"The schema of the connection to '{client.Endpoint}' declares no service to forward.",

@@ -14,6 +14,7 @@ namespace ProtoRpc;
 public sealed class RpcSchema
 {
     private readonly SchemaIndex _index;
+    private readonly IReadOnlyList<string> _warnings;
     private readonly IReadOnlyList<RpcMethodInfo> _methods;
     private readonly Dictionary<string, RpcMethodInfo> _methodsByName;
     private readonly Lazy<ProtoTextNames> _textNames;
@@ -23,10 +24,10 @@ public sealed class RpcSchema
         IReadOnlySet<string>? served = null)
     {
         SchemaFiles = files;
+        _warnings = warnings;
         // Arrays here and below: a shell cannot index the list that a collection expression makes.
         Files = files.Select(f => f.Descriptor).ToArray();
         RootFiles = rootFiles;
-        Warnings = warnings;
         _index = new SchemaIndex(this, files);
         Services = SchemaIndex.MakeServices(this, files);
         ServedServices = served is null
@@ -49,9 +50,9 @@ public sealed class RpcSchema
     public IReadOnlyList<string> RootFiles { get; }
 
     /// <summary>The files of folders and wildcards that were left out because of their errors, the files
-    /// whose options were left out because of missing imports, and the warnings of protoc, as
-    /// <c>file:line:column: text</c>.</summary>
-    public IReadOnlyList<string> Warnings { get; }
+    /// whose options were left out because of missing imports, the warnings of protoc, as
+    /// <c>file:line:column: text</c>, and what a server did not send of its schema.</summary>
+    public IReadOnlyList<string> Warnings => WithGaps(_warnings);
 
     /// <summary>The services of all files, in declared order.</summary>
     public IReadOnlyList<RpcServiceInfo> Services { get; }
@@ -70,12 +71,24 @@ public sealed class RpcSchema
     /// <summary>The files with what they were made of, imports first.</summary>
     internal IReadOnlyList<SchemaFile> SchemaFiles { get; }
 
-    /// <summary>The part of <see cref="Warnings"/> that names files which were left out.</summary>
-    internal IReadOnlyList<string> LeftOut { get; init; } = [];
+    /// <summary>What a server did not send of it; null for nothing.</summary>
+    internal SchemaGaps? Gaps { get; init; }
+
+    /// <summary>The part of <see cref="Warnings"/> that names files which were left out, or which a server
+    /// did not send.</summary>
+    internal IReadOnlyList<string> LeftOut
+    {
+        get => WithGaps(field);
+        init;
+    } = [];
 
     /// <summary>The part of <see cref="Warnings"/> that names what the schema lacks: files and
     /// options.</summary>
-    internal IReadOnlyList<string> Losses { get; init; } = [];
+    internal IReadOnlyList<string> Losses
+    {
+        get => WithGaps(field);
+        init;
+    } = [];
 
     /// <summary>The full paths of the files on this machine that it was read from.</summary>
     internal IReadOnlyList<string> SourcePaths { get; init; } = [];
@@ -245,6 +258,9 @@ public sealed class RpcSchema
     /// <exception cref="RpcException">InvalidArgument: the name of a file leads out of the
     /// folder.</exception>
     public IReadOnlyList<string> WriteProtoFiles(string folder) => ProtoFolder.Write(folder, ToProtoTexts());
+
+    private IReadOnlyList<string> WithGaps(IReadOnlyList<string> warnings) =>
+        Gaps is null ? warnings : [.. warnings, .. Gaps.Warn(this)];
 
     internal static SchemaRequest RequestOf(IEnumerable<string>? importPaths, string? baseFolder) =>
         new([.. importPaths ?? []], Path.GetFullPath(baseFolder ?? Environment.CurrentDirectory));

@@ -48,6 +48,12 @@ public sealed class RpcServiceInfo
     /// <c>c9be564e-39be-4c06-9670-3d1cbad30e64</c>.</remarks>
     public Guid InterfaceId { get; }
 
+    /// <summary>Why the methods of the service are unknown: the server lists it, but its reflection does not
+    /// describe it. Null if they are known.</summary>
+    public string? Problem => Schema.Gaps?.ProblemOf(this) is { } problem
+        ? TerminalText.Neutralize(problem)
+        : null;
+
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(Schema, "ServiceOptions", Proto.Options);
@@ -127,6 +133,12 @@ public sealed class RpcMethodInfo
 
     /// <summary>Whether there is one request and one reply.</summary>
     public bool IsUnary => !IsClientStreaming && !IsServerStreaming;
+
+    /// <summary>Why the method cannot be called: the server's reflection does not return a file that declares
+    /// types of its messages. Null if it can.</summary>
+    public string? Problem => Service.Schema.Gaps?.ProblemOf(this) is { } problem
+        ? TerminalText.Neutralize(problem)
+        : null;
 
     /// <summary>Whether the .proto declares <c>idempotency_level = NO_SIDE_EFFECTS</c>.</summary>
     public bool HasNoSideEffects =>

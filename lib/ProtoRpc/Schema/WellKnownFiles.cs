@@ -18,6 +18,9 @@ internal static class WellKnownFiles
         TypeReflection.Descriptor, WrappersReflection.Descriptor,
     }.ToDictionary(file => file.Name, StringComparer.Ordinal);
 
+    /// <summary>Those that Google.Protobuf contains.</summary>
+    public static IEnumerable<DescriptorFile> All => Known.Keys.Select(name => Find(name)!);
+
     /// <summary>Whether a file name is one of them.</summary>
     public static bool Contains(string fileName) => fileName == Plugin || Known.ContainsKey(fileName);
 

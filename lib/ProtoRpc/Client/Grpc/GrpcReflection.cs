@@ -1,243 +1,188 @@
-using Google.Protobuf.Reflection;
 using ProtoRpc.Protocols.Grpc.Proto;
-using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>Reads a server's schema from its reflection service: version 1, or v1alpha if version 1 is not
-/// served.</summary>
+/// <summary>Reads a server's schema from its reflection service.</summary>
+/// <remarks>What a server does not send, or sends with errors, is left out with a warning, so that its other
+/// services can be used.</remarks>
 internal sealed class GrpcReflection(GrpcChannel channel)
 {
     // Limits for the answers, because a server may be hostile or broken.
     private const int MaxServices = 10_000;
-    private const int MaxFiles = 10_000;
-    private const long MaxBytes = 64 * 1024 * 1024;
+    private const int MaxWithheldTypes = 200;
 
-    private const string OwnPackage = "grpc.reflection.";
-    private static readonly string[] Versions = ["v1", "v1alpha"];
-
-    private readonly Dictionary<string, DescriptorFile> _files = new(StringComparer.Ordinal);
-    private readonly Dictionary<string, string> _fileOf = new(StringComparer.Ordinal);
-    private readonly Queue<DescriptorFile> _unread = new();
+    private readonly ReflectedFiles _files = new(channel.Endpoint.ToString());
     private readonly HashSet<string> _asked = new(StringComparer.Ordinal);
-    private readonly List<string> _warnings = [];
-    private long _bytes;
 
     /// <summary>The schema of all services, except reflection itself.</summary>
-    public Task<RpcSchema> ReadAsync(CancellationToken cancellation) =>
-        AskAsync(ReadAsync, CallClock.Start(channel.Options.Limits.CallTimeout, cancellation));
+    public Task<RpcSchema> ReadAsync(CancellationToken cancellation) => ReadAsync(
+        async stream =>
+        {
+            Dictionary<string, string> services = new(StringComparer.Ordinal);
+            foreach (string service in await ListServicesAsync(stream).ConfigureAwait(false))
+            {
+                services[service] = await FindServiceAsync(stream, service).ConfigureAwait(false);
+            }
+
+            return services;
+        },
+        cancellation);
+
+    /// <summary>The schema of some services.</summary>
+    /// <returns>Null if the server does not describe one of them.</returns>
+    public async Task<RpcSchema?> ReadAsync(
+        IReadOnlyCollection<string> services, CancellationToken cancellation)
+    {
+        RpcSchema schema = await ReadAsync(
+            async stream =>
+            {
+                Dictionary<string, string> found = new(StringComparer.Ordinal);
+                foreach (string service in services)
+                {
+                    found[service] = await FindServiceAsync(stream, service).ConfigureAwait(false);
+                }
+
+                return found;
+            },
+            cancellation).ConfigureAwait(false);
+        return services.All(name => schema.Services.Any(
+            service => service.FullName == name && service.Problem is null)) ? schema : null;
+    }
 
     /// <summary>The full names of the services, except reflection itself.</summary>
     /// <exception cref="RpcException">Unimplemented: the server has no reflection service.</exception>
-    public Task<IReadOnlyList<string>> ListAsync(CallClock clock) =>
-        AskAsync<IReadOnlyList<string>>(
-            async call =>
-            {
-                IReadOnlyList<string> services = await ListServicesAsync(call).ConfigureAwait(false);
-                await call.CompleteAsync().ConfigureAwait(false);
-                return services;
-            },
-            clock);
-
-    private async Task<TResult> AskAsync<TResult>(
-        Func<GrpcCall, Task<TResult>> ask, CallClock clock)
+    public async Task<IReadOnlyList<string>> ListAsync(CallClock clock)
     {
-        RpcException? refusal = null;
-        foreach (string version in Versions)
+        ReflectionStream stream = new(channel, clock);
+        await using (stream.ConfigureAwait(false))
         {
-            try
-            {
-                await using GrpcCall call = new(
-                    channel, $"{OwnPackage}{version}.ServerReflection/ServerReflectionInfo",
-                    clock, null, only: null, streamsRequests: true);
-                return await ask(call).ConfigureAwait(false);
-            }
-            catch (RpcException e)
-                when (e.Code == RpcStatusCode.Unimplemented && e.ErrorId != RpcErrorIds.NotGrpc)
-            {
-                refusal = e;
-            }
+            IReadOnlyList<string> services = await ListServicesAsync(stream).ConfigureAwait(false);
+            await stream.CompleteAsync().ConfigureAwait(false);
+            return services;
         }
-
-        throw new RpcException(
-            RpcStatusCode.Unimplemented, RpcErrorIds.NoReflection,
-            $"'{channel.Endpoint}' has no reflection service. "
-            + "Give a schema: its .proto files or a descriptor set.", channel.Endpoint, refusal);
     }
 
-    private async Task<RpcSchema> ReadAsync(GrpcCall call)
+    private async Task<RpcSchema> ReadAsync(
+        Func<ReflectionStream, Task<Dictionary<string, string>>> findServices, CancellationToken cancellation)
     {
-        _files.Clear();
-        _fileOf.Clear();
-        _unread.Clear();
-        _asked.Clear();
-        HashSet<string> roots = new(StringComparer.Ordinal);
-        IReadOnlyList<string> services = await ListServicesAsync(call).ConfigureAwait(false);
-        foreach (string service in services)
+        ReflectionStream stream =
+            new(channel, CallClock.Start(channel.Options.Limits.CallTimeout, cancellation));
+        await using (stream.ConfigureAwait(false))
         {
-            if (await FindServiceAsync(call, service).ConfigureAwait(false) is { } file)
+            Dictionary<string, string> services = await findServices(stream).ConfigureAwait(false);
+            await ReadImportsAsync(stream).ConfigureAwait(false);
+            ServerFiles found = Found(services);
+            if (ForgivingLinker.LinkWhole(found) is { } whole)
             {
-                roots.Add(file);
+                await stream.CompleteAsync().ConfigureAwait(false);
+                return whole;
             }
-        }
 
-        await ReadImportsAsync(call).ConfigureAwait(false);
-        await call.CompleteAsync().ConfigureAwait(false);
-        return new RpcSchema(
-            MissingImports.Link([.. _files.Values]), [.. roots], _warnings,
-            services.ToHashSet(StringComparer.Ordinal));
+            await ReadWithheldAsync(stream).ConfigureAwait(false);
+            await stream.CompleteAsync().ConfigureAwait(false);
+            return ForgivingLinker.Link(Found(services), cancellation);
+        }
     }
 
-    private async Task<IReadOnlyList<string>> ListServicesAsync(GrpcCall call)
+    private ServerFiles Found(IReadOnlyDictionary<string, string> services) =>
+        new([.. _files.Files], services, channel.Endpoint.ToString()) { Warnings = _files.Warnings };
+
+    private static async Task<IReadOnlyList<string>> ListServicesAsync(ReflectionStream stream)
     {
-        ServerReflectionResponse reply = await AskAsync(
-            call, new ServerReflectionRequest { ListServices = "*" })
+        ReflectionAnswer answer = await stream.AskAsync(new ServerReflectionRequest { ListServices = "*" })
             .ConfigureAwait(false);
-        if (reply.MessageResponseCase
-            != ServerReflectionResponse.MessageResponseOneofCase.ListServicesResponse)
+        if (answer.Reply?.ListServicesResponse is not { } list)
         {
-            throw Nonsense("its reply is not a list of services", reply);
+            throw stream.Nonsense("its reply is not a list of services", answer.Error);
         }
 
-        return reply.ListServicesResponse.Service.Count <= MaxServices
-            ? [.. reply.ListServicesResponse.Service.Select(s => s.Name)
-                .Where(name => !name.StartsWith(OwnPackage, StringComparison.Ordinal))
+        return list.Service.Count <= MaxServices
+            ? [.. list.Service.Select(s => s.Name)
+                .Where(name => !name.StartsWith(ReflectionStream.OwnPackage, StringComparison.Ordinal))
                 .Distinct(StringComparer.Ordinal)]
-            : throw Nonsense($"it lists more than {MaxServices:N0} services", null);
+            : throw stream.Nonsense($"it lists more than {MaxServices:N0} services");
     }
 
-    // Finds the file that declares a service. Null, with a warning, if the server does not return it.
-    private async Task<string?> FindServiceAsync(GrpcCall call, string service)
+    // Finds the file that declares a service. Returns why there is none; empty if there is one.
+    private async Task<string> FindServiceAsync(ReflectionStream stream, string service)
     {
-        if (_fileOf.GetValueOrDefault(service) is { } known)
+        if (_files.Declares(service))
         {
-            return known;
+            return "";
         }
 
-        ServerReflectionResponse reply = await AskAsync(
-            call, new ServerReflectionRequest { FileContainingSymbol = service }).ConfigureAwait(false);
-        if (reply.ErrorResponse is { } error)
-        {
-            _warnings.Add(
-                $"{channel.Endpoint} lists {service}, but does not return its file: {error.ErrorMessage}");
-            return null;
-        }
-
-        AddFiles(reply);
-        return _fileOf.GetValueOrDefault(service) ?? throw Nonsense(
-            $"the files that it sends for {service} do not declare it", reply);
+        ReflectionAnswer answer = await stream.AskAsync(
+            new ServerReflectionRequest { FileContainingSymbol = service }).ConfigureAwait(false);
+        return _files.Add(answer, service) ?? "";
     }
 
-    private async Task ReadImportsAsync(GrpcCall call)
+    private async Task ReadImportsAsync(ReflectionStream stream)
     {
-        // Each file is checked only once: a hostile server that withholds files would otherwise cause all
-        // files to be checked again for each of them.
-        while (_unread.TryDequeue(out DescriptorFile? file))
+        while (_files.NextUnread() is { } file)
         {
-            foreach (string import in file.Proto.Dependency)
+            // Linking does not need those of options, and a server's generated code may not have them.
+            foreach (string import in file.Proto.Dependency.Concat(file.Proto.OptionDependency))
             {
-                await ReadImportAsync(call, import, isRequired: true).ConfigureAwait(false);
-            }
+                if (_files.Contains(import) || !_asked.Add(import))
+                {
+                    continue;
+                }
 
-            // Linking does not need these, and a server's generated code may not have them.
-            foreach (string import in file.Proto.OptionDependency)
-            {
-                await ReadImportAsync(call, import, isRequired: false).ConfigureAwait(false);
-            }
-        }
-    }
+                if (_asked.Count > ReflectedFiles.MaxFiles)
+                {
+                    throw stream.Nonsense($"its files import more than {ReflectedFiles.MaxFiles:N0} files");
+                }
 
-    private async Task ReadImportAsync(GrpcCall call, string missing, bool isRequired)
-    {
-        if (!_files.ContainsKey(missing) && _asked.Add(missing))
-        {
-            if (_asked.Count > MaxFiles)
-            {
-                throw Nonsense($"its files import more than {MaxFiles:N0} files", null);
-            }
-
-            ServerReflectionResponse reply = await AskAsync(
-                call, new ServerReflectionRequest { FileByFilename = missing }).ConfigureAwait(false);
-            if (reply.ErrorResponse is null)
-            {
-                AddFiles(reply);
-            }
-
-            // The linker adds the imports of rpc_messages.proto.
-            if (isRequired && !_files.ContainsKey(missing) && !AddWellKnown(missing)
-                && !RpcMessageFiles.Names.Contains(missing))
-            {
-                throw Nonsense($"it does not return '{missing}', which its files import", reply);
+                // The server may return it by another name. Linking finds out which types are missing.
+                string? error = _files.Add(
+                    await stream.AskAsync(new ServerReflectionRequest { FileByFilename = import })
+                        .ConfigureAwait(false),
+                    import);
+                if (error is not null)
+                {
+                    _files.AddWellKnown(import);
+                }
             }
         }
     }
 
-    private async Task<ServerReflectionResponse> AskAsync(GrpcCall call, ServerReflectionRequest request)
+    // Asks for types that no file declares, because servers may not find files by their names.
+    private async Task ReadWithheldAsync(ReflectionStream stream)
     {
-        await call.SendAsync(request, compress: true).ConfigureAwait(false);
-        if (!await call.ReadAsync().ConfigureAwait(false))
+        int asked = 0;
+        while (asked < MaxWithheldTypes)
         {
-            throw Nonsense("it ended the stream before it replied", null);
-        }
+            int before = _files.Files.Count;
+            foreach (string type in FindMissing().Where(_asked.Add).Take(MaxWithheldTypes - asked).ToArray())
+            {
+                asked++;
+                _files.Add(
+                    await stream.AskAsync(new ServerReflectionRequest { FileContainingSymbol = type })
+                        .ConfigureAwait(false),
+                    type);
+            }
 
+            if (_files.Files.Count == before)
+            {
+                return;
+            }
+
+            await ReadImportsAsync(stream).ConfigureAwait(false);
+        }
+    }
+
+    private IReadOnlyList<string> FindMissing()
+    {
         try
         {
-            return ServerReflectionResponse.Parser.ParseFrom(call.Current.Bytes);
+            return FileRepair.FindMissing([.. _files.Files]);
         }
-        catch (InvalidProtocolBufferException e)
+        catch (RpcException)
         {
-            throw Nonsense($"its reply cannot be read ({e.Message})", null, e);
+            // Linking reports it.
+            return [];
         }
-    }
-
-    private void AddFiles(ServerReflectionResponse reply)
-    {
-        if (reply.MessageResponseCase
-            != ServerReflectionResponse.MessageResponseOneofCase.FileDescriptorResponse)
-        {
-            throw Nonsense("its reply does not contain the requested file", reply);
-        }
-
-        foreach (ByteString bytes in reply.FileDescriptorResponse.FileDescriptorProto)
-        {
-            _bytes += bytes.Length;
-            if (_bytes > MaxBytes || _files.Count >= MaxFiles)
-            {
-                throw Nonsense(
-                    $"it sends more than {MaxFiles:N0} files or {MaxBytes:N0} bytes of schema", null);
-            }
-
-            Add(DescriptorFile.Parse(bytes, $"the reflection of {channel.Endpoint}"));
-        }
-    }
-
-    private bool AddWellKnown(string name) => WellKnownFiles.Find(name) is { } file && Add(file);
-
-    private bool Add(DescriptorFile file)
-    {
-        if (!_files.TryAdd(file.Name, file))
-        {
-            return false;
-        }
-
-        _unread.Enqueue(file);
-        string package = file.Proto.Package;
-        foreach (ServiceDescriptorProto service in file.Proto.Service)
-        {
-            _fileOf.TryAdd(package.Length == 0 ? service.Name : $"{package}.{service.Name}", file.Name);
-        }
-
-        return true;
-    }
-
-    private RpcException Nonsense(string what, ServerReflectionResponse? reply, Exception? inner = null)
-    {
-        string said = reply?.ErrorResponse is { } error ? $" (its error: {error.ErrorMessage})" : "";
-        return new RpcException(
-            RpcStatusCode.Internal, RpcErrorIds.BadReflection,
-            $"The reflection service of '{channel.Endpoint}' cannot be used: {what}{said}. "
-            + "Give a schema: its .proto files or a descriptor set.", channel.Endpoint, inner);
     }
 }

@@ -6,20 +6,26 @@ namespace ProtoRpc.Schema.Linking;
 internal static class DescriptorLinker
 {
     /// <summary>Links files that came in any order.</summary>
+    /// <param name="files">The files.</param>
+    /// <param name="began">Receives the file that is checked or linked next, for finding the one at
+    /// fault.</param>
     /// <returns>Imports before those that import them.</returns>
     /// <exception cref="RpcException">InvalidArgument when an import is missing or something does not fit.
     /// </exception>
-    public static IReadOnlyList<SchemaFile> Link(IReadOnlyList<DescriptorFile> files)
+    public static IReadOnlyList<SchemaFile> Link(
+        IReadOnlyList<DescriptorFile> files, Action<DescriptorFile?>? began = null)
     {
         IReadOnlyList<DescriptorFile> sorted = RpcMessageLinks.Unify(
             ImportOrder.Sort(WellKnownFiles.AddMissing(RpcMessageLinks.AddMissing(files))));
         foreach (DescriptorFile file in sorted)
         {
+            began?.Invoke(file);
             NameCheck.Check(file.Proto);
             DescriptorCheck.CheckSyntax(file.Proto);
             DescriptorCheck.CheckExtensions(file.Proto);
         }
 
+        began?.Invoke(null);
         LinkCost.Check(sorted);
         FeatureCost.Check(sorted);
         DescriptorFile? current = null;
@@ -29,6 +35,7 @@ internal static class DescriptorLinker
             descriptors = FileDescriptor.BuildFromByteStrings(sorted.Select(file =>
             {
                 current = file;
+                began?.Invoke(file);
                 return file.Bytes;
             }));
         }
@@ -42,6 +49,7 @@ internal static class DescriptorLinker
         List<SchemaFile> linked = [];
         for (int i = 0; i < sorted.Count; i++)
         {
+            began?.Invoke(sorted[i]);
             DescriptorCheck.Check(descriptors[i], sorted[i].Proto);
             linked.Add(new SchemaFile(descriptors[i], sorted[i].Proto));
         }
@@ -300,6 +308,25 @@ internal static class NameCheck
                 CheckName(file, "method", method.Name, inside);
             }
         }
+    }
+
+    /// <summary>Whether a text can be the full name of a type or service.</summary>
+    public static bool IsFullName(string name)
+    {
+        if (name.Length > MaxPackageLength || name.AsSpan().Count('.') > MaxPackageDots)
+        {
+            return false;
+        }
+
+        foreach (Range part in name.AsSpan().Split('.'))
+        {
+            if (!IsIdentifier(name.AsSpan(part)))
+            {
+                return false;
+            }
+        }
+
+        return true;
     }
 
     private static void CheckPackage(FileDescriptorProto file)

@@ -35,6 +35,12 @@ internal sealed class SchemaCompletion
     /// <summary>A schema with the services of both, and the warnings of the other.</summary>
     public RpcSchema Add(RpcSchema other)
     {
+        if (other.Gaps is { } gaps)
+        {
+            return ForgivingLinker.Link(
+                ServerFiles.Merge(_schema, gaps.Source, _label), CancellationToken.None);
+        }
+
         SchemaFile[] further = [.. other.SchemaFiles.Where(file => !IsShared(file))];
         foreach (SchemaFile file in further)
         {

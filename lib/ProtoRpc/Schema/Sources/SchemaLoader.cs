@@ -63,6 +63,7 @@ internal static class SchemaLoader
         List<string> leftOut = [];
         List<string> leftOutOptions = [];
         List<string> paths = [];
+        List<ServerFiles> servers = [];
         RpcException? failure = null;
         foreach (SchemaSource source in sources)
         {
@@ -80,6 +81,7 @@ internal static class SchemaLoader
                 leftOut.AddRange(part.LeftOut);
                 leftOutOptions.AddRange(part.LeftOutOptions);
                 paths.AddRange(part.Paths);
+                servers.AddRange(part.Found is { } sent ? [sent] : []);
                 failure ??= part.Failure;
             }
         }
@@ -89,11 +91,18 @@ internal static class SchemaLoader
             throw failure;
         }
 
-        return new RpcSchema(
-            DescriptorLinker.Link(merge.Files), merge.RootFiles, [.. leftOut, .. leftOutOptions, .. warnings])
+        string[] losses = [.. leftOut, .. leftOutOptions];
+        warnings.InsertRange(0, losses);
+        if (servers.Count > 0)
+        {
+            return ForgivingLinker.Link(
+                ServerFiles.Merge(merge, servers, warnings), cancellation);
+        }
+
+        return new RpcSchema(DescriptorLinker.Link(merge.Files), merge.RootFiles, warnings)
         {
             LeftOut = leftOut,
-            Losses = [.. leftOut, .. leftOutOptions],
+            Losses = losses,
             SourcePaths = paths,
         };
     }

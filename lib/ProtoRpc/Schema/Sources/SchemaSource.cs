@@ -79,6 +79,9 @@ internal sealed record SchemaPart(
     /// imports.</summary>
     public IReadOnlyList<string> LeftOutOptions { get; init; } = [];
 
+    /// <summary>What a server sent that has errors or is not complete; null for other sources.</summary>
+    public ServerFiles? Found { get; init; }
+
     /// <summary>The error to report if no part has a file; null if this one has.</summary>
     public RpcException? Failure { get; init; }
 
@@ -98,10 +101,16 @@ internal sealed record SchemaPart(
 
     /// <summary>The files of a schema that is linked already.</summary>
     public static SchemaPart Create(RpcSchema schema, string label) => new(
-        [.. schema.SchemaFiles.Select(file => new DescriptorFile(file.Bytes, file.Proto, label))],
-        schema.RootFiles,
-        schema.Warnings,
-        label);
+        schema.Gaps?.Source.Files
+            ?? [.. schema.SchemaFiles.Select(file => new DescriptorFile(file.Bytes, file.Proto, label))],
+        schema.Gaps is null ? schema.RootFiles : [],
+        schema.Gaps is null ? [.. schema.Warnings.Except(schema.Losses)] : [],
+        label)
+    {
+        LeftOut = schema.Gaps is null ? schema.LeftOut : [],
+        LeftOutOptions = schema.Gaps is null ? [.. schema.Losses.Except(schema.LeftOut)] : [],
+        Found = schema.Gaps?.Source,
+    };
 }
 
 /// <summary>.proto files, which protoc compiles.</summary>

@@ -248,11 +248,12 @@ public static class BadGrpcServerTests
         Assert.Contains("cannot be read", await ReflectAsync(Frame([0xff])), StringComparison.Ordinal);
         Assert.Contains("cannot be read", await ReflectAsync(list, notAFile), StringComparison.Ordinal);
         Assert.Contains("do not declare it", await ReflectAsync(list, empty), StringComparison.Ordinal);
-        Assert.Contains(
-            "circle: a.proto -> b.proto -> a.proto", await ReflectAsync(list, cycle),
-            StringComparison.Ordinal);
-        Assert.Contains("'gone.proto'", await ReflectAsync(list, missing, refusal), StringComparison.Ordinal);
-        Assert.Contains("ended the stream", await ReflectAsync(list), StringComparison.Ordinal);
+        Assert.Contains("not a file", await ReflectAsync(list), StringComparison.Ordinal);
+        Assert.Contains("ended the stream", await ReflectAsync(), StringComparison.Ordinal);
+
+        // No type needs these imports.
+        Assert.Equal("", await ReflectAsync(list, cycle));
+        Assert.Equal("", await ReflectAsync(list, missing, refusal));
     }
 
     [Theory]
@@ -300,7 +301,14 @@ public static class BadGrpcServerTests
     {
         await using Http2Peer peer = Reply([answers.SelectMany(a => a).ToArray()]);
         using RpcClient client = RpcClient.Connect(peer.Endpoint);
-        return Assert.Throws<RpcException>(() => client.FetchSchema()).Message;
+        try
+        {
+            return string.Join('\n', client.FetchSchema().Warnings);
+        }
+        catch (RpcException e)
+        {
+            return e.Message;
+        }
     }
 
     private static byte[] Frame(byte[] body, byte compressed = 0)

@@ -1,0 +1,144 @@
+using Google.Protobuf.Reflection;
+using ProtoRpc.Protocols.Grpc.Proto;
+using ProtoRpc.Schema;
+using ProtoRpc.Schema.Linking;
+
+namespace ProtoRpc.Client.Grpc;
+
+/// <summary>Collects the files that a reflection service sends, whatever their names and order.</summary>
+/// <param name="server">The server, for error messages.</param>
+internal sealed class ReflectedFiles(string server)
+{
+    /// <summary>The most files of a server, because it may be hostile or broken.</summary>
+    public const int MaxFiles = 10_000;
+
+    /// <summary>The most bytes of these files.</summary>
+    public const long MaxBytes = 64 * 1024 * 1024;
+
+    private readonly Dictionary<string, DescriptorFile> _files = new(StringComparer.Ordinal);
+    private readonly HashSet<string> _services = new(StringComparer.Ordinal);
+    private readonly HashSet<ByteString> _seen = [];
+    private readonly Queue<DescriptorFile> _unread = new();
+    private readonly List<string> _warnings = [];
+    private long _bytes;
+
+    /// <summary>The files; each has its own name.</summary>
+    public IReadOnlyCollection<DescriptorFile> Files => _files.Values;
+
+    /// <summary>Files that were left out.</summary>
+    public IReadOnlyList<string> Warnings => _warnings;
+
+    /// <summary>Whether a file has a name.</summary>
+    public bool Contains(string name) => _files.ContainsKey(name);
+
+    /// <summary>Whether a file declares a service.</summary>
+    public bool Declares(string service) => _services.Contains(service);
+
+    /// <summary>A file whose imports were not looked at; null for none. Each is returned only once: a hostile
+    /// server that withholds files would otherwise cause all files to be checked again for each of
+    /// them.</summary>
+    public DescriptorFile? NextUnread() => _unread.TryDequeue(out DescriptorFile? file) ? file : null;
+
+    /// <summary>Adds the files of an answer.</summary>
+    /// <param name="answer">The answer.</param>
+    /// <param name="asked">What was asked for, which names a file without a name.</param>
+    /// <returns>Null, or why the answer has no file.</returns>
+    /// <exception cref="RpcException">ResourceExhausted: the server sends too much.</exception>
+    public string? Add(ReflectionAnswer answer, string asked)
+    {
+        if (answer.Error is { } error)
+        {
+            return error.Length > 0 ? error : "The server returns an error without a message.";
+        }
+
+        if (answer.Reply?.FileDescriptorResponse is not { } reply)
+        {
+            return "The server's answer is not a file.";
+        }
+
+        foreach (ByteString bytes in reply.FileDescriptorProto)
+        {
+            _bytes += bytes.Length;
+            if (_bytes > MaxBytes || _files.Count >= MaxFiles)
+            {
+                throw new RpcException(
+                    RpcStatusCode.ResourceExhausted, RpcErrorIds.BadReflection,
+                    $"The reflection service of '{server}' cannot be used: it sends more than "
+                    + $"{MaxFiles:N0} files or {MaxBytes:N0} bytes of schema. "
+                    + "Give a schema: its .proto files or a descriptor set.");
+            }
+
+            // Servers return the same files with each answer.
+            if (_seen.Add(bytes))
+            {
+                Parse(bytes, asked);
+            }
+        }
+
+        return null;
+    }
+
+    /// <summary>Adds a file that Protocol Buffers contain.</summary>
+    /// <returns>Whether there is one of the name.</returns>
+    public bool AddWellKnown(string name)
+    {
+        if (WellKnownFiles.Find(name) is not { } file)
+        {
+            return false;
+        }
+
+        Add(file);
+        return true;
+    }
+
+    private void Parse(ByteString bytes, string asked)
+    {
+        DescriptorFile file;
+        try
+        {
+            file = DescriptorFile.Parse(bytes, $"the reflection of {server}");
+        }
+        catch (RpcException e)
+        {
+            _warnings.Add($"{e.Message} It is left out.");
+            return;
+        }
+
+        string name = file.Name;
+        if (name.Length == 0)
+        {
+            name = asked.EndsWith(".proto", StringComparison.Ordinal) ? asked : $"{asked}.proto";
+        }
+
+        if (_files.TryGetValue(name, out DescriptorFile? known))
+        {
+            if (DescriptorFileMerge.IsSame(known, file))
+            {
+                return;
+            }
+
+            // For example, a placeholder that a server gives all files whose name it has lost.
+            name = DescriptorFile.FreeName(name, "other", _files.ContainsKey);
+        }
+
+        Add(name == file.Name ? file : Renamed(file, name));
+    }
+
+    private static DescriptorFile Renamed(DescriptorFile file, string name)
+    {
+        FileDescriptorProto proto = file.Proto.Clone();
+        proto.Name = name;
+        return new DescriptorFile(proto.ToByteString(), proto, file.Origin);
+    }
+
+    private void Add(DescriptorFile file)
+    {
+        _files.Add(file.Name, file);
+        _unread.Enqueue(file);
+        string package = file.Proto.Package;
+        foreach (ServiceDescriptorProto service in file.Proto.Service)
+        {
+            _services.Add(package.Length == 0 ? service.Name : $"{package}.{service.Name}");
+        }
+    }
+}
