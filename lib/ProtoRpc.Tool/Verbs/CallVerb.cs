@@ -32,10 +32,10 @@ internal static class CallVerb
             ToolTarget target =
                 server.Connecting.FindTarget(parsed, parsed.GetRequiredValue(endpoint), console);
             RpcMetadata headers = server.Connecting.Headers.OfCall(parsed, console);
+            string name = target.FullNameOf(parsed.GetRequiredValue(methodName));
             await using ServerSession session =
-                await server.BeginAsync(parsed, target, console, cancellation);
-            RpcMethodInfo method =
-                session.Schema.GetMethod(target.FullNameOf(parsed.GetRequiredValue(methodName)));
+                await server.BeginAsync(parsed, target, [name], console, cancellation);
+            RpcMethodInfo method = session.Schema.GetMethod(name);
             ReplyOutput output = replies.Output(parsed, method, console);
             IAsyncEnumerable<DynamicMessage> messages =
                 requests.Read(parsed, method, replies.Format(parsed), console);

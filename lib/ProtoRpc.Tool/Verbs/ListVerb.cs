@@ -287,6 +287,18 @@ internal static class SchemaSymbols
                 + "'protorpc describe' without a name shows what it has.");
     }
 
+    /// <summary>The full names to ask a server for, so that it only sends the files of these elements: a
+    /// method's is that of its service. Empty if one of the names has no package.</summary>
+    public static IReadOnlyList<string> ToAsk(IEnumerable<string> names)
+    {
+        string[] symbols = [.. names.Select(name => name.TrimStart('/', '.').Split('/')[0])];
+        return Array.TrueForAll(symbols, symbol => symbol.Contains('.')) ? symbols : [];
+    }
+
+    /// <summary>Whether there is an element of each name.</summary>
+    public static bool HasAll(RpcSchema schema, IEnumerable<string> names) =>
+        names.All(name => TryFind(() => Find(schema, name)) is not null);
+
     /// <summary>The files that declare elements, with all that they import.</summary>
     /// <inheritdoc cref="Find"/>
     public static RpcSchema PartOf(RpcSchema schema, IEnumerable<string> names)
@@ -358,7 +370,8 @@ internal sealed class SymbolArguments
             return (_server.GivenSchema(parsed, console)!, symbols);
         }
 
-        await using ServerSession session = await _server.BeginAsync(parsed, target, console, cancellation);
+        await using ServerSession session =
+            await _server.BeginAsync(parsed, target, symbols, console, cancellation);
         return (session.Schema, symbols);
     }
 

@@ -34,10 +34,16 @@ internal sealed class ServerOptions
 
     /// <summary>Finds the schema of a server: that of --schema, that of its registered name, or the one
     /// that it sends.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="target">The server.</param>
+    /// <param name="names">The services, methods and types that are used; empty for all.</param>
+    /// <param name="console">Gets the warnings.</param>
+    /// <param name="cancellation">Gives up.</param>
     /// <exception cref="UsageException">The server cannot be asked, and --schema is not given.</exception>
     /// <exception cref="CallFailedException">The server does not send its schema.</exception>
     public async Task<ServerSession> BeginAsync(
-        ParseResult parsed, ToolTarget target, ToolConsole console, CancellationToken cancellation)
+        ParseResult parsed, ToolTarget target, IReadOnlyList<string> names, ToolConsole console,
+        CancellationToken cancellation)
     {
         RpcSchema? given = GivenSchema(parsed, console) ?? target.LoadSchema(console);
         RpcEndpoint endpoint = target.Endpoint;
@@ -57,7 +63,8 @@ internal sealed class ServerOptions
                 $"'{endpoint}' cannot be asked for its schema. Give the .proto files with --schema SOURCE.");
         }
 
-        await session.AskAsync(given, Connecting.Headers.OfReflection(parsed, console), cancellation);
+        await session.AskAsync(
+            given, names, Connecting.Headers.OfReflection(parsed, console), cancellation);
         SchemaOptions.Warn(session.Schema, console);
         return session;
     }
@@ -193,6 +200,9 @@ internal sealed class ServerSession(
 {
     private RpcClient? _client;
 
+    // Answers which messages replies have, with the headers of reflection.
+    private RpcClient? _asking;
+
     public RpcEndpoint Endpoint => endpoint;
 
     /// <summary>The headers of all that is sent.</summary>
@@ -212,10 +222,12 @@ internal sealed class ServerSession(
 
     /// <summary>Asks the server for its schema.</summary>
     /// <param name="given">What it adds to; null for nothing.</param>
+    /// <param name="names">The services, methods and types that are used; empty for all.</param>
     /// <param name="headers">Headers of these questions alone, for which there is a connection of their
     /// own.</param>
     /// <param name="cancellation">Gives up.</param>
-    public async Task AskAsync(RpcSchema? given, RpcMetadata headers, CancellationToken cancellation)
+    public async Task AskAsync(
+        RpcSchema? given, IReadOnlyList<string> names, RpcMetadata headers, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
         RpcClientOptions asking = headers.Count == 0
@@ -224,7 +236,13 @@ internal sealed class ServerSession(
         RpcClient client = await ConnectAsync(endpoint, given, asking, cancellation);
         try
         {
-            Schema = await FetchAsync(client, new() { Deadline = deadline }, cancellation);
+            RpcCallOptions asked = new() { Deadline = deadline };
+            IReadOnlyList<string> symbols = SchemaSymbols.ToAsk(names);
+            RpcSchema? part = symbols.Count == 0 ? null : await CallFailedException.GuardAsync(
+                () => client.FetchSymbolsAsync(symbols, asked, cancellation), cancellation);
+            Schema = part is not null && SchemaSymbols.HasAll(part, names)
+                ? part
+                : await FetchAsync(client, asked, cancellation);
         }
         catch
         {
@@ -238,7 +256,7 @@ internal sealed class ServerSession(
         }
         else
         {
-            await client.DisposeAsync();
+            _asking = client;
         }
 
         SchemaTime = Stopwatch.GetElapsedTime(start);
@@ -253,7 +271,13 @@ internal sealed class ServerSession(
         return _client;
     }
 
-    public ValueTask DisposeAsync() => _client?.DisposeAsync() ?? ValueTask.CompletedTask;
+    public async ValueTask DisposeAsync()
+    {
+        foreach (RpcClient client in new[] { _client, _asking }.OfType<RpcClient>())
+        {
+            await client.DisposeAsync();
+        }
+    }
 
     /// <summary>Connects to a server.</summary>
     /// <exception cref="CallFailedException">That failed.</exception>

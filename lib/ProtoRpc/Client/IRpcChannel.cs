@@ -2,6 +2,7 @@ using System.Net;
 using System.Reflection;
 using ProtoRpc.Client.Balancing;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Schema;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
@@ -52,6 +53,11 @@ internal interface IRpcChannel : IChannelSource
     ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
         IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
         where TWait : struct, IWaitMode;
+
+    /// <summary>Reads the files that declare some symbols, with what they import.</summary>
+    /// <returns>Null if the server does not declare one of them, or cannot be asked for symbols.</returns>
+    ValueTask<RpcSchema?> FetchSymbolsAsync<TWait>(SymbolQuery query, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => default;
 
     /// <summary>Pings the server.</summary>
     /// <exception cref="RpcException">The server did not answer. NotFound: it does not serve the requested

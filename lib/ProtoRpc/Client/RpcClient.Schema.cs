@@ -10,11 +10,15 @@ namespace ProtoRpc;
 // The schema for looking up names: the given one, the server's, or that of generated messages.
 public sealed partial class RpcClient
 {
+    // How long the server may take to answer which message an Any has.
+    private static readonly TimeSpan SymbolPatience = TimeSpan.FromSeconds(5);
+
     private readonly RpcSchema? _given;
     private readonly Lock _learning = new();
     private readonly HashSet<FileDescriptor> _learned = [];
     private RpcSchema? _schema;
     private RpcServiceInfo? _service;
+    private FurtherTypes? _further;
 
     /// <summary>The schema for looking up names. Without a given schema, it is null until the first call with
     /// generated messages.</summary>
@@ -51,6 +55,25 @@ public sealed partial class RpcClient
 
     private async ValueTask<RpcSchema> FetchSchemaAsync<TWait>(
         RpcCallOptions? options, CancellationToken cancellation)
+        where TWait : struct, IWaitMode => (await FetchAsync<TWait>(
+            async (channel, time) => await channel.FetchSchemaAsync<TWait>(time).ConfigureAwait(false),
+            options, cancellation).ConfigureAwait(false))!;
+
+    /// <summary>Reads only the part of the server's schema that declares some symbols.</summary>
+    /// <param name="symbols">The full names of services, messages or enums.</param>
+    /// <param name="options">The deadline, and whether to wait for the server; null for the
+    /// defaults.</param>
+    /// <param name="cancellation">Cancels fetching.</param>
+    /// <returns>Null if the server does not declare one of them, or cannot be asked for symbols.</returns>
+    internal Task<RpcSchema?> FetchSymbolsAsync(
+        IReadOnlyCollection<string> symbols, RpcCallOptions? options, CancellationToken cancellation) =>
+        FetchAsync<AsyncWait>(
+            (channel, time) => channel.FetchSymbolsAsync<AsyncWait>(new SymbolQuery(symbols), time),
+            options, cancellation).AsTask();
+
+    private async ValueTask<RpcSchema?> FetchAsync<TWait>(
+        Func<IRpcChannel, CancellationToken, ValueTask<RpcSchema?>> fetch, RpcCallOptions? options,
+        CancellationToken cancellation)
         where TWait : struct, IWaitMode
     {
         RequireOpen(cancellation);
@@ -65,9 +88,9 @@ public sealed partial class RpcClient
         };
         try
         {
-            return Learn(await attempts.RunAsync<TWait, RpcSchema>(() => CancellableAsync(
-                () => attempts.Channel.FetchSchemaAsync<TWait>(time.Token), time.Token))
-                .ConfigureAwait(false));
+            RpcSchema? fetched = await attempts.RunAsync<TWait, RpcSchema?>(() => CancellableAsync(
+                () => fetch(attempts.Channel, time.Token), time.Token)).ConfigureAwait(false);
+            return fetched is null ? null : Learn(fetched);
         }
         catch (RpcException e)
         {
@@ -138,6 +161,11 @@ public sealed partial class RpcClient
         lock (_learning)
         {
             RpcSchema schema = _given is null ? fetched : _given.CompleteWith(fetched, "reflection");
+            if (Endpoint.IsGrpc)
+            {
+                schema.Further = _further ??= new FurtherTypes(AskForSymbols, TimeProvider.System);
+            }
+
             _service = ServiceOf(schema, _options.Service);
             _schema = schema;
 
@@ -145,6 +173,16 @@ public sealed partial class RpcClient
             _learned.Clear();
             return schema;
         }
+    }
+
+    // Whoever reads or writes a message waits for the answer.
+    private RpcSchema? AskForSymbols(SymbolQuery query)
+    {
+        RequireOpen(CancellationToken.None);
+        using CancellationTokenSource time = new(SymbolPatience);
+        CallAttempts attempts = _retry.StartOnce(_channels, SymbolPatience, time.Token);
+        return BlockingWait.End(attempts.RunAsync<BlockingWait, RpcSchema?>(
+            () => attempts.Channel.FetchSymbolsAsync<BlockingWait>(query, time.Token)));
     }
 
     // Channels only limit fetching by the limits' call timeout, which may be longer than this timeout.

@@ -234,8 +234,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
                 typeUrl, "names no type; write type.googleapis.com/ and the full name of a message.");
         }
         string fullName = typeUrl[(slash + 1)..];
-        RpcMessageInfo? type = Options.Schema?.FindMessage(fullName)
-            ?? any.Layout.Type.Schema.FindMessage(fullName);
+        RpcMessageInfo? type = any.Layout.Type.Schema.FindInAny(fullName, Options.Schema);
         return type is null ? null : MessageLayout.For(type);
     }
 

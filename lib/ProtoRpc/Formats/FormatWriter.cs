@@ -96,7 +96,7 @@ internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views,
             return null;
         }
         string fullName = typeUrl[(typeUrl.LastIndexOf('/') + 1)..];
-        RpcMessageInfo? type = Options.Schema?.FindMessage(fullName) ?? any.Type.Schema.FindMessage(fullName);
+        RpcMessageInfo? type = any.Type.Schema.FindInAny(fullName, Options.Schema);
         if (type is null)
         {
             return null;

@@ -153,7 +153,7 @@ internal readonly record struct ViewMember(
             if (name == TypeKey && type is not null && value is string url)
             {
                 // An Any, which is shown as what it holds.
-                type = type.Schema.FindMessage(url[(url.LastIndexOf('/') + 1)..]);
+                type = type.Schema.FindInAny(url[(url.LastIndexOf('/') + 1)..]);
                 isUnread = type is null;
             }
 

@@ -74,6 +74,9 @@ public sealed class RpcSchema
     /// <summary>What a server did not send of it; null for nothing.</summary>
     internal SchemaGaps? Gaps { get; init; }
 
+    /// <summary>Further types of the server that sent the schema; null if no server is asked.</summary>
+    internal FurtherTypes? Further { get; set; }
+
     /// <summary>The part of <see cref="Warnings"/> that names files which were left out, or which a server
     /// did not send.</summary>
     internal IReadOnlyList<string> LeftOut
@@ -147,7 +150,9 @@ public sealed class RpcSchema
     {
         ArgumentNullException.ThrowIfNull(other);
         ArgumentException.ThrowIfNullOrEmpty(label);
-        return new SchemaCompletion(this, label).Add(other);
+        RpcSchema complete = new SchemaCompletion(this, label).Add(other);
+        complete.Further = Further ?? other.Further;
+        return complete;
     }
 
     /// <summary>Finds a service by its full name, or by its bare name if it is unique.</summary>
@@ -189,6 +194,12 @@ public sealed class RpcSchema
 
     /// <summary>Finds a message by its exact full name; null if there is none.</summary>
     public RpcMessageInfo? FindMessage(string fullName) => _index.FindMessage(fullName);
+
+    /// <summary>Finds the message that an Any names, here or in another schema; otherwise the servers that
+    /// sent the schemas are asked. Null if there is none.</summary>
+    internal RpcMessageInfo? FindInAny(string fullName, RpcSchema? first = null) =>
+        first?.FindMessage(fullName) ?? FindMessage(fullName)
+        ?? first?.Further?.FindMessage(fullName) ?? Further?.FindMessage(fullName);
 
     /// <summary>Finds a method by <c>package.Service/Method</c>, <c>Service/Method</c> or
     /// <c>package.Service.Method</c>, or by <c>Method</c> if it is unique.</summary>

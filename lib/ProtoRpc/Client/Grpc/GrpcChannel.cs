@@ -7,6 +7,7 @@ using ProtoRpc.Client.Grpc;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
+using ProtoRpc.Schema;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
@@ -209,6 +210,10 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     public async ValueTask<RpcSchema?> FetchSchemaAsync<TWait>(
         IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
         where TWait : struct, IWaitMode => await FetchSchemaAsync<TWait>(cancellation).ConfigureAwait(false);
+
+    public ValueTask<RpcSchema?> FetchSymbolsAsync<TWait>(SymbolQuery query, CancellationToken cancellation)
+        where TWait : struct, IWaitMode =>
+        TWait.WaitAsync(new GrpcReflection(this).ReadAsync(query, cancellation));
 
     public ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
         where TWait : struct, IWaitMode => TWait.WaitAsync(new GrpcPing(this, ping, cancellation).RunAsync());

@@ -1,4 +1,5 @@
 using ProtoRpc.Protocols.Grpc.Proto;
+using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
 using ProtoRpc.Transports;
 
@@ -30,25 +31,38 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         },
         cancellation);
 
-    /// <summary>The schema of some services.</summary>
-    /// <returns>Null if the server does not describe one of them.</returns>
-    public async Task<RpcSchema?> ReadAsync(
-        IReadOnlyCollection<string> services, CancellationToken cancellation)
+    /// <summary>The files that declare some symbols, with what they import.</summary>
+    /// <returns>Null if the server does not declare one of them.</returns>
+    public async Task<RpcSchema?> ReadAsync(SymbolQuery query, CancellationToken cancellation)
     {
+        bool isComplete = true;
         RpcSchema schema = await ReadAsync(
             async stream =>
             {
-                Dictionary<string, string> found = new(StringComparer.Ordinal);
-                foreach (string service in services)
+                foreach (string symbol in query.Symbols)
                 {
-                    found[service] = await FindServiceAsync(stream, service).ConfigureAwait(false);
+                    isComplete &= (await FindServiceAsync(stream, symbol).ConfigureAwait(false)).Length == 0;
                 }
 
-                return found;
+                if (query.Extendee is { } extendee)
+                {
+                    isComplete &= _files.Add(
+                        await stream.AskAsync(new ServerReflectionRequest
+                        {
+                            FileContainingExtension = new ExtensionRequest
+                            {
+                                ContainingType = extendee,
+                                ExtensionNumber = query.Number,
+                            },
+                        }).ConfigureAwait(false),
+                        extendee) is null;
+                }
+
+                return query.Symbols.Where(_files.Declares)
+                    .ToDictionary(service => service, _ => "", StringComparer.Ordinal);
             },
             cancellation).ConfigureAwait(false);
-        return services.All(name => schema.Services.Any(
-            service => service.FullName == name && service.Problem is null)) ? schema : null;
+        return isComplete ? schema : null;
     }
 
     /// <summary>The full names of the services, except reflection itself.</summary>

@@ -238,7 +238,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
 
     private DynamicMessage? TryUnpack(RpcSchema schema, string typeUrl, byte[] bytes)
     {
-        if (schema.FindMessage(typeUrl[(typeUrl.LastIndexOf('/') + 1)..]) is not { } type)
+        if (schema.FindInAny(typeUrl[(typeUrl.LastIndexOf('/') + 1)..]) is not { } type)
         {
             return null;
         }

@@ -279,7 +279,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         string url = typeUrl.Contains('/') ? typeUrl : TypePrefix + typeUrl;
         string fullName = url[(url.LastIndexOf('/') + 1)..];
         bool hasValue = members is [{ Key: ValueKey }];
-        if (layout.Type.Schema.FindMessage(fullName) is not { } type)
+        if (layout.Type.Schema.FindInAny(fullName) is not { } type)
         {
             // What the schema does not know goes on as bytes.
             return hasValue && reader.Unwrap(members[0].Value) is { } raw

@@ -120,7 +120,7 @@ internal static class GrpcStatusDetails
 
     private static DynamicMessage? Unpack(Any any, RpcSchema schema, ref ElementBudget budget)
     {
-        if (schema.FindMessage(NameOf(any)) is not { } type)
+        if (schema.FindInAny(NameOf(any)) is not { } type)
         {
             return null;
         }

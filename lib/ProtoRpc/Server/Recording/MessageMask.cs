@@ -191,7 +191,7 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
         byte[] bytes = any.References[value.Slot] as byte[] ?? [];
         try
         {
-            if (any.Type.Schema.FindMessage(url[(url.LastIndexOf('/') + 1)..]) is { } known)
+            if (any.Type.Schema.FindInAny(url[(url.LastIndexOf('/') + 1)..]) is { } known)
             {
                 DynamicMessage inner = new(known);
                 inner.MergeFrom(bytes, RpcLimits.Default.MaxMessageElements);

@@ -1,0 +1,104 @@
+using ProtoRpc.Schema.Linking;
+
+namespace ProtoRpc.Schema;
+
+/// <summary>Symbols to ask a server for.</summary>
+/// <param name="Symbols">The full names of services, types or extensions.</param>
+internal sealed record SymbolQuery(params IReadOnlyCollection<string> Symbols)
+{
+    /// <summary>The full name of the message whose extension is asked for; null for none.</summary>
+    public string? Extendee { get; init; }
+
+    /// <summary>The number of the extension.</summary>
+    public int Number { get; init; }
+}
+
+/// <summary>The types that a server declares beside those of its services: they are asked for when a message
+/// names them.</summary>
+/// <remarks>
+/// What the server does not declare is unknown, as without this class. Thread-safe; a caller waits for the
+/// answer. A hostile message may name any number of types, so there are limits.
+/// </remarks>
+/// <param name="ask">Asks the server; null if it does not declare a symbol.</param>
+/// <param name="time">The clock.</param>
+internal sealed class FurtherTypes(Func<SymbolQuery, RpcSchema?> ask, TimeProvider time)
+{
+    /// <summary>The most questions in <see cref="Window"/>.</summary>
+    public const int MaxQuestions = 100;
+
+    // Over the life of the connection. Each answer is a schema of its own.
+    private const int MaxAnswers = 1000;
+    private const long MaxBytes = 64 * 1024 * 1024;
+
+    /// <summary>The time in which questions are counted. What the server does not declare, or does not
+    /// answer, is not asked for again before its end.</summary>
+    public static readonly TimeSpan Window = TimeSpan.FromMinutes(1);
+
+    private readonly Lock _gate = new();
+    private readonly Dictionary<string, RpcMessageInfo> _messages = new(StringComparer.Ordinal);
+    private readonly HashSet<SymbolKey> _asked = [];
+    private long _began;
+    private bool _isSilent;
+    private int _answers;
+    private long _bytes;
+
+    /// <summary>A message by its exact full name; null if the server does not declare it.</summary>
+    public RpcMessageInfo? FindMessage(string fullName)
+    {
+        if (!NameCheck.IsFullName(fullName))
+        {
+            return null;
+        }
+
+        lock (_gate)
+        {
+            if (!_messages.ContainsKey(fullName)
+                && Ask(new SymbolKey(fullName, 0), new SymbolQuery(fullName)) is { } schema)
+            {
+                foreach (RpcMessageInfo message in schema.Messages)
+                {
+                    _messages.TryAdd(message.FullName, message);
+                }
+            }
+
+            return _messages.GetValueOrDefault(fullName);
+        }
+    }
+
+    private RpcSchema? Ask(SymbolKey key, SymbolQuery query)
+    {
+        if (_began == 0 || time.GetElapsedTime(_began) >= Window)
+        {
+            _began = time.GetTimestamp();
+            _asked.Clear();
+            _isSilent = false;
+        }
+
+        if (_isSilent || _asked.Count >= MaxQuestions || _answers >= MaxAnswers || _bytes >= MaxBytes
+            || !_asked.Add(key))
+        {
+            return null;
+        }
+
+        try
+        {
+            if (ask(query) is not { } schema)
+            {
+                return null;
+            }
+
+            schema.Further = this;
+            _answers++;
+            _bytes += schema.SchemaFiles.Sum(file => (long)file.Bytes.Length);
+            return schema;
+        }
+        catch (Exception e) when (e is RpcException or OperationCanceledException or ObjectDisposedException)
+        {
+            // Other questions would wait as long.
+            _isSilent = true;
+            return null;
+        }
+    }
+
+    private readonly record struct SymbolKey(string Name, int Number);
+}
