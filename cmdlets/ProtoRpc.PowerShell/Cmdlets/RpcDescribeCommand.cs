@@ -38,7 +38,13 @@ public abstract class RpcDescribeCommand : RpcCmdlet
             && connection.Endpoint.Has(EndpointFeatures.Reflection))
         {
             // A lazy connection that has made no call yet has no schema.
-            return connection.Client.FetchSchema(null, Cancellation);
+            RpcSchema fetched = connection.Client.FetchSchema(null, Cancellation);
+            foreach (string warning in fetched.Warnings)
+            {
+                WriteWarning(warning);
+            }
+
+            return fetched;
         }
 
         return connection.Schema ?? throw RpcErrors.NoSchema(connection);

@@ -20,6 +20,10 @@ internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views,
 
     protected RpcMessageInfo Root { get; } = root;
 
+    /// <summary>The extensions of a message that only the server of its schema declares.</summary>
+    protected IReadOnlyList<ServerExtension> ServerExtensionsOf(DynamicMessage message) =>
+        ServerExtension.ReadAll(message, ref _inAny);
+
     protected RpcException Error(string errorId, string problem, Exception? inner = null)
     {
         string path = Path.ToString();

@@ -25,8 +25,10 @@ internal static class ProtoView
         "sint32", "sint64", "string", "uint32", "uint64",
     };
 
-    public static string Format(RpcMethodInfo method, int width, ViewStyle style) =>
-        Colored(method.ToProtoText(), width, style);
+    /// <summary>A method; before it, why it cannot be called.</summary>
+    public static string Format(RpcMethodInfo method, int width, ViewStyle style) => Colored(
+        method.Problem is { } problem ? $"{Comment} {problem}\n{method.ToProtoText()}" : method.ToProtoText(),
+        width, style);
 
     public static string Format(RpcMessageInfo message, int width, ViewStyle style) =>
         Colored(message.ToProtoText(), width, style);

@@ -13,8 +13,8 @@ internal sealed record SymbolQuery(params IReadOnlyCollection<string> Symbols)
     public int Number { get; init; }
 }
 
-/// <summary>The types that a server declares beside those of its services: they are asked for when a message
-/// names them.</summary>
+/// <summary>The types and extensions that a server declares beside those of its services: they are asked for
+/// when a message names them.</summary>
 /// <remarks>
 /// What the server does not declare is unknown, as without this class. Thread-safe; a caller waits for the
 /// answer. A hostile message may name any number of types, so there are limits.
@@ -36,6 +36,7 @@ internal sealed class FurtherTypes(Func<SymbolQuery, RpcSchema?> ask, TimeProvid
 
     private readonly Lock _gate = new();
     private readonly Dictionary<string, RpcMessageInfo> _messages = new(StringComparer.Ordinal);
+    private readonly Dictionary<SymbolKey, RpcMessageInfo> _extended = [];
     private readonly HashSet<SymbolKey> _asked = [];
     private long _began;
     private bool _isSilent;
@@ -62,6 +63,39 @@ internal sealed class FurtherTypes(Func<SymbolQuery, RpcSchema?> ask, TimeProvid
             }
 
             return _messages.GetValueOrDefault(fullName);
+        }
+    }
+
+    /// <summary>A message of a schema that has the extension of a number; null if the server does not declare
+    /// the extension.</summary>
+    public RpcMessageInfo? FindExtended(string extendee, int number) => FindExtended(
+        new SymbolKey(extendee, number), new SymbolQuery { Extendee = extendee, Number = number }, extendee,
+        message => message.FindField(number));
+
+    /// <summary>A message of a schema that has an extension; null if the server does not declare the
+    /// extension.</summary>
+    public RpcMessageInfo? FindExtended(string extendee, string extension) =>
+        NameCheck.IsFullName(extension)
+            ? FindExtended(
+                new SymbolKey($"{extendee} {extension}", 0), new SymbolQuery(extension), extendee,
+                message => message.FindField($"[{extension}]"))
+            : null;
+
+    private RpcMessageInfo? FindExtended(
+        SymbolKey key, SymbolQuery query, string extendee, Func<RpcMessageInfo, RpcFieldInfo?> find)
+    {
+        lock (_gate)
+        {
+            if (!_extended.TryGetValue(key, out RpcMessageInfo? extended)
+                && Ask(key, query)?.FindMessage(extendee) is { } message
+                && find(message) is { IsExtension: true } extension)
+            {
+                extended = message;
+                _extended[key] = message;
+                _extended[new SymbolKey(extendee, extension.Number)] = message;
+            }
+
+            return extended;
         }
     }
 
@@ -100,5 +134,6 @@ internal sealed class FurtherTypes(Func<SymbolQuery, RpcSchema?> ask, TimeProvid
         }
     }
 
+    // The number is that of an extension, otherwise 0.
     private readonly record struct SymbolKey(string Name, int Number);
 }

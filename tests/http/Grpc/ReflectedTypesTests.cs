@@ -32,20 +32,24 @@ public sealed class ReflectedTypesTests
             message Color { string name = 1; }
             """));
 
+    private static readonly RpcSchema Bags = ReflectionScript.Load(
+        ("bag.proto", """
+            syntax = "proto2";
+            package bag;
+            message Bag { optional string name = 1; optional Bag inner = 2; extensions 100 to max; }
+            service Bags { rpc Open (Bag) returns (Bag); }
+            """),
+        ("tag.proto", """
+            syntax = "proto2";
+            package tags;
+            import "bag.proto";
+            message Tag { optional string text = 1; }
+            extend bag.Bag { optional Tag tag = 101; repeated int32 sizes = 102; }
+            """));
+
     private readonly ReflectionScript _script;
 
-    public ReflectedTypesTests()
-    {
-        _script = new ReflectionScript { Reply = (_, request) => request };
-        _script.Files.Clear();
-        foreach ((string name, FileDescriptorProto file) in ReflectionScript.FilesOf(Boxes))
-        {
-            _script.Files.Add(name, file);
-        }
-
-        _script.Services.Clear();
-        _script.Services.Add("box.Boxes");
-    }
+    public ReflectedTypesTests() => _script = ScriptOf(Boxes, "box.Boxes");
 
     private const string Pen =
         """{"content":{"@type":"type.googleapis.com/pens.Pen","name":"Biro","color":{"name":"red"}}}""";
@@ -199,6 +203,95 @@ public sealed class ReflectedTypesTests
         Assert.Equal(1, ofType);
         Assert.Equal(0, bare.Code);
         Assert.Contains("more.S0", bare.Error, StringComparison.Ordinal);
+    }
+
+    private const string Bag =
+        """{"name":"a","inner":{"[tags.sizes]":[1,2]},"[tags.tag]":{"text":"red"}}""";
+
+    [Fact]
+    public async Task The_tool_reads_and_writes_extensions_that_only_the_server_declares()
+    {
+        ReflectionScript script = ScriptOf(Bags, "bag.Bags");
+        using ScriptedReflection server = new(script, Bags);
+
+        ClientRun run = await ClientRun.RunAsync(
+            ["call", server.Endpoint.ToString(), "bag.Bags/Open", "-d", Bag, "--compact"]);
+        ClientRun unknown = await ClientRun.RunAsync(
+            ["call", server.Endpoint.ToString(), "bag.Bags/Open", "-d", """{"[tags.none]":1}"""]);
+
+        Assert.Equal("", run.Error);
+        Assert.Equal(Bag, run.Output.Trim());
+        Assert.NotEqual(0, unknown.Code);
+        Assert.Contains("tags.none", unknown.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Extensions_of_replies_are_asked_for_by_number_and_can_be_changed()
+    {
+        ReflectionScript script = ScriptOf(Bags, "bag.Bags");
+        using ScriptedReflection server = new(script, Bags);
+        using RpcClient client = RpcClient.Connect(server.Endpoint);
+        RpcMessageInfo type = client.FetchSchema().GetMessage("Bag");
+        byte[] bytes = MessageFormats.Json.Read(Bags.GetMessage("Bag"), Bag).ToByteArray();
+        DynamicMessage reply = DynamicMessage.Parse(type, bytes);
+        MessageMapper mapper = new();
+        int before = script.Questions;
+
+        IDictionary<string, object?> members = mapper.ToRecord(reply).ToDictionary();
+        string text = TextOf(reply);
+        int asked = script.Questions - before;
+        DynamicMessage changed = mapper.ToMessage(type, new Dictionary<string, object?>
+        {
+            ["name"] = "b",
+            ["[tags.tag]"] = new Dictionary<string, object?> { ["text"] = "blue" },
+        });
+
+        Assert.Empty(type.Extensions);
+        Assert.NotEmpty(members);
+        Assert.Contains("red", text, StringComparison.Ordinal);
+        Assert.InRange(asked, 2, 8);
+        Assert.Contains("blue", TextOf(changed), StringComparison.Ordinal);
+        Assert.Equal(reply, mapper.ToMessage(type, mapper.ToObject(reply)));
+        Assert.Equal(bytes, reply.ToByteArray());
+    }
+
+    [Fact]
+    public void A_reply_with_ten_thousand_unknown_fields_makes_a_hundred_questions()
+    {
+        ReflectionScript script = ScriptOf(Bags, "bag.Bags");
+        using ScriptedReflection server = new(script, Bags);
+        using RpcClient client = RpcClient.Connect(server.Endpoint);
+        RpcMessageInfo type = client.FetchSchema().GetMessage("Bag");
+        using MemoryStream bytes = new();
+        using (CodedOutputStream output = new(bytes, leaveOpen: true))
+        {
+            for (int i = 0; i < 10_000; i++)
+            {
+                output.WriteTag(1000 + i, WireFormat.WireType.Varint);
+                output.WriteInt32(1);
+            }
+        }
+
+        int before = script.Questions;
+
+        string text = TextOf(DynamicMessage.Parse(type, bytes.ToArray()));
+
+        Assert.Equal("{}", text);
+        Assert.Equal(before + 100, script.Questions);
+    }
+
+    private static ReflectionScript ScriptOf(RpcSchema schema, string service)
+    {
+        ReflectionScript script = new() { Reply = (_, request) => request };
+        script.Files.Clear();
+        foreach ((string name, FileDescriptorProto file) in ReflectionScript.FilesOf(schema))
+        {
+            script.Files.Add(name, file);
+        }
+
+        script.Services.Clear();
+        script.Services.Add(service);
+        return script;
     }
 
     private static string TextOf(DynamicMessage message)

@@ -15,6 +15,9 @@ internal sealed class ReflectedFiles(string server)
     /// <summary>The most bytes of these files.</summary>
     public const long MaxBytes = 64 * 1024 * 1024;
 
+    // As much of a server's error as is shown.
+    private const int MaxError = 500;
+
     private readonly Dictionary<string, DescriptorFile> _files = new(StringComparer.Ordinal);
     private readonly HashSet<string> _services = new(StringComparer.Ordinal);
     private readonly HashSet<ByteString> _seen = [];
@@ -48,7 +51,8 @@ internal sealed class ReflectedFiles(string server)
     {
         if (answer.Error is { } error)
         {
-            return error.Length > 0 ? error : "The server returns an error without a message.";
+            return error.Length == 0 ? "The server returns an error without a message."
+                : (error.Length <= MaxError ? error : $"{error[..MaxError]}...").ReplaceLineEndings(" ");
         }
 
         if (answer.Reply?.FileDescriptorResponse is not { } reply)

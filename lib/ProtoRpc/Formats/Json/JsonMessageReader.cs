@@ -106,6 +106,11 @@ internal sealed partial class JsonMessageReader(
                 {
                     CheckOnce(ref typeSeen, "@type");
                 }
+                else if (reader.GetString() is ['[', ..] name
+                    && TryReadServerExtension(ref reader, message, name, depth))
+                {
+                    continue;
+                }
                 else if (!Options.IgnoreUnknownFields)
                 {
                     throw UnknownField(layout, reader.GetString()!);
@@ -123,6 +128,26 @@ internal sealed partial class JsonMessageReader(
             }
             Path.Pop();
         }
+    }
+
+    private bool TryReadServerExtension(
+        ref Utf8JsonReader reader, in MessageTarget message, string name, int depth)
+    {
+        if (message.Message is not DynamicMessage dynamic
+            || ServerExtension.FindExtended(message.Layout.Type, name) is not { } extended)
+        {
+            return false;
+        }
+        DynamicMessage holder = new(extended);
+        Path.PushField(name);
+        Next(ref reader);
+        if (reader.TokenType != JsonTokenType.Null)
+        {
+            ReadField(ref reader, new MessageTarget(holder), holder.Layout.Find(name)!, depth);
+        }
+        Path.Pop();
+        dynamic.AppendUnknown(holder.ToByteArray());
+        return true;
     }
 
     /// <summary>Reads one value of a field, or all of a repeated one.</summary>

@@ -70,6 +70,13 @@ internal sealed class JsonMessageWriter(
         {
             WriteField(message, field, names, depth);
         }
+        if (!message.UnknownFieldBytes.IsEmpty)
+        {
+            foreach ((DynamicMessage extended, FieldLayout field) in ServerExtensionsOf(message))
+            {
+                WriteField(extended, field, JsonNames.From(extended.Layout), depth);
+            }
+        }
     }
 
     private void WriteField(DynamicMessage message, FieldLayout field, JsonNames names, int depth)

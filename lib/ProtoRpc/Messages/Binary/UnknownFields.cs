@@ -34,6 +34,16 @@ internal static class UnknownFieldFilter
             return;
         }
 
+        // Extensions that only the server declares were set again.
+        HashSet<int> set = [];
+        WireReader own = new(message.UnknownFieldBytes, message.Type);
+        while (!own.AtEnd)
+        {
+            uint tag = own.ReadTag();
+            own.Skip(tag);
+            set.Add((int)(tag >> WireType.TagBits));
+        }
+
         bool isSameSchema = source.Layout == message.Layout;
         ArrayBufferWriter<byte>? known = null;
         WireReader reader = new(source.UnknownFieldBytes, source.Type);
@@ -42,6 +52,10 @@ internal static class UnknownFieldFilter
             int start = reader.Position;
             uint tag = reader.ReadTag();
             reader.Skip(tag);
+            if (set.Contains((int)(tag >> WireType.TagBits)))
+            {
+                continue;
+            }
 
             // A number that a closed enum did not have is also unknown. Once its field is set again, that
             // wins: an older value behind it would win for a reader that knows the number.

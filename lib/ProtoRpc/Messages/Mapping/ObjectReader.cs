@@ -92,7 +92,7 @@ internal sealed class ObjectReader
                     ReadMember(result, field, name, fieldValue, seen, ref emptyChoices, depth);
                 }
             }
-            else
+            else if (!ReadExtension(result, name, fieldValue, depth))
             {
                 ReadUnknown(layout, name, fieldValue, ref dotted);
             }
@@ -412,7 +412,10 @@ internal sealed class ObjectReader
                 object? value = Unwrap(entries.Value);
                 if (layout.Find(name) is not { } field)
                 {
-                    ReadUnknown(layout, name, value, ref dotted);
+                    if (!ReadExtension(result, name, value, depth))
+                    {
+                        ReadUnknown(layout, name, value, ref dotted);
+                    }
                 }
                 else if (value is not null && !(IsSingle(field) && TryReadSingle(result, field, value, seen)))
                 {
@@ -466,6 +469,15 @@ internal sealed class ObjectReader
 
     private static bool IsText(object value) =>
         value is string { Length: > 0 } text && !ScalarReader.HasLoneSurrogate(text);
+
+    // Only the server declares it.
+    private bool ReadExtension(DynamicMessage message, string name, object? value, int depth)
+    {
+        RpcMessageInfo? extended = ServerExtension.FindExtended(message.Type, name);
+        message.AppendUnknown(extended is null || value is null ? [] : ReadMembers(
+            MessageLayout.For(extended), new Hashtable(), [new(name, value)], depth).ToByteArray());
+        return extended is not null;
+    }
 
     // A member of a name that no field has: a part of one, as a row of a table has them, or an error.
     private void ReadUnknown(MessageLayout layout, string name, object? value, ref DottedMembers? dotted)

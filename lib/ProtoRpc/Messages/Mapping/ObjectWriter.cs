@@ -66,6 +66,18 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         return _objects.CreateObject(message, fields, values);
     }
 
+    // With the extensions that only the server declares.
+    private (IReadOnlyList<RpcFieldInfo> Fields, object?[] Values) WithExtensions(
+        DynamicMessage message, IReadOnlyList<RpcFieldInfo> fields, object?[] values, int depth)
+    {
+        IReadOnlyList<ServerExtension> extensions = ServerExtension.ReadAll(message, ref _inAny);
+        return extensions.Count == 0
+            ? (fields, values)
+            : ([.. fields, .. extensions.Select(extension => extension.Field.Info)],
+                [.. values, .. extensions.Select(
+                    extension => WriteField(extension.Message, extension.Field, depth))]);
+    }
+
     private (IReadOnlyList<RpcFieldInfo> Fields, object?[] Values) MembersOf(
         DynamicMessage message, int depth)
     {
@@ -90,7 +102,9 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
                 ? new DeferredValue(this, message, field, depth)
                 : WriteField(message, field, depth);
         }
-        return (fields, values);
+        return message.UnknownFieldBytes.IsEmpty
+            ? (fields, values)
+            : WithExtensions(message, fields, values, depth);
     }
 
     // Whether a field may contain many objects. Well-known types with their own shape are mostly small

@@ -101,7 +101,8 @@ internal static class ForgivingLinker
                 file => leftOut.ContainsKey(file.Name) && ServicesOf(file).Contains(service));
             undescribed.Add(
                 service,
-                broken is not null ? $"'{broken.Name}' has errors: {leftOut[broken.Name]}"
+                broken is not null
+                    ? $"'{broken.Name}' has errors: {leftOut[broken.Name].ReplaceLineEndings(" ")}"
                 : reason.Length > 0 ? reason
                 : "The files that the server returns for it do not declare it.");
         }

@@ -105,6 +105,12 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
 
     public void Visit(DynamicMessage message)
     {
+        if (message.Type.Schema.Further is not null)
+        {
+            // Extensions that only the server declares would be written, and may hold what is to be hidden.
+            message.ClearUnknownFields();
+        }
+
         switch (message.Layout.WellKnown)
         {
             case WellKnownType.Any:
