@@ -10,7 +10,7 @@ internal sealed class ServerOptions
 {
     private readonly ToolFlag _useReflection = new(
         "--use-reflection",
-        "Also asks the server for its schema where --schema is given, which then adds to it.");
+        "Also asks the server for its schema where --schema is given; each adds what the other lacks.");
 
     private readonly SchemaOptions _schema;
     private readonly CallOptions _call;

@@ -313,6 +313,80 @@ public sealed class OddReflectionTests
         Assert.Equal(odd.HasOther, send.Code == 0);
     }
 
+    [Fact]
+    public async Task Given_files_fill_the_gaps_of_the_server_and_the_server_theirs()
+    {
+        ReflectionScript script = new();
+        script.Files.Remove("shop/types.proto");
+        using ScriptedReflection server = new(script);
+        string endpoint = server.Endpoint.ToString();
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
+        try
+        {
+            string types = Path.Combine(folder.FullName, "types.pb");
+            await File.WriteAllBytesAsync(
+                types,
+                new FileDescriptorSet { File = { new ReflectionScript()["shop/types.proto"] } }.ToByteArray());
+
+            ClientRun get = await ClientRun.RunAsync(
+                ["call", endpoint, "shop.Shop/Get", "--schema", types, "--use-reflection"]);
+            ClientRun say = await ClientRun.RunAsync(
+                ["call", endpoint, "Say", "--schema", types, "--use-reflection", "--set", "text=hi"]);
+            RpcSchema both = RpcSchemaLoader.Load([types, endpoint]);
+
+            Assert.Equal(("", 0, "", 0), (get.Error, get.Code, say.Error, say.Code));
+            Assert.Contains("COLOR_RED", get.Output, StringComparison.Ordinal);
+            Assert.Empty(both.Warnings);
+            Assert.Null(both.GetMethod("shop.Shop/Get").Problem);
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    [Fact]
+    public void A_schema_of_several_sources_warns_of_what_is_missing()
+    {
+        ReflectionScript script = new();
+        script.Files.Remove("shop/types.proto");
+        using ScriptedReflection server = new(script);
+
+        RpcSchema schema = RpcSchemaLoader.Load(server.Endpoint.ToString());
+
+        Assert.Contains("'shop/types.proto'", Assert.Single(schema.Warnings), StringComparison.Ordinal);
+        Assert.Equal(["shop/shop.proto", "other/other.proto"], schema.RootFiles.Order().Reverse());
+        Assert.NotNull(schema.GetMethod("shop.Shop/Get").Problem);
+    }
+
+    [Fact]
+    public void A_gateway_forwards_the_methods_that_can_be_called()
+    {
+        ReflectionScript script = new();
+        script.Files.Remove("shop/types.proto");
+        script.Services.Add("shop.Gone");
+        using ScriptedReflection server = new(script);
+        using RpcClient client = RpcClient.Connect(server.Endpoint);
+        client.FetchSchema();
+        using RpcServer gateway = RpcGateway
+            .Create(client, serverOptions: new RpcServerOptions().WithHttp())
+            .AddEndpoint("grpc://127.0.0.1:0")
+            .StartListening();
+        using RpcClient caller = RpcClient.Connect(gateway.Endpoints[0], ReflectionScript.Schema);
+        RpcMethodInfo say = caller.GetMethod("Say");
+
+        DynamicMessage reply = caller.Invoke(
+            say, new MessageMapper().ToMessage(say.RequestType, new Dictionary<string, object?>
+            {
+                ["text"] = "hi",
+            }));
+        RpcException error = Assert.Throws<RpcException>(() => caller.Invoke(
+            caller.GetMethod("Get"), new DynamicMessage(caller.GetMethod("Get").RequestType)));
+
+        Assert.Equal("hi", reply.Get(say.ReplyType.FindField("text")!));
+        Assert.Equal(RpcStatusCode.FailedPrecondition, error.Code);
+    }
+
     private static Task<ClientRun> CallAsync(string endpoint, string method, string field) =>
         ClientRun.RunAsync(["call", endpoint, method, "--set", field]);
 
