@@ -326,7 +326,10 @@ public sealed class OddReflectionTests
             string types = Path.Combine(folder.FullName, "types.pb");
             await File.WriteAllBytesAsync(
                 types,
-                new FileDescriptorSet { File = { new ReflectionScript()["shop/types.proto"] } }.ToByteArray());
+                new FileDescriptorSet
+                {
+                    File = { new ReflectionScript()["shop/types.proto"] },
+                }.ToByteArray());
 
             ClientRun get = await ClientRun.RunAsync(
                 ["call", endpoint, "shop.Shop/Get", "--schema", types, "--use-reflection"]);

@@ -106,8 +106,8 @@ internal sealed partial class JsonMessageReader(
                 {
                     CheckOnce(ref typeSeen, "@type");
                 }
-                else if (reader.GetString() is ['[', ..] name
-                    && TryReadServerExtension(ref reader, message, name, depth))
+                else if (!reader.ValueIsEscaped && BytesOf(ref reader) is [(byte)'[', ..]
+                    && TryReadServerExtension(ref reader, message, reader.GetString()!, depth))
                 {
                     continue;
                 }
