@@ -37,7 +37,7 @@ public static class EndpointKindsTests
     {
         EndpointKindAttribute kind = EndpointKinds.Get(transport);
 
-        int expected = kind.Has(EndpointFeatures.AspNetCore) ? 0 : 1;
+        int expected = kind.Has(EndpointFeatures.AspNetCore | EndpointFeatures.ClientOnly) ? 0 : 1;
         Assert.Equal(expected, ServerProtocolAttribute.All.Count(protocol => protocol.Serves(kind)));
     }
 

@@ -155,9 +155,10 @@ public static class RestRequestTests
         "'name' of 'GET /v1/{name=shelves/*/books/*}' is 'books/2' (String), which 'shelves/*/books/*' does "
         + "not allow.")]
     [InlineData("GetShelf", """{"name":".."}""", "is '..' (String), which '*' does not allow")]
-    [InlineData("UpdateBook", """{"inner":{"name":"a/b"}}""",
-        "'inner.name' of 'PATCH /v1/{inner.name=shelves/*/books/*}' is 'a/b' (String), which "
-        + "'shelves/*/books/*' does not allow")]
+    [InlineData("UpdateBook", """{"inner":{"name":".."}}""",
+        "'inner.name' of 'PATCH /v1/{inner.name=shelves/*/books/*}' is '..' (String), which "
+        + "'shelves/*/books/*' does not allow; 'inner.name' of 'PUT /v1/books/{inner.name}/{number}' is "
+        + "'..' (String), which '*' does not allow. Set the fields of one of the paths.")]
     [InlineData("ListShelves", """{"inners":[{}]}""", "sends this field in the query")]
     [InlineData("ListShelves", """{"labels":{"a":"b"}}""", "sends this field in the query")]
     [InlineData("ListShelves", """{"struct":{}}""", "sends this field in the query")]
