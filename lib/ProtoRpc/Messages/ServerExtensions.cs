@@ -1,4 +1,3 @@
-using System.Buffers;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Schema;
 

@@ -1,5 +1,4 @@
 using Google.Protobuf.Reflection;
-using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
 

@@ -6,7 +6,6 @@ using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Protocols.Rest;
-using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
 [assembly: RpcChannel<RestChannel>]

@@ -166,6 +166,7 @@ internal static class RestText
     /// <param name="keepsSlash">Whether slashes stay as they are.</param>
     public static void Encode(StringBuilder output, ReadOnlySpan<char> text, bool keepsSlash = false)
     {
+        Span<byte> bytes = stackalloc byte[4];
         while (!text.IsEmpty)
         {
             int plain = text.IndexOfAnyExcept(Unreserved);
@@ -184,7 +185,6 @@ internal static class RestText
                 continue;
             }
 
-            Span<byte> bytes = stackalloc byte[4];
             _ = Rune.DecodeFromUtf16(text, out Rune rune, out int consumed);
             foreach (byte value in bytes[..rune.EncodeToUtf8(bytes)])
             {

@@ -1,7 +1,6 @@
 using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Protocols.Http;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Protocols.Rest;
 

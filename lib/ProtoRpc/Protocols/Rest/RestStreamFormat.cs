@@ -2,7 +2,6 @@ using System.Text.Json;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Messages;
 using ProtoRpc.Protocols.Headers;
-using ProtoRpc.Schema;
 
 namespace ProtoRpc.Protocols.Rest;
 
