@@ -107,6 +107,10 @@ public sealed class RpcException : Exception
     /// rejected the call before it ran; zero if it did not say how long, null for any other error.</summary>
     internal TimeSpan? RetryAfter { get; init; }
 
+    /// <summary>Whether the caller of a server made the error: the method does not exist, the caller may not
+    /// call it, or its request is not valid.</summary>
+    internal bool IsOfCaller { get; set; }
+
     /// <summary>Whether <see cref="ErrorId"/> was set.</summary>
     internal bool HasOwnErrorId => _errorId is not null;
 

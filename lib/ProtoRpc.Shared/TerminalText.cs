@@ -1,3 +1,4 @@
+using System.Collections.ObjectModel;
 using System.Text;
 
 namespace ProtoRpc;
@@ -90,4 +91,12 @@ public static class TerminalText
             or (>= '\u2066' and <= '\u2069') => true,
         _ => false,
     };
+}
+
+/// <summary>A list of a result whose text is that of its items, so that a cell of a table or of a CSV file
+/// shows them, and not the type of the list.</summary>
+internal sealed class ReadableList<T>(IList<T> items) : ReadOnlyCollection<T>(items)
+{
+    /// <inheritdoc/>
+    public override string ToString() => string.Join(", ", this);
 }

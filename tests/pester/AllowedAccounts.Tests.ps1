@@ -22,12 +22,15 @@ Describe 'AllowedUser and AllowedGroup of -ListenerOption' {
         }
 
         # Calls a listener in a shell of another account.
-        function Invoke-As([string] $Account, [string] $Endpoint, [string] $Option = '@{}') {
+        function Invoke-As([string] $Account, [string] $Endpoint, [string] $Option = '@{}', [string] $Command) {
+            if (-not $Command) {
+                $Command = "(Invoke-RpcMethod SayHello -Endpoint '$Endpoint' -Schema '$TestProtos/greeter.proto' -Service demo.Greeter -ConnectionOption $Option -ErrorAction Stop).text"
+            }
             $file = Join-Path ([IO.Path]::GetTempPath()) "$(New-TestName).ps1"
             Set-Content -LiteralPath $file -Value @"
 `$ProgressPreference = 'SilentlyContinue'
 Import-Module '$ModuleManifest'
-try { (Invoke-RpcMethod SayHello -Endpoint '$Endpoint' -Schema '$TestProtos/greeter.proto' -Service demo.Greeter -ConnectionOption $Option -ErrorAction Stop).text }
+try { $Command }
 catch { "`$_" }
 "@
             chmod 644 $file
@@ -52,6 +55,14 @@ catch { "`$_" }
         Invoke-As daemon $listener.Endpoint[0] | Should -Be daemon
         Invoke-As bin $listener.Endpoint[0] | Should -BeLike '*PermissionDenied*AllowedUser of -ListenerOption*'
         (Invoke-RpcMethod SayHello -Connection (Connect-Test $listener)).text | Should -Be root
+    }
+
+    It 'fails the ping of an account that may not connect to <_>' -Skip:($null -ne $missing) -ForEach 'ncalrpc:[{0}]', 'ncacn_np:[\pipe\{0}]' {
+        $listener = Start-TestListener $handler -Endpoint ($_ -f (New-TestName)) -With @{ ListenerOption = @{ AllowedUser = 'daemon' } }
+        $ping = "(Test-RpcEndpoint '$($listener.Endpoint[0])' -ErrorAction Stop).Product"
+
+        Invoke-As daemon $listener.Endpoint[0] -Command $ping | Should -Be ProtoRpc
+        Invoke-As bin $listener.Endpoint[0] -Command $ping | Should -BeLike '*PermissionDenied*AllowedUser of -ListenerOption*'
     }
 
     It 'opens a local endpoint to a group, and not to others' -Skip:($null -ne $missing) {

@@ -257,7 +257,13 @@ Describe 'Connect-RpcEndpoint' {
 
     Context 'load balancing' {
         BeforeAll {
-            $servers = foreach ($number in 1..2) { Start-TestListener { @{ number = $using:number } } }
+            $servers = foreach ($number in 1..2) {
+                Start-TestListener {
+                    param($Request)
+                    if ($Request.name) { throw [ProtoRpc.RpcException]::new('NotFound', "none on $using:number") }
+                    @{ number = $using:number }
+                }
+            }
         }
 
         AfterAll { $servers | Stop-RpcListener }
@@ -269,6 +275,27 @@ Describe 'Connect-RpcEndpoint' {
             @($rpc).Count | Should -Be 1
             $numbers = 1..6 | ForEach-Object { (Invoke-RpcMethod SayHello -Connection $rpc).number }
             ($numbers | Group-Object).ForEach{ $_.Count } | Should -Be 3, 3
+            $rpc | Disconnect-RpcEndpoint
+        }
+
+        It 'names the server that answered' {
+            $rpc = Connect-RpcEndpoint $servers.Endpoint -Schema $servers[0].Schema -Service demo.Greeter -LoadBalancing RoundRobin
+            $seen = foreach ($i in 1..2) {
+                $reply, $lines = (Invoke-RpcMethod SayHello -Connection $rpc -ReplyInfoVariable info -Verbose 4>&1).Where(
+                    { $_ -isnot [Management.Automation.VerboseRecord] }, 'Split')
+                $server = "$($servers[$reply.number - 1].Endpoint[0])"
+                $reply.PSRpcEndpoint, $info.Endpoint | Should -Be $server, $server
+                $lines[0] | Should -Be 'Calling demo.Greeter/SayHello on one of 2 servers'
+                $lines[-1] | Should -BeLike "demo.Greeter/SayHello on ${server}: OK in *"
+                $row = Invoke-RpcMethod SayHello -Connection $rpc -PassThruResult
+                $row.Endpoint | Should -Be "$($servers[$row.Reply.number - 1].Endpoint[0])"
+                $null = Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable failed
+                $failing = [int]("$($failed[0])" -replace '^NotFound: none on (\d).*', '$1')
+                "$($failed[0])" | Should -BeLike "*(SayHello at $($servers[$failing - 1].Endpoint[0]))"
+                $failing
+            }
+            $seen | Sort-Object | Should -Be 1, 2
+            (Test-RpcEndpoint -Connection $rpc).Endpoint | Should -BeIn $servers.Endpoint
             $rpc | Disconnect-RpcEndpoint
         }
 

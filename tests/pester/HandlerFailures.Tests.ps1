@@ -129,9 +129,44 @@ Describe 'Records of calls that failed in a handler' {
             "$($record.InvocationInfo.PositionMessage)" | Should -Not -Match 'Receive-RpcListener'
         }
 
-        It 'has no line of the cmdlet where the handler has none' {
-            (@(Get-Record reply)[0] | Out-String -Width 300) | Should -Not -Match 'Receive-RpcListener'
+        It 'has the line of the handler where its reply is wrong' {
+            $shown = @(Get-Record reply)[0] | Out-String -Width 300
+
+            $shown | Should -Not -Match 'Receive-RpcListener'
+            $shown | Should -Match ([regex]::Escape("at <ScriptBlock>, ${PSCommandPath}: line 5"))
         }
+    }
+
+    It 'have method, caller, time and line of an error that the handler wrote' {
+        $before = [DateTimeOffset]::Now.AddSeconds(-1)
+        $record = @(Get-Record written)[0]
+
+        $record.Exception.Message | Should -Be 'written'
+        $record.Method | Should -Be 'demo.Greeter/SayHello'
+        $record.Caller | Should -BeLike '127.0.0.1:*'
+        $record.Time | Should -BeGreaterOrEqual $before
+        $shown = $record | Out-String -Width 300
+        $shown | Should -Not -Match 'Receive-RpcListener'
+        $shown | Should -Match 'demo\.Greeter/SayHello wrote an error for 127\.0\.0\.1:\d+: written'
+        $shown | Should -Match ([regex]::Escape("at <ScriptBlock>, ${PSCommandPath}: line 12"))
+        ([regex]::Matches($shown, 'demo\.Greeter/SayHello')).Count | Should -Be 1
+    }
+
+    It 'are information where the caller made the error: <Name>' -ForEach @(
+        @{ Name = 'no handler'; With = @{}; Status = 'Unimplemented' }
+        @{ Name = 'refused'; With = @{ Authorization = @{ '*' = 'nobody' } }; Status = 'Unauthenticated' }
+        @{ Name = 'refused within a filter'
+            With = @{ Authorization = @{ '*' = 'nobody' }; Filter = { param($Request, $Context) & $Next } }; Status = 'Unauthenticated'
+        }
+        @{ Name = 'no handler behind a filter'; With = @{ Filter = { param($Request, $Context) & $Next } }; Status = 'Unimplemented' }
+    ) {
+        $other = Start-TestListener @{ SayHello = { } } -Endpoint tcp://127.0.0.1:0 -With $With
+        $null = Invoke-RpcMethod Fail -Connection (Connect-Test $other) -ErrorAction SilentlyContinue -ErrorVariable failed
+
+        $failed[0].Exception.Code | Should -Be $Status
+        $records = @($other | Receive-RpcListener *>&1)
+        $records | ForEach-Object { $_.GetType().Name } | Should -Be InformationRecord
+        $records[0].MessageData.Status | Should -Be $Status
     }
 
     It 'have times in each stream' {

@@ -245,6 +245,23 @@ Describe 'Measure-RpcEndpoint' {
                 Should -Throw -ErrorId 'InvalidLoadTest,*' -ExpectedMessage '*-Concurrency*'
         }
 
+        It 'of a script block name the call' {
+            { $rpc | Measure-RpcEndpoint Say { $_ -eq 3 ? @{ text = 'a'; txt = 1 } : @{} } -Count 5 -ErrorAction Stop } |
+                Should -Throw -ErrorId 'UnknownField,*' -ExpectedMessage "*The script block of -Message wrote no request for call 3: *'txt'*"
+        }
+
+        It 'leave out the field of a command without output, as $null' {
+            $null = $rpc | Measure-RpcEndpoint Say { @{ text = & { } } } -Count 2
+
+            $got | Should -Be '|', '|'
+        }
+
+        It 'are the text of a cell of a CSV file' {
+            $row = $rpc | Measure-RpcEndpoint Say @{ text = 'fail' } -Count 3 | ConvertTo-Csv | ConvertFrom-Csv
+
+            $row.Errors | Should -Be '3 Aborted: out of paper'
+        }
+
         It 'of a script block end the measurement' {
             { $rpc | Measure-RpcEndpoint Say { if ($_ -gt 1500) { throw 'no more' }; @{ text = "$_" } } -Duration 60 -WarmUp 0 } |
                 Should -Throw 'no more'

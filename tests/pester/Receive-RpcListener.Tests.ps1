@@ -27,8 +27,10 @@ Describe 'Receive-RpcListener' {
         # The preference of whoever runs the tests must not make the first error the last record.
         $records = $listener | Receive-RpcListener -ErrorAction Continue *>&1
 
-        $records | ForEach-Object { "$($_.GetType().Name): $_" } | Should -Be @(
-            'ErrorRecord: an error'
+        "$($records[0])" | Should -Match (
+            '^[-\d]{10} [:\d]{8} demo\.Greeter/SayHello wrote an error for .+: an error\nat <ScriptBlock>, .+: line \d+$')
+        "$($records[0].GetType().Name)", $records[0].Method | Should -Be ErrorRecord, 'demo.Greeter/SayHello'
+        $records[1..3] | ForEach-Object { "$($_.GetType().Name): $_" } | Should -Be @(
             'WarningRecord: a warning'
             'InformationRecord: an information'
             'InformationRecord: for the host'
@@ -39,7 +41,7 @@ Describe 'Receive-RpcListener' {
     It 'ends at an error when that is asked for, and keeps what it has not shown' {
         $null = Invoke-RpcMethod SayHello @{ name = 'all' }
 
-        { $listener | Receive-RpcListener -ErrorAction Stop } | Should -Throw 'an error'
+        { $listener | Receive-RpcListener -ErrorAction Stop } | Should -Throw '*: an error*'
 
         $listener | Receive-RpcListener 3>&1 6>&1 |
             ForEach-Object { "$_" } | Should -Be 'a warning', 'an information', 'for the host'

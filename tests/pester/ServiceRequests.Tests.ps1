@@ -16,7 +16,12 @@ message Photos {
   string connection = 2;
   string connection_field = 3;
 }
+message Named {
+  string name = 1;
+  int32 size = 2;
+}
 service Echo {
+  rpc InvokeNamed(Named) returns (Named);
   rpc InvokePhotos(Photos) returns (Photos);
   rpc InvokeStruct(google.protobuf.Struct) returns (google.protobuf.Struct);
   rpc InvokeValue(google.protobuf.Value) returns (google.protobuf.Value);
@@ -29,7 +34,7 @@ service Echo {
 '@
         $echo = { param($Request) $Request }
         $listener = Start-RpcListener "inproc://$(New-TestName)" -Schema $proto -Handler @{
-            InvokePhotos = $echo; InvokeStruct = $echo; InvokeValue = $echo; InvokeAny = $echo
+            InvokeNamed = $echo; InvokePhotos = $echo; InvokeStruct = $echo; InvokeValue = $echo; InvokeAny = $echo
             InvokeTime = $echo; InvokeSpan = $echo; InvokeText = $echo
             InvokeNumbers = { param($Request) ($Request | Measure-Object -Sum).Sum }
         }
@@ -50,6 +55,31 @@ service Echo {
         Invoke-EchoSpan -InputObject ([timespan]'00:02:00') | Should -Be ([timespan]'00:02:00')
         [pscustomobject]@{ seconds = 5 } | Invoke-EchoSpan | Should -Be ([timespan]'00:00:05')
         Invoke-EchoSpan -Seconds 7 | Should -Be ([timespan]'00:00:07')
+    }
+
+    It 'is the content of a file, or JSON text' {
+        $file = Join-Path $TestDrive o.json
+        Set-Content $file '{ "name": "from the file", "size": 3 }'
+
+        $replies = @(
+            Get-Item $file | Invoke-EchoNamed
+            Get-Item $file | Invoke-EchoNamed -Size 5
+            Invoke-EchoNamed -InputObject (Get-Item $file)
+            '{"name":"text","size":4}' | Invoke-EchoNamed
+            Invoke-EchoNamed -InputObject '{"name":"text"}' -Size 6
+        )
+        $replies.ForEach{ "$($_.name) $($_.size)" } |
+            Should -Be 'from the file 3', 'from the file 5', 'from the file 3', 'text 4', 'text 6'
+        '{"a":1}' | Invoke-EchoText | Should -Be '{"a":1}'
+    }
+
+    It 'is an error where a file or a text is no request' {
+        { Get-Item $TestDrive | Invoke-EchoNamed -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidInputObject,*' -ExpectedMessage '*folder*is not a request*'
+        { 'text' | Invoke-EchoNamed -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidInputObject,*' -ExpectedMessage '*JSON objects as text, or files*'
+        { '{"nme":"x"}' | Invoke-EchoNamed -ErrorAction Stop } | Should -Throw -ErrorId 'UnknownField,*' -ExpectedMessage "*'name'*"
+        { '{"name":' | Invoke-EchoNamed -ErrorAction Stop } | Should -Throw
     }
 
     It 'is a value from the pipeline where the request is a wrapper' {

@@ -54,6 +54,29 @@ Describe 'Test-RpcEndpoint' {
         ($rpc | Test-RpcEndpoint).Product | Should -Be 'ProtoRpc'
     }
 
+    It 'pings several endpoints at the same time, and returns them in order' {
+        $silent = 1..4 | ForEach-Object { [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0) }
+        $silent.ForEach{ $_.Start() }
+        try {
+            $all = @($silent.ForEach{ "tcp://127.0.0.1:$($_.LocalEndpoint.Port)" }) + "$($listener.Endpoint[0].Uri)"
+            $watch = [Diagnostics.Stopwatch]::StartNew()
+
+            $rows = @($all | Test-RpcEndpoint -Deadline 4 -ErrorAction SilentlyContinue -ErrorVariable failed)
+            $more = @(Test-RpcEndpoint $all -Deadline 4 -Quiet)
+
+            $watch.Elapsed.TotalSeconds | Should -BeLessThan 24 -Because 'one after the other takes 32 s'
+            $rows.Endpoint.Uri | Should -Be $all
+            $failed | Should -HaveCount 4
+            $more | Should -Be $false, $false, $false, $false, $true
+        } finally {
+            $silent.ForEach{ $_.Stop() }
+        }
+    }
+
+    It 'ends early with its pipeline' {
+        (@($listener.Endpoint[0]) * 5 | Test-RpcEndpoint | Select-Object -First 1).Product | Should -Be ProtoRpc
+    }
+
     It 'pings the endpoints of the pipeline' {
         $both = Start-TestListener { } -Endpoint "ncalrpc:[$(New-TestName)]", 'tcp://127.0.0.1:0'
 

@@ -142,12 +142,38 @@ Describe 'The views in a window of 80 columns' {
         $lines = Show $ping
         $lines[0] | Should -Match '^Endpoint +ms Health +Server +Services$'
         $text = $lines -join "`n"
-        $text | Should -Match '1\.500 +ProtoRpc 1\.2\.3 '
-        $text | Should -Match 'up 1\.02:03:04'
-        ($lines[2..9].ForEach{ $_.PadRight(80).Substring(0, 28).Trim() } -join '') |
+        $text | Should -Match '1\.500 +ProtoRpc 1\.2\.3 +Catalog, Orders'
+        ($lines[2..9].ForEach{ $_.PadRight(80).Substring(0, 29).Trim() } -join '') |
             Should -Be 'grpcs://shop.production.eu-west-1.example.com:443' -Because 'a long endpoint is wrapped and not cut'
-        ($lines[2..9].ForEach{ $_.PadRight(80).Substring(64).Trim() } -join '') |
-            Should -Be 'shop.catalog.v1.Catalogshop.orders.v1.Orders'
+        $ping | Format-List | Out-String -Width 200 | Should -Match 'Uptime +: 1\.02:03:04\s+Services +: shop\.catalog\.v1\.Catalog, shop\.orders\.v1\.Orders'
+    }
+
+    It 'show usual pings in one line each' {
+        $endpoint = [ProtoRpc.RpcEndpoint]::Parse('ncacn_ip_tcp:127.0.0.1[38695]')
+        $good = [ProtoRpc.RpcPingResult]::new(
+            $endpoint, [timespan]::FromMilliseconds(1234.5), 'ProtoRpc', '0.1.0', [string[]] 'ProtoService.SearchService', '1.02:03:04')
+        $bad = Test-RpcEndpoint $endpoint -ErrorAction SilentlyContinue
+        $bad.Error | Should -Not -BeNullOrEmpty
+
+        $lines = Show ($good, $bad)
+        $lines | Should -HaveCount 4
+        $lines[2] | Should -Match '^ncacn_ip_tcp:127\.0\.0\.1\[38695\] +123[45] +ProtoRpc 0\.1\.0 +SearchService$'
+        $lines[3] | Should -Match 'Failed +Unavailable$'
+    }
+
+    It 'show the text of an error in a list, and not its stack' {
+        $row = Test-RpcEndpoint 'ncalrpc:[NobodyIsHere]' -ErrorAction SilentlyContinue
+        $lines = Show ($row | Format-List)
+
+        $lines -match '^Error +: ' | Should -HaveCount 1
+        $lines.Count | Should -BeLessThan 12
+        $lines -match '^\s+at ' | Should -BeNullOrEmpty
+    }
+
+    It 'are cells of a CSV file with the texts of lists' {
+        $ping = [ProtoRpc.RpcPingResult]::new('inproc://x', [timespan]::Zero, '', '', [string[]] ('a.B', 'c.D'), $null)
+
+        ($ping | ConvertTo-Csv | ConvertFrom-Csv).Services | Should -Be 'a.B, c.D'
     }
 
     It 'show name, endpoint, tags and schema of a registered endpoint' {
@@ -207,6 +233,12 @@ Describe 'The views of what came from a job' {
     It 'are the rows of calls and of a mock' {
         Show $output[2] | Should -Match '(?m)^ncalrpc\S+ +OK +[\d.]+ {"text":"hi"'
         Show $output[3] | Should -Match '(?m)^ncalrpc\S+ +NotFound +[\d.]+ no Bob'
+        Show $output[2, 3] | Should -Not -Match 'Summary|running'
+        $list = Show ($output[3] | Format-List)
+        $list | Should -Match '(?m)^Error +: no Bob'
+        $list | Should -Not -Match '(?m)^\s+at |StackTrace'
+        Show ($output[0] | Format-List) | Should -Match '^\s*Name +: '
+        Show ($output[0] | Format-List) | Should -Not -Match '@report'
         Show $output[4] | Should -Match '(?m)^\d\d:\d\d:\d\d SayHello +OK +[\d.]+ {"name":"Eve"'
     }
 }

@@ -521,8 +521,15 @@ internal sealed class ScriptRequests(
     {
         Collection<PSObject?> written = script.InvokeWithContext(
             functionsToDefine: null, [new PSVariable("_", number)], number)!;
-        return written.Count == 0 && !method.IsClientStreaming
-            ? [toMessage(null)]
-            : [.. written.Select(toMessage)];
+        try
+        {
+            return written.Count == 0 && !method.IsClientStreaming
+                ? [toMessage(null)]
+                : [.. written.Select(toMessage)];
+        }
+        catch (RpcException e)
+        {
+            throw e.WithText($"The script block of -Message wrote no request for call {number:N0}: {e.Message}");
+        }
     }
 }

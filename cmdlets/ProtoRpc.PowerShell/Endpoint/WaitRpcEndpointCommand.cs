@@ -15,6 +15,9 @@ public abstract class RpcPingCommand : RpcEndpointCommand
 {
     protected const string ByConnection = "Connection";
 
+    /// <summary>The number of endpoints that are pinged at the same time.</summary>
+    private protected const int MaxPings = 256;
+
     private protected RpcPingCommand()
     {
     }
@@ -101,6 +104,9 @@ public abstract class RpcPingCommand : RpcEndpointCommand
 [OutputType(typeof(RpcPingResult), typeof(bool))]
 public sealed class TestRpcEndpointCommand : RpcPingCommand
 {
+    // In the order of the endpoints, because a table is compared with the list that it was made of.
+    private readonly Queue<PendingPing> _pending = [];
+
     [Parameter]
     [Deadline]
     public TimeSpan? Deadline { get; set; }
@@ -119,7 +125,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         {
             RpcClient client = FindClient();
             RpcPingOptions ping = new() { Timeout = Deadline, Request = ToRequest(client.Schema, Message) };
-            TryPing(client.Endpoint, () => client.Ping(ping, Cancellation));
+            Start(client.Endpoint, () => client.Ping(ping, Cancellation));
             return;
         }
 
@@ -137,43 +143,93 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
         CheckParameters(target, isRaw: schema is null && GivenService is null);
         RpcClientOptions options = CreateOptions();
         IMessage? request = ToRequest(schema, Message);
-        TryPing(endpoint, () => Ping(endpoint, schema, options, Deadline, compares: true, request));
+        Start(endpoint, () => Ping(endpoint, schema, options, Deadline, compares: true, request));
     }
 
-    private void TryPing(RpcEndpoint endpoint, Func<RpcPingResult> ping)
+    protected override void End() => Take(atLeast: _pending.Count);
+
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+        {
+            // Pings may be left, for example after Select-Object -First.
+            StopProcessing();
+        }
+
+        base.Dispose(disposing);
+    }
+
+    // At the same time, because each dead host of a fleet takes all of its time.
+    private void Start(RpcEndpoint endpoint, Func<RpcPingResult> ping)
+    {
+        Take(atLeast: _pending.Count < MaxPings ? 0 : 1);
+        _pending.Enqueue(new(endpoint, Task.Factory.StartNew(
+            () => Run(ping), CancellationToken.None, TaskCreationOptions.LongRunning,
+            TaskScheduler.Default)));
+    }
+
+    // Writes the next results, and those behind them that are there already.
+    private void Take(int atLeast)
+    {
+        for (; _pending.TryPeek(out PendingPing? next) && (atLeast > 0 || next.Outcome.IsCompleted); atLeast--)
+        {
+            while (Task.WaitAny([next.Outcome], WaitProgress.Period) < 0)
+            {
+                WritePendingRetries();
+            }
+
+            _pending.Dequeue();
+            Cancellation.ThrowIfCancellationRequested();
+            Write(next.Endpoint, next.Outcome.GetAwaiter().GetResult());
+        }
+    }
+
+    private static PingOutcome Run(Func<RpcPingResult> ping)
     {
         long start = Stopwatch.GetTimestamp();
         try
         {
-            RpcPingResult result = ping();
-            WriteVerbose(TextOf(endpoint, "OK", start)
-                + Invariant($", the ping itself {result.Latency.TotalMilliseconds:0.###} ms")
-                + (result.Health.Length == 0 ? "" : $", {TerminalText.Neutralize(result.Health)}"));
-            Report(result);
+            return new(ping(), Error: null, Stopwatch.GetElapsedTime(start));
         }
-        catch (RpcException e) when (!Stopping)
+        catch (RpcException e)
         {
-            WriteVerbose(TextOf(endpoint, e.Code.ToString(), start));
-            if (Quiet)
-            {
-                WriteObject(false);
-            }
-            else
-            {
-                WriteError(RpcErrors.ToRecord(e, endpoint.ToString()));
-
-                // Also a row, so that a table of endpoints is complete.
-                WriteObject(new RpcPingResult(
-                    endpoint, Stopwatch.GetElapsedTime(start), "", "", Array.Empty<string>(), null)
-                {
-                    Error = e,
-                });
-            }
+            return new(Result: null, e, Stopwatch.GetElapsedTime(start));
         }
     }
 
-    private static string TextOf(RpcEndpoint endpoint, string status, long start) => Invariant(
-        $"Ping of {endpoint}: {status} in {Stopwatch.GetElapsedTime(start).TotalMilliseconds:0.###} ms");
+    private void Write(RpcEndpoint endpoint, PingOutcome outcome)
+    {
+        RpcException? error = outcome.Error;
+        string text = Invariant(
+            $"Ping of {endpoint}: {error?.Code ?? RpcStatusCode.OK} in {outcome.Time.TotalMilliseconds:0.###} ms");
+        if (outcome.Result is { } result)
+        {
+            WriteVerbose(
+                text + Invariant($", the ping itself {result.Latency.TotalMilliseconds:0.###} ms")
+                + (result.Health.Length == 0 ? "" : $", {TerminalText.Neutralize(result.Health)}"));
+            Report(result);
+            return;
+        }
+
+        WriteVerbose(text);
+        if (Quiet)
+        {
+            WriteObject(false);
+            return;
+        }
+
+        WriteError(RpcErrors.ToRecord(error!, endpoint.ToString()));
+
+        // Also a row, so that a table of endpoints is complete.
+        WriteObject(new RpcPingResult(endpoint, outcome.Time, "", "", Array.Empty<string>(), null)
+        {
+            Error = error,
+        });
+    }
+
+    private sealed record PendingPing(RpcEndpoint Endpoint, Task<PingOutcome> Outcome);
+
+    private sealed record PingOutcome(RpcPingResult? Result, RpcException? Error, TimeSpan Time);
 
     // Converts the reply to the object that the shell shows for messages.
     private static object ToShell(RpcPingResult result)
@@ -211,7 +267,6 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
 [OutputType(typeof(RpcPingResult))]
 public sealed class WaitRpcEndpointCommand : RpcPingCommand
 {
-    private const int MaxPings = 256;
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
 

@@ -160,6 +160,20 @@ internal static class HandlerReply
         return exception;
     }
 
+    /// <summary>Adds the place of the handler to a failure that its script did not raise, such as a wrong
+    /// reply.</summary>
+    public static void Locate(Exception failure, ScriptSource script)
+    {
+        if (RecordOf(failure) is null)
+        {
+            failure.Data[ScriptStackTrace] = script.Frame;
+        }
+    }
+
+    /// <summary>The place of a failure in scripts; empty if it has none.</summary>
+    public static string PlaceOf(Exception failure) =>
+        RecordOf(failure)?.ScriptStackTrace ?? failure.Data[ScriptStackTrace] as string ?? "";
+
     // The inner exception is the one that was thrown; the record has its place in the script.
     private static RpcException Said(Exception exception, ErrorRecord record)
     {

@@ -45,9 +45,17 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
     public string Last { get; private set; } = "";
 
     /// <summary>Receives the records of a pipeline as it writes them.</summary>
-    public void Attach(PSDataStreams streams)
+    /// <param name="streams">The streams of the pipeline.</param>
+    /// <param name="ofError">Makes the record of an error that a script writes.</param>
+    public void Attach(PSDataStreams streams, Func<ErrorRecord, ErrorRecord> ofError)
     {
-        Attach(streams.Error);
+        streams.Error.DataAdded += (_, _) =>
+        {
+            foreach (ErrorRecord error in streams.Error.ReadAll())
+            {
+                Add(ofError(error));
+            }
+        };
         Attach(streams.Warning);
         Attach(streams.Verbose);
         Attach(streams.Debug);

@@ -257,7 +257,7 @@ internal sealed class HandlerWorker
         using Shell shell = Shell.Create();
         shell.Runspace = runspace;
         shell.AddCommand(LoopCommand).AddParameter(nameof(HandlerLoopCommand.Worker), this);
-        _pool.Streams.Attach(shell.Streams);
+        _pool.Streams.Attach(shell.Streams, error => FailureRecord.OfWritten(error, _running?.Context));
         lock (_shellGate)
         {
             _stopping = false;
@@ -407,6 +407,7 @@ internal sealed class HandlerWorker
 
     private static Exception Explain(Exception failure, HandlerCall call)
     {
+        HandlerReply.Locate(failure, call.Script);
         try
         {
             if (failure is RpcException { Details.Count: > 0 } rpc)

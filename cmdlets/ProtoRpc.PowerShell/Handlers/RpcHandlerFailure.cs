@@ -1,10 +1,12 @@
 using System.Globalization;
+using System.Runtime.CompilerServices;
 using ProtoRpc.PowerShell.Handlers;
 
 namespace ProtoRpc;
 
-/// <summary>A call that its handler failed for the caller, by throwing an <see cref="RpcException"/>. The
-/// listener's information records contain it as MessageData.</summary>
+/// <summary>A call that its handler failed for the caller, by throwing an <see cref="RpcException"/>, or that
+/// the listener rejected because of the caller. The listener's information records contain it as
+/// MessageData.</summary>
 public sealed class RpcHandlerFailure
 {
     // Longer texts are cut in the line, because callers may decide what a handler writes.
@@ -50,6 +52,9 @@ internal static class FailureRecord
     // The trace of a block of one line at the prompt, which tells nothing.
     private const string OnlyFrame = "at <ScriptBlock>, <No file>: line 1";
 
+    // What the shell shows before the text, which begins with time and method.
+    private const string Activity = "Handler";
+
     /// <summary>The record of a call of a method. An error has the text that remote callers do not get, and
     /// the id that they get.</summary>
     public static object Create(RpcFailedCall failed)
@@ -57,7 +62,8 @@ internal static class FailureRecord
         DateTimeOffset time = DateTimeOffset.Now;
         string method = failed.Context?.Method.FullName ?? "A call";
         string caller = failed.Context is { } context ? CallerOf(context) : "";
-        return failed.CorrelationId is null && IsForCaller(failed.Error)
+        bool isOfCaller = failed.Context?.Refusal is { } refusal && ReferenceEquals(failed.Error, refusal);
+        return failed.CorrelationId is null && (isOfCaller || IsForCaller(failed.Error))
             ? ToInformation(new(time, method, caller, failed.Code, failed.Error.Message))
             : ToError(failed.Error, failed.CorrelationId, time, method, caller);
     }
@@ -80,7 +86,31 @@ internal static class FailureRecord
         return record;
     }
 
-    /// <summary>Whether a record is of a failed call, and not what a handler wrote.</summary>
+    /// <summary>The record of an error that a script wrote and went on, with its method, caller, time and
+    /// place. A copy without the script's invocation: the shell shows nothing for one of another
+    /// runspace.</summary>
+    /// <param name="written">The error.</param>
+    /// <param name="context">The context of the call that runs; null for none.</param>
+    public static ErrorRecord OfWritten(ErrorRecord written, RpcPeerContext? context)
+    {
+        DateTimeOffset time = DateTimeOffset.Now;
+        string method = context is null ? "A script" : MethodOf(context);
+        string caller = context is null ? "" : CallerOf(context);
+        string text = $"{Format(time)} {method} wrote an error{For(caller)}: {written}";
+        string stack = written.ScriptStackTrace ?? "";
+        ErrorRecord record = new(written, written.Exception)
+        {
+            ErrorDetails = new(TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}"))
+            {
+                RecommendedAction = written.ErrorDetails?.RecommendedAction,
+            },
+        };
+        ForgetInvocation(record);
+        AddMembers(record, time, method, caller, stack);
+        return record;
+    }
+
+    /// <summary>Whether a record is one of this class, with a line of the handler or none.</summary>
     public static bool IsOf(ErrorRecord record) =>
         PSObject.AsPSObject(record).Properties[MethodMember] is not null;
 
@@ -100,8 +130,9 @@ internal static class FailureRecord
 
     // throw 'text' is also sent to the caller, but scripts write it for what should not have happened.
     private static bool IsForCaller(Exception error) =>
-        error is RpcException rpc && (!rpc.IsByProtoRpc || rpc.IsForwarded)
-        && rpc.ErrorId != RpcErrorIds.HandlerThrew;
+        error is RpcException rpc
+        && (rpc.IsOfCaller
+            || ((!rpc.IsByProtoRpc || rpc.IsForwarded) && rpc.ErrorId != RpcErrorIds.HandlerThrew));
 
     private static InformationRecord ToInformation(RpcHandlerFailure failure) =>
         new(failure, "ProtoRpc") { TimeGenerated = failure.Time.LocalDateTime };
@@ -115,17 +146,33 @@ internal static class FailureRecord
             thrown, error, RpcErrorIds.HandlerFailed, target: null,
             $"{Format(time)} {method} failed{For(caller)} with {error.GetType().FullName}: "
             + $"{error.Message}{id}");
-        record.CategoryInfo.Activity = method;
         record.CategoryInfo.TargetName = caller;
-        string? stack = thrown?.ScriptStackTrace is { Length: > 0 } script ? script : error.StackTrace;
+        string? stack = HandlerReply.PlaceOf(error) is { Length: > 0 } script
+            ? script
+            : error.StackTrace;
+        AddMembers(record, time, method, caller, stack);
+        PSObject.AsPSObject(record).Properties.Add(
+            new PSNoteProperty("CorrelationId", correlationId));
+        return record;
+    }
+
+    private static void AddMembers(
+        ErrorRecord record, DateTimeOffset time, string method, string caller, string? stack)
+    {
+        record.CategoryInfo.Activity = Activity;
         PSObject members = PSObject.AsPSObject(record);
         members.Properties.Add(new PSNoteProperty("Time", time));
         members.Properties.Add(new PSNoteProperty(MethodMember, method));
         members.Properties.Add(new PSNoteProperty("Caller", TerminalText.Neutralize(caller)));
-        members.Properties.Add(new PSNoteProperty("CorrelationId", correlationId));
         members.Properties.Add(new PSNoteProperty("Stack", TerminalText.Neutralize(stack)));
-        return record;
     }
+
+    private static string MethodOf(RpcPeerContext context) => context switch
+    {
+        RpcServerCallContext call => call.Method.FullName,
+        RpcRawContext raw => raw.InterfaceId.ToString(),
+        _ => "A script",
+    };
 
     // The copy of a script's record keeps the script's line. The exception may contain text from the caller,
     // and a terminal would execute its escape sequences.
@@ -135,11 +182,26 @@ internal static class FailureRecord
         ErrorRecord record = thrown is null
             ? new ErrorRecord(error, errorId, ErrorCategory.NotSpecified, target)
             : new ErrorRecord(thrown, error);
-        string stack = thrown?.ScriptStackTrace is { } trace and not OnlyFrame ? trace : "";
+        string stack = HandlerReply.PlaceOf(error) is var place and not OnlyFrame ? place : "";
         record.ErrorDetails = new System.Management.Automation.ErrorDetails(
             TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}"));
         return record;
     }
+
+    private static void ForgetInvocation(ErrorRecord record)
+    {
+        try
+        {
+            InvocationOf(record) = null;
+        }
+        catch (MissingFieldException)
+        {
+            // The field is not public, and another version of the shell may not have it.
+        }
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_invocationInfo")]
+    private static extern ref InvocationInfo? InvocationOf(ErrorRecord record);
 
     private static string CallerOf(RpcPeerContext context)
     {

@@ -32,6 +32,10 @@ internal sealed class ScriptSource
     /// <summary>Measures how long the runs take.</summary>
     public HandlerPace Pace { get; } = new();
 
+    /// <summary>The beginning of the block, as a line of a script's stack trace.</summary>
+    public string Frame =>
+        $"at <ScriptBlock>, {(string.IsNullOrEmpty(_file) ? "<No file>" : _file)}: line {_extent.StartLineNumber}";
+
     /// <summary>The number of parameters that the block declares.</summary>
     public int ParameterCount { get; }
 

@@ -160,9 +160,18 @@ internal sealed class FanOut : IDisposable
 /// <param name="Target">The target object of error records: a connection, or the name.</param>
 internal sealed record CallPlace(string Name, RpcEndpoint? Endpoint, object Target)
 {
-    /// <summary>The place of an open connection.</summary>
+    /// <summary>Has the server that answers, if a connection has several; otherwise null.</summary>
+    public RpcReplyInfo? Info { get; private init; }
+
+    /// <summary>The server that answered, or the endpoint.</summary>
+    public RpcEndpoint? Server => Info?.Endpoint ?? Endpoint;
+
+    /// <summary>The place of a call over an open connection.</summary>
     public static CallPlace From(RpcConnection connection) =>
-        new(connection.Endpoint.ToString(), connection.Endpoint, connection);
+        new(connection.Endpoint.ToString(), connection.Endpoint, connection)
+        {
+            Info = connection.Client.Endpoints.Count > 1 ? new RpcReplyInfo() : null,
+        };
 }
 
 /// <summary>One of many calls: its destination, its replies, and the pipeline object that it sends.</summary>

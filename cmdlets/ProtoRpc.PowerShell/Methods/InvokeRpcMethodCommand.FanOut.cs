@@ -44,7 +44,8 @@ public sealed partial class InvokeRpcMethodCommand
             Guard(given, () =>
             {
                 RpcConnection connection = Resolve(given);
-                StartCall(CallPlace.From(connection), () => RepliesOver(connection));
+                CallPlace place = CallPlace.From(connection);
+                StartCall(place, () => RepliesOver(connection, place.Info));
             });
         }
     }
@@ -153,10 +154,11 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    private Func<CancellationToken, IAsyncEnumerable<object>> RepliesOver(RpcConnection connection) =>
+    private Func<CancellationToken, IAsyncEnumerable<object>> RepliesOver(
+        RpcConnection connection, RpcReplyInfo? info) =>
         _unreached.TryGetValue(connection, out RpcException? failure) ? throw failure
             : ParameterSetName == ByBytes ? ExecuteOver(connection)
-            : InvokeOver(connection);
+            : InvokeOver(connection, info);
 
     private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
     {
@@ -164,12 +166,13 @@ public sealed partial class InvokeRpcMethodCommand
         return cancellation => OneOf(client.ExecuteAsync(Bytes, RawOptions(), cancellation));
     }
 
-    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(RpcConnection connection)
+    private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(
+        RpcConnection connection, RpcReplyInfo? info)
     {
         RpcMethodInfo method = FindMethod(connection, out RpcClient client);
         CheckCommonParts(method);
         List<DynamicMessage> requests = RequestsOf(method, Request);
-        RpcCallOptions options = Options(info: null, method: method);
+        RpcCallOptions options = Options(info, method: method);
         return method.IsUnary
             ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
             : cancellation => client.InvokeDuplexStreamAsync(
@@ -218,7 +221,7 @@ public sealed partial class InvokeRpcMethodCommand
             return PSObject.AsPSObject(row);
         }
 
-        RpcEndpoint endpoint = result.Place.Endpoint!;
+        RpcEndpoint endpoint = result.Place.Server!;
         DynamicMessage? message = result.Reply as DynamicMessage;
         if (message is not null)
         {
@@ -231,6 +234,11 @@ public sealed partial class InvokeRpcMethodCommand
             return null;
         }
 
+        return Tag(reply, endpoint);
+    }
+
+    private static PSObject Tag(object reply, RpcEndpoint endpoint)
+    {
         PSObject tagged = PSObject.AsPSObject(reply);
         if (tagged.Properties[EndpointTag.PropertyName] is null)
         {
@@ -450,10 +458,13 @@ public sealed partial class InvokeRpcMethodCommand
 
     private MessageMapper Mapper => _mapper ??= ShellMapper.Create(AsHashtable, AllowUnknownField);
 
-    private void Write(RpcClient client, DynamicMessage reply)
+    // A connection to several servers says which one answered.
+    private void Write(RpcClient client, DynamicMessage reply, RpcReplyInfo? info)
     {
-        CheckSchema(reply, client.Endpoint, WriteWarning);
-        WriteObject(Raw ? reply : Replies.ToObject(reply));
+        RpcEndpoint server = info?.Endpoint ?? client.Endpoint;
+        CheckSchema(reply, server, WriteWarning);
+        object? shown = Raw ? reply : Replies.ToObject(reply);
+        WriteObject(client.Endpoints.Count > 1 && shown is not null ? Tag(shown, server) : shown);
     }
 
     // Fields that came as another type would look empty. Once is enough: the next reply is like this one.
@@ -501,7 +512,10 @@ public sealed partial class InvokeRpcMethodCommand
             _methods[connection] = found = (client.Schema, method);
             if (IsVerbose)
             {
-                WriteVerbose($"Calling {found.Method.FullName} on {connection.Endpoint}");
+                int servers = client.Endpoints.Count;
+                WriteVerbose(
+                    $"Calling {found.Method.FullName} on "
+                    + (servers > 1 ? $"one of {servers} servers" : $"{connection.Endpoint}"));
             }
         }
 

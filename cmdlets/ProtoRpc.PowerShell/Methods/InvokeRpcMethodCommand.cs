@@ -211,13 +211,13 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     private void CallUnary(RpcClient client, RpcMethodInfo method)
     {
-        RpcReplyInfo? info = NewInfo();
+        RpcReplyInfo? info = NewInfo(client);
         using TransferProgress progress = new(method, WriteProgress);
         try
         {
             DynamicMessage request = ToRequest(method, Request);
             WriteRepeat(client, method, [request]);
-            Write(client, Invoke(client, method, request, Options(info, progress, method)));
+            Write(client, Invoke(client, method, request, Options(info, progress, method)), info);
         }
         finally
         {
@@ -269,10 +269,10 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     private void OpenStream(RpcClient client, RpcMethodInfo method)
     {
-        BeginReport(method.FullName, client.Endpoint, _info = NewInfo());
+        BeginReport(method.FullName, client.Endpoint, _info = NewInfo(client));
         _stream = new StreamingInvocation(
             client.Open(method, Options(_info, method: method), Cancellation),
-            reply => Write(client, reply),
+            reply => Write(client, reply, _info),
             NewProgress("Streaming"));
     }
 
@@ -405,10 +405,10 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     private CallLogLine? _report;
 
-    // Headers and trailers are read only if a variable needs them.
-    private RpcReplyInfo? NewInfo() => ReplyInfoVariable is null && !IsVerbose
-            ? null
-            : new RpcReplyInfo();
+    // Headers and trailers are read only if a variable needs them, or several servers may answer.
+    private RpcReplyInfo? NewInfo(RpcClient client) =>
+        ReplyInfoVariable is null && !IsVerbose && client.Endpoints.Count == 1 ? null : new RpcReplyInfo();
+
 
     // One request and one reply, with a verbose line when the call has ended.
     private DynamicMessage Invoke(
@@ -591,7 +591,7 @@ internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyI
             ? $", trace {current.TraceId}"
             : "";
         return FormattableString.Invariant(
-            $"{method} on {endpoint}: {status} in {Elapsed:0.###} ms, {info.BytesSent} bytes sent, ")
+            $"{method} on {info.Endpoint ?? endpoint}: {status} in {Elapsed:0.###} ms, {info.BytesSent} bytes sent, ")
             + FormattableString.Invariant(
                 $"{info.BytesReceived} bytes received, {info.Retries} retries{trace}");
     }

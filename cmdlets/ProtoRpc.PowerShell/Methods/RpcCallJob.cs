@@ -164,10 +164,10 @@ public sealed class RpcCallResult
     }
 
     /// <summary>The registered name of the endpoint, or its text as it was given.</summary>
-    public string Name { get; }
+    public string Name { get; private set; }
 
-    /// <summary>The endpoint.</summary>
-    public string Endpoint { get; }
+    /// <summary>The endpoint; of a connection to several servers, the one of the last attempt.</summary>
+    public string Endpoint { get; private set; }
 
     /// <summary>How the call ended.</summary>
     public RpcStatusCode Status => Error?.Code ?? RpcStatusCode.OK;
@@ -184,6 +184,9 @@ public sealed class RpcCallResult
 
     /// <summary>The counts of all calls of the same command.</summary>
     public RpcCallSummary Summary { get; internal set; } = new();
+
+    /// <summary>Names the server of a connection to several.</summary>
+    internal void SetServer(RpcEndpoint server) => Name = Endpoint = server.ToString();
 
     /// <summary>The warnings to write for this call.</summary>
     internal List<string> Warnings { get; } = [];
@@ -226,7 +229,7 @@ public sealed class RpcCallSummary
         {
             if (!IsComplete)
             {
-                return "the calls are running";
+                return "incomplete: not all calls had ended";
             }
 
             string counts = string.Join(", ", _counts.Select(pair => $"{pair.Value} {pair.Key}"));
@@ -276,6 +279,11 @@ internal sealed class CallRows(Func<FanOutResult, Action<string>, PSObject?> con
         }
 
         cancellation.ThrowIfCancellationRequested();
+        if (call.Place.Info?.Endpoint is { } server)
+        {
+            row.SetServer(server);
+        }
+
         row.Milliseconds = Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1);
         row.Reply = replies.Count switch
         {

@@ -80,6 +80,7 @@ internal static class HeaderMapping
         PSObject shown = new();
         (string Name, object Value)[] members =
         [
+            (nameof(info.Endpoint), info.Endpoint?.ToString() ?? ""),
             (nameof(info.Headers), ToHashtable(info.Headers)),
             (nameof(info.Trailers), ToHashtable(info.Trailers)),
             (nameof(info.Extensions), HeaderExtensionMap.ToDictionary(info.Extensions)),

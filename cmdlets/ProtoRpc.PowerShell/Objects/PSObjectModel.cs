@@ -1,6 +1,7 @@
 using System.Collections.Specialized;
 using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
+using System.Management.Automation.Internal;
 using System.Runtime.CompilerServices;
 using ProtoRpc.Messages;
 
@@ -30,8 +31,11 @@ internal class PSObjectModel : IObjectModel
 
     string IObjectModel.NameOf(object key) => NameOf(key);
 
+    // What a command without output leaves in a hashtable is null for the shell.
     public object? Unwrap(object? value) =>
-        value is PSObject wrapped ? DeserializedValue.Unwrap(wrapped) : value;
+        ReferenceEquals(value, AutomationNull.Value) ? null
+        : value is PSObject wrapped ? DeserializedValue.Unwrap(wrapped)
+        : value;
 
     public bool TryGetMembers(
         object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members)

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Management.Automation.Host;
 using System.Management.Automation.Internal;
 using System.Management.Automation.Runspaces;
@@ -101,6 +102,14 @@ public static class RpcView
     {
         ArgumentNullException.ThrowIfNull(error);
         return string.Join('\n', DetailLines.Format(error.Details));
+    }
+
+    /// <summary>A time in milliseconds, in the six columns of a table.</summary>
+    public static string Milliseconds(TimeSpan time)
+    {
+        double all = time.TotalMilliseconds;
+        return all.ToString(
+            all < 10 ? "0.000" : all < 100 ? "0.00" : all < 1000 ? "0.0" : "0", CultureInfo.InvariantCulture);
     }
 
     /// <summary>The package, message or service that declares a part of a schema; nothing for a part without

@@ -4,6 +4,7 @@ using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
+using ProtoRpc.PowerShell.Methods;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Rendering;
 using ProtoRpc.ServiceCommands;
@@ -264,6 +265,13 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
             return isRequest ? Given() : null;
         }
 
+        if (WrittenIn(value) is { } written)
+        {
+            return _given.Count == 0
+                ? PSObject.AsPSObject(written)
+                : With((IDictionary)ShellMapper.Create(asHashtable: true).ToObject(written));
+        }
+
         if (_given.Count == 0 && _only is { } only
             && (value is string || (ScalarReader.IsScalar(value) && !HasFields(PSObject.AsPSObject(input)))))
         {
@@ -306,6 +314,29 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         WellKnownType.FieldMask => value is string,
         _ => true,
     };
+
+    // A file or JSON text is the request, as for Invoke-RpcMethod. The properties of a file, such as its name,
+    // would fill the fields of these names.
+    private DynamicMessage? WrittenIn(object value)
+    {
+        RpcMessageInfo type = command.Method.RequestType;
+        return value switch
+        {
+            DirectoryInfo folder => throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidInputObject,
+                $"The folder '{folder.FullName}' is not a request. Pipe in files with messages, or use "
+                + "Select-Object to send properties of a folder."),
+            FileInfo => WrittenMessage.TryRead(type, value, ignoreUnknown: false),
+            string text when command.WellKnown == WellKnownType.None && !TakesText
+                && text.AsSpan().TrimStart().StartsWith('{') =>
+                WrittenMessage.TryRead(type, text, ignoreUnknown: false),
+            _ => null,
+        };
+    }
+
+    // Whether text of the pipeline is the value of the only field, whatever it begins with.
+    private bool TakesText => _only?.Field is { } only
+        && (only.Kind is RpcFieldKind.String or RpcFieldKind.Bytes || only.MessageType is not null);
 
     private static bool IsNothing(object? value) => value switch
     {
@@ -393,5 +424,6 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidInputObject,
         $"An object of the type {input.BaseObject.GetType().Name} has no property that is a field of "
         + $"{type.FullName}. Its fields are {string.Join(", ", type.Fields.Take(10).Select(f => f.Name))}"
-        + $"{(type.Fields.Count > 10 ? ", ..." : "")}. Pipe in objects with such properties, or hashtables.");
+        + $"{(type.Fields.Count > 10 ? ", ..." : "")}. Pipe in objects with such properties, "
+        + "hashtables, JSON objects as text, or files with messages.");
 }

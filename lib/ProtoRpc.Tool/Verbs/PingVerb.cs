@@ -61,7 +61,11 @@ internal static class PingVerb
             text += $"; {result.Product} {result.Version}".TrimEnd();
         }
 
-        if (!result.IsProtoRpc)
+        if (result.Refusal is { } refusal)
+        {
+            text += $"; it rejects this caller ({refusal}), so it reports no version or uptime";
+        }
+        else if (!result.IsProtoRpc)
         {
             text += "; not a server of ProtoRpc, so it reports no version or uptime";
         }

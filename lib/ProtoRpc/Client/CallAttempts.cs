@@ -43,6 +43,12 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     /// <summary>The time for this attempt: what earlier attempts and looking up the servers left.</summary>
     public TimeSpan Left => _pass is null ? clock.Timeout : clock.Left;
 
+    /// <summary>The call of this attempt. While further servers are left, it has only a share of the time to
+    /// reach its server.</summary>
+    public CallSpec Shared(CallSpec call) => _pass is { Remaining: > 0 and var others } && !clock.IsEndless
+        ? call with { Clock = call.Clock with { Reach = clock.Left / (others + 1) } }
+        : call;
+
     /// <summary>Runs a call, and retries it with growing pauses, within the number of retries and the
     /// time.</summary>
     /// <exception cref="RpcException">The failure of the last attempt.</exception>
@@ -102,6 +108,9 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
     public void Wait(RpcException failure) => BlockingWait.End(WaitAsync<BlockingWait>(failure));
 
+    /// <summary>The server of the last attempt, if there are several; otherwise null.</summary>
+    public RpcEndpoint? Endpoint { get; private set; }
+
     private async ValueTask PickAsync<TWait>()
         where TWait : struct, IWaitMode
     {
@@ -109,6 +118,11 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         {
             _pass ??= await picker.BeginAsync<TWait>(clock).ConfigureAwait(false);
             _channel = _pass.Next(SharesTime ? clock : null);
+            Endpoint = _pass.Endpoint;
+            if (Info is not null)
+            {
+                Info.Endpoint = Endpoint;
+            }
         }
     }
 
@@ -117,6 +131,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     {
         if (_pass is { } pass)
         {
+            failure.Endpoint ??= pass.Endpoint;
             if (pass.Fail(failure) is not { } all)
             {
                 return null;
@@ -217,6 +232,12 @@ internal sealed class RepeatedStream(
 
     /// <summary>Called when a server has begun to reply; null for nothing.</summary>
     public Action? Began { get; init; }
+
+    /// <summary>Returns the server of the last attempt, if there are several.</summary>
+    public Func<RpcEndpoint?>? Server { get; init; }
+
+    /// <inheritdoc/>
+    public RpcEndpoint? Endpoint => Server?.Invoke();
 
     /// <inheritdoc/>
     public ReplyBody Current => _current.Current;

@@ -92,11 +92,12 @@ internal sealed class ClientTelemetry
     {
         if (status != RpcStatusCode.OK)
         {
-            _log?.Fail(_method, _endpoint, time, status, error?.Message);
+            _log?.Fail(
+                _method, (error as RpcException)?.Endpoint ?? _endpoint, time, status, error?.Message);
         }
         else if (_log is { LogsCalls: true })
         {
-            _log.End(_method, _endpoint, time, _info);
+            _log.End(_method, _info?.Endpoint ?? _endpoint, time, _info);
         }
     }
 }

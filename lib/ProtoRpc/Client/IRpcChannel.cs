@@ -133,6 +133,9 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
 /// <remarks>You can send and read in parallel, but only one send and one read at a time.</remarks>
 internal interface IRpcStream : IAsyncDisposable
 {
+    /// <summary>The server of the call, if the client has several; otherwise null.</summary>
+    RpcEndpoint? Endpoint => null;
+
     /// <summary>The last reply; valid until the next read.</summary>
     ReplyBody Current { get; }
 

@@ -162,7 +162,8 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
         CallSpec repeated = call with { Replay = replay };
         CallAttempts attempts = Start(source, call, cancellation);
         return await attempts.RunAsync<TWait, TReply>(
-            () => attempts.Channel.InvokeAsync<TWait, TReply>(repeated, request, read, cancellation))
+            () => attempts.Channel.InvokeAsync<TWait, TReply>(
+                attempts.Shared(repeated), request, read, cancellation))
             .ConfigureAwait(false);
     }
 
@@ -173,11 +174,12 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
         ReplayBuffer? replay = isKept ? new() : null;
         CallSpec repeated = call with { Replay = replay };
         CallAttempts attempts = Start(source, call, cancellation, isKept);
-        Func<IRpcStream> open = () => attempts.Channel.Open(repeated, cancellation);
+        Func<IRpcStream> open = () => attempts.Channel.Open(attempts.Shared(repeated), cancellation);
         return new RepeatedStream(
             attempts.Open(open), failure => attempts.OpenNextAsync(failure, open), replay)
         {
             Began = attempts.Succeed,
+            Server = () => attempts.Endpoint,
         };
     }
 }

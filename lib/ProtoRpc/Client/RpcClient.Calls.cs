@@ -109,10 +109,21 @@ public sealed partial class RpcClient
         return new(method, limits, body => ReplyParser.Parse<TReply>(method, body, limits));
     }
 
-    private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options) =>
-        options is { Extensions: not null } && !Endpoint.Has(EndpointFeatures.HeaderExtensions)
-            ? throw HeaderExtensions.NotCarried(Endpoint)
-            : CallSpec.Create(method, Counted(options), _limits, Endpoint);
+    private CallSpec SpecOf(RpcMethodInfo method, RpcCallOptions? options)
+    {
+        if (options is { Extensions: not null } && !Endpoint.Has(EndpointFeatures.HeaderExtensions))
+        {
+            throw HeaderExtensions.NotCarried(Endpoint);
+        }
+
+        CallSpec call = CallSpec.Create(method, Counted(options), _limits, Endpoint);
+        if (call.Options?.ReplyInfo is { } info)
+        {
+            info.Endpoint = Endpoint;
+        }
+
+        return call;
+    }
 
     // The log contains the sizes of calls, so they are counted.
     private RpcCallOptions? Counted(RpcCallOptions? options) =>
@@ -429,11 +440,12 @@ public sealed partial class RpcClient
         CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         try
         {
+            IRpcStream stream = _retry.Open(_channels, Traced(call), end.Token);
             return new ClientStream(
-                _retry.Open(_channels, Traced(call), end.Token), end,
+                stream, end,
                 _interceptors is null ? null : request => RequestOf(method, request),
                 read,
-                error => Locate(error, method))
+                error => Locate(error, method, stream.Endpoint))
             {
                 Endpoint = Endpoint,
                 Clock = call.Clock,

@@ -50,7 +50,8 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         _limits = options.Limits;
         _log = ClientLog.From<RpcClient>(options);
         _retry = new RetryPolicy(endpoint, options.RetryCount, _log);
-        _interceptors = ClientInterceptors.Create(endpoint, options, Locate);
+        _interceptors = ClientInterceptors.Create(
+            endpoint, options, (error, method) => Locate(error, method));
 
         // A host's objects may contain texts from users and peers, so texts are never parsed as JSON.
         _mapper = new MessageMapper { MaxDepth = _limits.MaxDepth, TakesRows = false };
@@ -115,9 +116,10 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
             ? CallerProofs.Certificate
             : CallerProofs.None);
 
-    private RpcException Locate(RpcException error, RpcMethodInfo? method = null)
+    private RpcException Locate(
+        RpcException error, RpcMethodInfo? method = null, RpcEndpoint? server = null)
     {
-        error.Endpoint ??= Endpoint;
+        error.Endpoint ??= server ?? Endpoint;
         error.Accepted = error.Code == RpcStatusCode.Unauthenticated ? Missing(error) : CallerProofs.None;
         if (method is not null)
         {

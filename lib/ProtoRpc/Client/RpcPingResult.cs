@@ -22,7 +22,8 @@ public sealed record RpcPingResult(
     public string Version { get; init; } = TerminalText.Neutralize(Version);
 
     /// <inheritdoc cref="RpcPingResult" path="/param[@name='Services']"/>
-    public IReadOnlyList<string> Services { get; init; } = Services.Select(TerminalText.Neutralize).ToArray();
+    public IReadOnlyList<string> Services { get; init; } =
+        new ReadableList<string>([.. Services.Select(TerminalText.Neutralize)]);
 
     /// <summary>The received RpcPingResponse, whose fields are the extensions that the client's schema
     /// declares; null if the server does not support the native protocol's ping.</summary>
@@ -38,13 +39,21 @@ public sealed record RpcPingResult(
 
     internal RpcPingResponse? Received { get; init; }
 
+    /// <summary>The status with which the server rejected the caller; null if it did not.</summary>
+    internal RpcStatusCode? Refusal { get; init; }
+
     /// <summary>The reply of a gRPC server's health service, such as <c>Serving</c>;
     /// empty without a health service.</summary>
     public string Health { get; init; } = "";
 
     /// <summary>The differences between the schemas of client and server that make calls fail or lose
     /// fields; empty if there is no difference, or if the server does not send its schema.</summary>
-    public IReadOnlyList<string> SchemaDifferences { get; init; } = Array.Empty<string>();
+    public IReadOnlyList<string> SchemaDifferences
+    {
+        get;
+        init => field = new ReadableList<string>([.. value]);
+    }
+    = new ReadableList<string>([]);
 }
 
 /// <summary>The options of a ping.</summary>

@@ -319,8 +319,16 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     }
 
     // The log contains the sizes of calls, so they are counted.
-    private RpcReplyInfo? InfoOf(RpcCallOptions options) =>
-        options.ReplyInfo ?? (_log is { LogsCalls: true } ? new RpcReplyInfo() : null);
+    private RpcReplyInfo? InfoOf(RpcCallOptions options)
+    {
+        RpcReplyInfo? info = options.ReplyInfo ?? (_log is { LogsCalls: true } ? new() : null);
+        if (info is not null)
+        {
+            info.Endpoint = Endpoint;
+        }
+
+        return info;
+    }
 
     private CallAttempts Start(RpcCallOptions options, CallClock clock, RpcReplyInfo? info) =>
         new(_retry, source: null, clock)

@@ -106,7 +106,12 @@ public sealed class RpcLoadResult
     public RpcLatencyHistogram Latency { get; internal init; } = new();
 
     /// <summary>The failures, by status, the most frequent first.</summary>
-    public IReadOnlyList<RpcLoadError> Errors { get; internal init; } = [];
+    public IReadOnlyList<RpcLoadError> Errors
+    {
+        get;
+        internal init => field = new ReadableList<RpcLoadError>([.. value]);
+    }
+    = new ReadableList<RpcLoadError>([]);
 
     /// <summary>Why the test of this target ended early; null if it did not.</summary>
     public string? Stopped { get; internal init; }
@@ -117,7 +122,12 @@ public sealed class RpcLoadResult
 
     /// <summary>The distribution of the latencies; empty unless <see cref="RpcLoadOptions.Histogram"/> is
     /// set.</summary>
-    public IReadOnlyList<RpcLatencyBucket> Histogram { get; internal init; } = [];
+    public IReadOnlyList<RpcLatencyBucket> Histogram
+    {
+        get;
+        internal init => field = new ReadableList<RpcLatencyBucket>([.. value]);
+    }
+    = new ReadableList<RpcLatencyBucket>([]);
 
     /// <summary>A report in several lines.</summary>
     public string ToText() => LoadReport.Format(this);

@@ -98,8 +98,14 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
     private static RpcException Refusal(IIdentity user, string what) => user.IsAuthenticated
         ? new RpcException(
             RpcStatusCode.PermissionDenied, $"User '{user.Name}' may not call {what}.")
+        {
+            IsOfCaller = true,
+        }
         : new RpcException(
-            RpcStatusCode.Unauthenticated, $"{what} requires authentication, and the caller is anonymous.");
+            RpcStatusCode.Unauthenticated, $"{what} requires authentication, and the caller is anonymous.")
+        {
+            IsOfCaller = true,
+        };
 
     private bool Allows(IIdentity user, string what)
     {

@@ -322,7 +322,10 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.PermissionDenied, RpcErrorIds.ForeignSession,
-                "The session belongs to another caller; call without the session to get a new one.");
+                "The session belongs to another caller; call without the session to get a new one.")
+            {
+                IsOfCaller = true,
+            };
         }
     }
 

@@ -119,7 +119,10 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
     private static ValueTask<Google.Protobuf.IMessage> NotHandled(
         RpcServerCallContext context, Google.Protobuf.IMessage request) =>
         throw new RpcException(
-            RpcStatusCode.Unimplemented, $"{context.Method.FullName} has no handler on this server.");
+            RpcStatusCode.Unimplemented, $"{context.Method.FullName} has no handler on this server.")
+        {
+            IsOfCaller = true,
+        };
 }
 
 /// <summary>A method with what handles it: every protocol of a server

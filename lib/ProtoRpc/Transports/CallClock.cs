@@ -32,6 +32,15 @@ internal readonly struct CallClock
     /// <summary>Cancelled by the caller.</summary>
     public CancellationToken Caller { get; }
 
+    /// <summary>How long this attempt may take to reach its server, so that time is left for another server;
+    /// null for no limit of its own.</summary>
+    public TimeSpan? Reach { get; init; }
+
+    /// <summary>The time for connecting.</summary>
+    /// <param name="bound">The limit for connecting; null for none.</param>
+    public CallClock ToConnect(TimeSpan? bound) =>
+        (Reach is { } reach && !(bound < reach) ? reach : bound) is { } time ? Within(time) : this;
+
     /// <summary>Whether the call may take for ever.</summary>
     public bool IsEndless => Timeout == System.Threading.Timeout.InfiniteTimeSpan;
 
@@ -80,7 +89,8 @@ internal readonly struct CallClock
     }
 
     /// <summary>The same time for another token.</summary>
-    public CallClock For(CancellationToken caller) => new(Timeout, _start, _deadline, caller);
+    public CallClock For(CancellationToken caller) =>
+        new(Timeout, _start, _deadline, caller) { Reach = Reach };
 
     /// <summary>The whole time once more, for the next of several requests, but never beyond the
     /// deadline.</summary>

@@ -224,6 +224,14 @@ internal static class WrongProtocolErrors
         + (endpoint.IsTls ? "" : $", and whether it requires TLS ({TlsForm(endpoint)})")
         + $", or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint);
 
+    /// <summary>A call was sent to a server that has not begun to speak HTTP/2, so it cannot have
+    /// run.</summary>
+    public static RpcException SilentToCall(RpcEndpoint endpoint, TimeSpan waited) => new(
+        RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
+        $"'{endpoint}' accepted the connection, but sent nothing for {waited.TotalSeconds:0.###} s; the call "
+        + "did not run. Check whether the server hangs, and that it is a gRPC server"
+        + (endpoint.IsTls ? "." : $" without TLS (with TLS: {TlsForm(endpoint)})."), endpoint);
+
     public static RpcException NoHttp2(RpcEndpoint endpoint, Exception? inner = null) => Make(
         endpoint,
         "it speaks TLS, but does not offer HTTP/2 (ALPN h2), which gRPC needs. Use "

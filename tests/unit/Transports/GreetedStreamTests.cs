@@ -107,7 +107,7 @@ public static class GreetedStreamTests
 
     private static GreetingCheckStream Greeted(Pipe said, Action<RpcException> refused) => new(
         new DeafPeer(said.Reader.AsStream()), RpcEndpoint.Parse("grpc://127.0.0.1:5"), PeerGreeting.Http2,
-        Patience, refused, isDirect: false);
+        Patience, refused, greetings: null, isDirect: false);
 
     private static async Task SayAsync(Pipe said, ReadOnlyMemory<byte> bytes, int[] pieces)
     {

@@ -79,7 +79,8 @@ public static class TcpTransportTests
         {
             errors.Add(await Assert.ThrowsAsync<RpcException>(() => GrpcDialer.DialAsync(
                 RpcEndpoint.Parse("grpc://slow.example:9"), new RpcTlsOptions(), route,
-                TimeSpan.FromMilliseconds(200), _ => { }, CancellationToken.None,
+                TimeSpan.FromMilliseconds(200), _ => { }, new ServerGreetings(),
+                CancellationToken.None,
                 _ =>
                 {
                     answer.Wait(Patience);

@@ -100,16 +100,25 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
     private readonly List<RpcException> _failures = [];
     private Backend _backend = left.Peek();
 
+    /// <summary>The server that was called last.</summary>
+    public RpcEndpoint Endpoint => _backend.Resolved.Endpoint;
+
+    /// <summary>The number of servers that were not called yet.</summary>
+    public int Remaining => left.Count;
+
     /// <summary>Returns the channel of the next server.</summary>
     /// <param name="clock">The time of all attempts; null if each attempt has its own.</param>
     /// <exception cref="RpcException">DeadlineExceeded: a server was not reached, and no time is left for
     /// another one.</exception>
     public IRpcChannel Next(CallClock? clock)
     {
+        if (_failures.Count > 0 && clock is { IsEndless: false } time && time.Left <= LeastTime)
+        {
+            throw OutOfTime(time.Timeout);
+        }
+
         _backend = left.Dequeue();
-        return _failures.Count > 0 && clock is { IsEndless: false } time && time.Left <= LeastTime
-            ? throw OutOfTime(time.Timeout)
-            : picker.Open(_backend);
+        return picker.Open(_backend);
     }
 
     /// <summary>Records that the server answered.</summary>

@@ -31,7 +31,9 @@ internal sealed class GrpcCall : IRpcStream
     private HttpResponseMessage? _response;
     private GrpcFrameReader? _reader;
     private string? _encoding;
+    private readonly int _heardBefore;
     private bool _hasReplies;
+    private bool _hasGivenUp;
     private bool _over;
 
     /// <summary>Begins a call.</summary>
@@ -60,6 +62,7 @@ internal sealed class GrpcCall : IRpcStream
         _compression = GrpcEncoding.Select(
             options?.Compression ?? channel.Options.Compression, channel.Endpoint);
         _request = channel.NewRequest(path, options?.Headers);
+        _heardBefore = channel.Greetings.Mark;
         _end = CancellationTokenSource.CreateLinkedTokenSource(clock.Caller, channel.Closed);
         try
         {
@@ -105,6 +108,10 @@ internal sealed class GrpcCall : IRpcStream
         }
 
         _sending = channel.Http.SendAsync(_request, _end.Token);
+        if (clock.Reach is { } reach && IsUnheard)
+        {
+            _ = GiveUpAfterAsync(reach, _end.Token);
+        }
     }
 
     public ReplyBody Current { get; private set; }
@@ -351,6 +358,15 @@ internal sealed class GrpcCall : IRpcStream
         if (exception is not RpcException
             && _clock.Ended(_channel.Endpoint, MayBeSent, isLate: _end.IsCancellationRequested) is { } ended)
         {
+            TimeSpan waited = _hasGivenUp ? _clock.Reach!.Value : _clock.Timeout;
+            if (ended.Code == RpcStatusCode.DeadlineExceeded && IsUnheard && (IsSent || _hasGivenUp))
+            {
+                return IsSent
+                    ? WrongProtocolErrors.SilentToCall(_channel.Endpoint, waited)
+                    : EndpointErrors.ConnectGivenUp(
+                        _channel.Endpoint, waited, new OperationCanceledException(null, exception), default);
+            }
+
             // The HTTP client connects apart from the call, whose error does not say what it waited for.
             return ended is { Code: RpcStatusCode.DeadlineExceeded, MayHaveExecuted: false }
                 && _channel.LookingUp is { } host
@@ -387,89 +403,29 @@ internal sealed class GrpcCall : IRpcStream
 
     private RpcException Cancelled() => CallErrors.Cancelled(_channel.Endpoint, MayBeSent);
 
-    private bool MayBeSent => _content?.Opened.IsCompleted ?? _single!.IsSent;
-}
+    private bool IsSent => _content?.Opened.IsCompleted ?? _single!.IsSent;
 
-/// <summary>Reads frames from the body of a reply, each into contiguous memory. Not thread-safe.</summary>
-internal sealed class GrpcFrameReader(Stream body, int maxBytes)
-{
-    private const int FirstSize = 16 * 1024;
+    // A server reads requests only from connections on which it speaks HTTP/2. The HTTP client sends them
+    // before the server has said anything.
+    private bool MayBeSent => IsSent && !IsUnheard;
 
-    // Servers choose the length. Above this size, memory only grows as bytes arrive.
-    private const int TrustedSize = 1024 * 1024;
+    private bool IsUnheard => _response is null && _channel.Greetings.IsSilentSince(_heardBefore);
 
-    private byte[] _bytes = ArrayPool<byte>.Shared.Rent(FirstSize);
-    private int _start;
-    private int _end;
-
-    /// <summary>The number of bytes after the last complete frame.</summary>
-    public int Left => _end - _start;
-
-    /// <summary>The last frame; valid until the next read.</summary>
-    public GrpcFrame Current { get; private set; }
-
-    /// <summary>Waits for the next frame.</summary>
-    /// <returns>False at the end of the body.</returns>
-    /// <exception cref="RpcException">ResourceExhausted: the message is larger than the limit. Internal: the
-    /// bytes are not a frame.</exception>
-    public async ValueTask<bool> ReadAsync(CancellationToken cancellation)
+    // Leaves time for the next server of a client that has several.
+    private async Task GiveUpAfterAsync(TimeSpan reach, CancellationToken ended)
     {
-        while (true)
+        try
         {
-            long wanted = GrpcFraming.PrefixLength;
-            if (Left >= GrpcFraming.PrefixLength)
+            await Task.Delay(reach, ended).ConfigureAwait(false);
+            if (!_over && IsUnheard)
             {
-                int length = GrpcFraming.ReadPrefix(_bytes.AsSpan(_start), maxBytes, out bool isCompressed);
-                wanted += length;
-                if (Left >= wanted)
-                {
-                    int start = _start + GrpcFraming.PrefixLength;
-                    Current = new GrpcFrame(isCompressed, new ReadOnlySequence<byte>(_bytes, start, length));
-                    _start = start + length;
-                    return true;
-                }
+                _hasGivenUp = true;
+                await _end.CancelAsync().ConfigureAwait(false);
             }
-
-            MakeRoom(wanted);
-            int count = await body.ReadAsync(_bytes.AsMemory(_end), cancellation).ConfigureAwait(false);
-            if (count == 0)
-            {
-                return false;
-            }
-
-            _end += count;
         }
-    }
-
-    /// <summary>Returns the memory to the pool. Do not call it during a read, which would then write to
-    /// memory of others.</summary>
-    public void Release()
-    {
-        byte[] bytes = _bytes;
-        _bytes = [];
-        _start = _end = 0;
-        Current = default;
-        ArrayPool<byte>.Shared.Return(bytes);
-    }
-
-    private void MakeRoom(long wanted)
-    {
-        int left = Left;
-        if (_start > 0)
+        catch (Exception e) when (e is OperationCanceledException or ObjectDisposedException)
         {
-            _bytes.AsSpan(_start, left).CopyTo(_bytes);
-            _start = 0;
-            _end = left;
-        }
-
-        if (left == _bytes.Length)
-        {
-            // Doubles the received size, or takes the full length if it is small.
-            byte[] larger = ArrayPool<byte>.Shared.Rent(
-                (int)Math.Min(Math.Min(wanted, Array.MaxLength), Math.Max(TrustedSize, 2L * left)));
-            _bytes.CopyTo(larger, 0);
-            ArrayPool<byte>.Shared.Return(_bytes);
-            _bytes = larger;
+            // The call has ended.
         }
     }
 }

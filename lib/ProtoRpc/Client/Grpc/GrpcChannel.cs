@@ -57,6 +57,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             endpoint.IsTls ? "https" : "http",
             endpoint.Kind.HasPort ? endpoint.Host : "localhost",
             endpoint.Kind.HasPort ? endpoint.Port : 80).Uri;
+        Greetings = new() { IsUnknown = options.HttpHandler is not null };
         if (options.HttpHandler is { } make)
         {
             Http = new HttpMessageInvoker(
@@ -118,6 +119,9 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     public int MaxMessageBytes => Options.Limits.MaxMessageBytes;
 
     public HttpMessageInvoker Http { get; }
+
+    /// <summary>The connections on which the server has spoken.</summary>
+    public ServerGreetings Greetings { get; }
 
     /// <summary>Finds the addresses of a host name.</summary>
     public Func<string, IPAddress[]> LookUp { get; init; } = HostLookup.Find;
@@ -287,7 +291,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         _refusal = null;
         return await GrpcDialer.DialAsync(
             Endpoint, Options.Tls, Options.Proxy, CallClock.ForTimer(Options.Limits.ConnectTimeout),
-            why => _refusal = why, cancellation, RecordLookUp,
+            why => _refusal = why, Greetings, cancellation, RecordLookUp,
             checksServer
                 ? socket => LocalServer.Require(Endpoint, socket, Options.Security.ServerUser)
                 : null)

@@ -235,7 +235,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
     }
 
-    // A server that rejects the interface or the caller is reachable.
+    // A server that rejects the interface or an unknown caller is reachable. One that knows the account of the
+    // caller, and rejects it, also rejects its calls.
     private RpcPingResult PingBuiltIn(PingSpec ping, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
@@ -247,10 +248,15 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             return Ping(
                 client, PingProtocol.Info.Service.FullName, ping with { Service = null }, cancellation);
         }
-        catch (RpcException e) when (!ping.IsAsking && e.Code is RpcStatusCode.Unimplemented
-            or RpcStatusCode.Unauthenticated or RpcStatusCode.PermissionDenied)
+        catch (RpcException e) when (!ping.IsAsking
+            && (e.Code is RpcStatusCode.Unimplemented
+                || (e.Code is RpcStatusCode.Unauthenticated or RpcStatusCode.PermissionDenied
+                    && !endpoint.Has(EndpointFeatures.KnowsCaller))))
         {
-            return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
+            return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null) with
+            {
+                Refusal = e.Code == RpcStatusCode.Unimplemented ? null : e.Code,
+            };
         }
     }
 

@@ -325,7 +325,7 @@ internal sealed class PooledConnection(NativeConnectionPool client) : IDisposabl
 
         return pooled is { } usable
             ? new((usable, false))
-            : OpenAsync<TWait>(bound is { } time ? clock.Within(time) : clock);
+            : OpenAsync<TWait>(clock.ToConnect(bound));
     }
 
     /// <summary>Closes a connection that must not be used again.</summary>

@@ -16,6 +16,7 @@ internal static class GrpcDialer
     /// <param name="proxies">The proxies; null for those of the environment.</param>
     /// <param name="timeout">For connecting, and then for the server's first word.</param>
     /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
+    /// <param name="greetings">Counts the connections on which the server has spoken.</param>
     /// <param name="cancellation">Ends the try.</param>
     /// <param name="lookUp">Finds the addresses of a host name; null to ask the system.</param>
     /// <param name="checkServer">Checks who listens on a Unix socket; null for no check.</param>
@@ -27,6 +28,7 @@ internal static class GrpcDialer
         IWebProxy? proxies,
         TimeSpan timeout,
         Action<RpcException> refused,
+        ServerGreetings greetings,
         CancellationToken cancellation,
         Func<string, IPAddress[]>? lookUp = null,
         Action<Socket>? checkServer = null)
@@ -53,10 +55,11 @@ internal static class GrpcDialer
 
             PeerGreeting expected = endpoint.IsTls ? PeerGreeting.Tls : PeerGreeting.Http2;
             GreetingCheckStream greeted = new(
-                stream, endpoint, expected, timeout, refused, isDirect: proxy is null);
+                stream, endpoint, expected, timeout, refused, endpoint.IsTls ? null : greetings,
+                isDirect: proxy is null);
             return new DialedConnection(socket, endpoint.IsTls
                 ? await ShakeHandsAsync(
-                    new AwaitedSslStream(greeted, endpoint, tls, timeout, refused), end.Token)
+                    new AwaitedSslStream(greeted, endpoint, tls, timeout, refused, greetings), end.Token)
                     .ConfigureAwait(false)
                 : greeted);
         }
@@ -156,12 +159,15 @@ internal static class GrpcDialer
 /// <param name="tls">Whom to trust.</param>
 /// <param name="patience">How long the server may take for its first bytes.</param>
 /// <param name="refused">As of <see cref="GreetingCheckStream"/>.</param>
+/// <param name="greetings">Counts the connections on which the server has spoken.</param>
 // Derived from SslStream, because the HTTP client makes a handshake of its own over any other stream.
 internal sealed class AwaitedSslStream(
-    Stream inner, RpcEndpoint endpoint, RpcTlsOptions tls, TimeSpan patience, Action<RpcException> refused)
+    Stream inner, RpcEndpoint endpoint, RpcTlsOptions tls, TimeSpan patience, Action<RpcException> refused,
+    ServerGreetings greetings)
     : SslStream(inner)
 {
     private bool _hasHeard;
+    private int _isCounted;
 
     public RpcEndpoint Endpoint => endpoint;
 
@@ -170,6 +176,16 @@ internal sealed class AwaitedSslStream(
     public override ValueTask<int> ReadAsync(
         Memory<byte> buffer, CancellationToken cancellationToken = default) =>
         _hasHeard ? base.ReadAsync(buffer, cancellationToken) : ReadFirstAsync(buffer, cancellationToken);
+
+    protected override void Dispose(bool disposing)
+    {
+        if (Interlocked.Exchange(ref _isCounted, 0) == 1)
+        {
+            greetings.End();
+        }
+
+        base.Dispose(disposing);
+    }
 
     private async ValueTask<int> ReadFirstAsync(Memory<byte> buffer, CancellationToken cancellationToken)
     {
@@ -180,7 +196,13 @@ internal sealed class AwaitedSslStream(
         {
             // A read of no bytes waits for the first ones, or for the end.
             int count = await base.ReadAsync(buffer, end.Token).ConfigureAwait(false);
-            _hasHeard = count > 0;
+            if (count > 0)
+            {
+                _hasHeard = true;
+                _isCounted = 1;
+                greetings.Begin();
+            }
+
             return _hasHeard || buffer.IsEmpty
                 ? count
                 : throw Refuse(TlsErrors.HungUp(endpoint, tls, mayHaveExecuted: false, null));
@@ -210,14 +232,18 @@ internal sealed class AwaitedSslStream(
 /// <param name="patience">How long it may take to say something.</param>
 /// <param name="refused">Gets what is thrown, since the HTTP client forgets why a new connection was no good
 /// when no call has been given to it yet.</param>
+/// <param name="greetings">Counts the connections on which the server has spoken; null for a connection
+/// below TLS.</param>
 /// <param name="isDirect">Whether the server is reached without a proxy, so that it can be probed.</param>
 internal sealed class GreetingCheckStream(
     Stream inner, RpcEndpoint endpoint, PeerGreeting expected,
-    TimeSpan patience, Action<RpcException> refused, bool isDirect) : SequentialStream
+    TimeSpan patience, Action<RpcException> refused, ServerGreetings? greetings, bool isDirect)
+    : SequentialStream
 {
     private readonly TaskCompletionSource _heard = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private bool _isListening;
     private bool _greeted;
+    private int _isCounted;
 
     // What was heard with the greeting, and not read yet.
     private ReadOnlyMemory<byte> _rest;
@@ -261,6 +287,11 @@ internal sealed class GreetingCheckStream(
             inner.Dispose();
         }
 
+        if (Interlocked.Exchange(ref _isCounted, 0) == 1)
+        {
+            greetings?.End();
+        }
+
         base.Dispose(disposing);
     }
 
@@ -286,6 +317,8 @@ internal sealed class GreetingCheckStream(
         {
             _rest = await ReadGreetingAsync(cancellationToken).ConfigureAwait(false);
             _greeted = true;
+            _isCounted = 1;
+            greetings?.Begin();
             return TakeRest(buffer);
         }
         finally
@@ -364,6 +397,33 @@ internal sealed class GreetingCheckStream(
             ? WrongProtocolErrors.HungUp(endpoint, error)
             : WrongProtocolErrors.Other(endpoint, found, error);
     }
+}
+
+/// <summary>Counts the connections of a channel on which the server has spoken, so that a call to a server
+/// that accepts connections and says nothing is known not to have run. Thread-safe.</summary>
+internal sealed class ServerGreetings
+{
+    private int _all;
+    private int _open;
+
+    /// <summary>Whether connections are made elsewhere, so that nothing is known.</summary>
+    public bool IsUnknown { get; init; }
+
+    /// <summary>The state before a call, for <see cref="IsSilentSince"/>.</summary>
+    public int Mark => IsUnknown || Volatile.Read(ref _open) > 0 ? -1 : Volatile.Read(ref _all);
+
+    /// <summary>Whether the server has said nothing since, on any connection.</summary>
+    public bool IsSilentSince(int mark) => mark >= 0 && Volatile.Read(ref _all) == mark;
+
+    /// <summary>A server has spoken on a connection.</summary>
+    public void Begin()
+    {
+        Interlocked.Increment(ref _open);
+        Interlocked.Increment(ref _all);
+    }
+
+    /// <summary>Such a connection has ended.</summary>
+    public void End() => Interlocked.Decrement(ref _open);
 }
 
 /// <summary>A connection that was made and not used yet.</summary>

@@ -22,6 +22,35 @@ public static class BalancedClientTests
     }
 
     [Fact]
+    public static void Errors_and_what_comes_with_replies_name_the_server_of_the_call()
+    {
+        using Servers servers = new(2);
+        using RpcClient client = servers.Connect(RpcLoadBalancing.RoundRobin);
+        HashSet<RpcEndpoint?> failed = [];
+
+        // The turns of three calls: each method comes to both servers.
+        for (int i = 0; i < 6; i++)
+        {
+            RpcReplyInfo info = new();
+            EchoRequest request = new() { Text = "x" };
+            if (i % 3 == 0)
+            {
+                RpcException error = Assert.Throws<RpcException>(
+                    () => client.Invoke<EchoReply>("Fail", request, new() { ReplyInfo = info }));
+                Assert.Equal(info.Endpoint, error.Endpoint);
+                failed.Add(error.Endpoint);
+            }
+            else
+            {
+                EchoReply reply = client.Invoke<EchoReply>("Say", request, new() { ReplyInfo = info });
+                Assert.Equal($"server {servers.Endpoints.ToList().IndexOf(info.Endpoint!)}", reply.Text);
+            }
+        }
+
+        Assert.Equal(servers.Endpoints.ToHashSet<RpcEndpoint?>(), failed);
+    }
+
+    [Fact]
     public static void Pick_first_stays_with_the_first_and_goes_on_to_the_next_when_it_has_gone()
     {
         using Servers servers = new(2);

@@ -1,3 +1,5 @@
+using System.Net;
+using System.Net.Sockets;
 using Google.Protobuf;
 using ProtoRpc.Protocols.Grpc.Proto;
 
@@ -38,6 +40,67 @@ public static class GrpcBalancingTests
         Assert.False(error.MayHaveExecuted);
         Assert.Equal(1, await CountAsync(client, "ServerReflectionInfo", new ServerReflectionRequest()));
         Assert.Equal(1, await CountAsync(client, "ServerReflectionInfo", new ServerReflectionRequest()));
+    }
+
+    [Fact]
+    public static async Task The_error_of_a_stream_names_the_server_of_the_call()
+    {
+        await using Http2Peer first = Refusing(0x2);
+        await using Http2Peer second = Refusing(0x2);
+        using RpcClient client = Connect(HealthReflection.Descriptor, first, second);
+        HashSet<RpcEndpoint?> failed = [];
+
+        for (int i = 0; i < 2; i++)
+        {
+            RpcException error = await Assert.ThrowsAsync<RpcException>(
+                () => CountAsync(client, "Watch", new HealthCheckRequest()));
+            failed.Add(error.Endpoint);
+        }
+
+        Assert.Equal(new HashSet<RpcEndpoint?> { first.Endpoint, second.Endpoint }, failed);
+    }
+
+    [Fact]
+    public static async Task Servers_that_take_connections_and_say_nothing_leave_time_for_the_next_one()
+    {
+        using SilentServer first = new();
+        using SilentServer second = new();
+        await using Http2Peer answering = Answering();
+        using RpcClient client = RpcClient.Connect(
+            [first.Endpoint, second.Endpoint, answering.Endpoint], RpcLoadBalancing.RoundRobin,
+            RpcSchema.FromDescriptors(HealthReflection.Descriptor),
+            new() { Lazy = true, Limits = new() { CallTimeout = TimeSpan.FromSeconds(6) } });
+        RpcReplyInfo info = new();
+
+        for (int i = 0; i < 3; i++)
+        {
+            await client.InvokeAsync<HealthCheckResponse>(
+                "Check", new HealthCheckRequest(), new() { ReplyInfo = info });
+            Assert.Equal(answering.Endpoint, info.Endpoint);
+        }
+    }
+
+    [Theory]
+    [InlineData("Check")]
+    [InlineData("Watch")]
+    public static async Task A_call_to_a_server_that_says_nothing_has_not_run(string method)
+    {
+        using SilentServer server = new();
+        using RpcClient client = RpcClient.Connect(
+            server.Endpoint, RpcSchema.FromDescriptors(HealthReflection.Descriptor), new() { Lazy = true });
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(async () =>
+        {
+            await foreach (DynamicMessage _ in client.InvokeServerStreamAsync(
+                method, new HealthCheckRequest(), new() { Timeout = TimeSpan.FromMilliseconds(500) }))
+            {
+            }
+        });
+
+        Assert.Equal("ConnectTimeout", error.ErrorId);
+        Assert.Equal(RpcStatusCode.DeadlineExceeded, error.Code);
+        Assert.False(error.MayHaveExecuted);
+        Assert.Contains("sent nothing for 0.5 s; the call did not run", error.Message);
     }
 
     [Fact]
@@ -115,7 +178,8 @@ public static class GrpcBalancingTests
         Assert.Equal(RpcStatusCode.Cancelled, error.Code);
     }
 
-    private static Http2Peer Refusing() => new((p, stream) => p.ResetAsync(stream, RefusedStream));
+    private static Http2Peer Refusing(uint code = RefusedStream) =>
+        new((p, stream) => p.ResetAsync(stream, code));
 
     private static Http2Peer Answering() => new(AnswerAsync);
 
@@ -143,5 +207,18 @@ public static class GrpcBalancingTests
         }
 
         return count;
+    }
+
+    /// <summary>Accepts connections and says nothing.</summary>
+    private sealed class SilentServer : IDisposable
+    {
+        private readonly TcpListener _listener = new(IPAddress.Loopback, 0);
+
+        public SilentServer() => _listener.Start();
+
+        public RpcEndpoint Endpoint =>
+            RpcEndpoint.Parse($"grpc://127.0.0.1:{((IPEndPoint)_listener.LocalEndpoint).Port}");
+
+        public void Dispose() => _listener.Dispose();
     }
 }
