@@ -40,7 +40,7 @@ public sealed record RpcPingResult(
     internal RpcPingResponse? Received { get; init; }
 
     /// <summary>The status with which the server rejected the caller; null if it did not.</summary>
-    internal RpcStatusCode? Refusal { get; init; }
+    public RpcStatusCode? Refusal { get; init; }
 
     /// <summary>The reply of a gRPC server's health service, such as <c>Serving</c>;
     /// empty without a health service.</summary>
