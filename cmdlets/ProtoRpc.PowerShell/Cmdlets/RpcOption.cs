@@ -108,7 +108,9 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
                 $"'{TerminalText.Neutralize(name)}' is not a setting of {cmdlet}."
                 + (LimitsTableAttribute.Known.TryGetValue(name, out PropertyInfo? limit)
                     ? " It is a limit: "
-                        + (known.Contains(nameof(RpcConnectionOption.Limits)) ? "write Limits =" : "use -Limits")
+                        + (known.Contains(nameof(RpcConnectionOption.Limits))
+                            ? "write Limits ="
+                            : "use -Limits")
                         + $" @{{ {limit.Name} = ... }}."
                     : $"{NearestName.Hint(name, known)} Get-Help {cmdlet} lists them."));
         }

@@ -529,7 +529,8 @@ internal sealed class ScriptRequests(
         }
         catch (RpcException e)
         {
-            throw e.WithText($"The script block of -Message wrote no request for call {number:N0}: {e.Message}");
+            throw e.WithText(
+                $"The script block of -Message wrote no request for call {number:N0}: {e.Message}");
         }
     }
 }

@@ -171,7 +171,9 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     // Writes the next results, and those behind them that are there already.
     private void Take(int atLeast)
     {
-        for (; _pending.TryPeek(out PendingPing? next) && (atLeast > 0 || next.Outcome.IsCompleted); atLeast--)
+        for (int left = atLeast;
+            _pending.TryPeek(out PendingPing? next) && (left > 0 || next.Outcome.IsCompleted);
+            left--)
         {
             while (Task.WaitAny([next.Outcome], WaitProgress.Period) < 0)
             {
@@ -201,7 +203,8 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     {
         RpcException? error = outcome.Error;
         string text = Invariant(
-            $"Ping of {endpoint}: {error?.Code ?? RpcStatusCode.OK} in {outcome.Time.TotalMilliseconds:0.###} ms");
+            $"Ping of {endpoint}: {error?.Code ?? RpcStatusCode.OK}")
+            + Invariant($" in {outcome.Time.TotalMilliseconds:0.###} ms");
         if (outcome.Result is { } result)
         {
             WriteVerbose(

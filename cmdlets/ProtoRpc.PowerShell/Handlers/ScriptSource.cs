@@ -33,8 +33,8 @@ internal sealed class ScriptSource
     public HandlerPace Pace { get; } = new();
 
     /// <summary>The beginning of the block, as a line of a script's stack trace.</summary>
-    public string Frame =>
-        $"at <ScriptBlock>, {(string.IsNullOrEmpty(_file) ? "<No file>" : _file)}: line {_extent.StartLineNumber}";
+    public string Frame => "at <ScriptBlock>, "
+        + $"{(string.IsNullOrEmpty(_file) ? "<No file>" : _file)}: line {_extent.StartLineNumber}";
 
     /// <summary>The number of parameters that the block declares.</summary>
     public int ParameterCount { get; }

@@ -409,7 +409,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private RpcReplyInfo? NewInfo(RpcClient client) =>
         ReplyInfoVariable is null && !IsVerbose && client.Endpoints.Count == 1 ? null : new RpcReplyInfo();
 
-
     // One request and one reply, with a verbose line when the call has ended.
     private DynamicMessage Invoke(
         RpcClient client, RpcMethodInfo method, DynamicMessage request, RpcCallOptions options)
@@ -591,9 +590,10 @@ internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyI
             ? $", trace {current.TraceId}"
             : "";
         return FormattableString.Invariant(
-            $"{method} on {info.Endpoint ?? endpoint}: {status} in {Elapsed:0.###} ms, {info.BytesSent} bytes sent, ")
+            $"{method} on {info.Endpoint ?? endpoint}: {status} in {Elapsed:0.###} ms, ")
             + FormattableString.Invariant(
-                $"{info.BytesReceived} bytes received, {info.Retries} retries{trace}");
+                $"{info.BytesSent} bytes sent, {info.BytesReceived} bytes received, {info.Retries} retries")
+            + trace;
     }
 
     private double Elapsed => Stopwatch.GetElapsedTime(_start).TotalMilliseconds;

@@ -315,8 +315,8 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         _ => true,
     };
 
-    // A file or JSON text is the request, as for Invoke-RpcMethod. The properties of a file, such as its name,
-    // would fill the fields of these names.
+    // A file or JSON text is the request, as for Invoke-RpcMethod. The properties of a file, such as its
+    // name, would fill the fields of these names.
     private DynamicMessage? WrittenIn(object value)
     {
         RpcMessageInfo type = command.Method.RequestType;

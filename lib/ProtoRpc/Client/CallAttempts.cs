@@ -13,6 +13,9 @@ namespace ProtoRpc.Client;
 /// <param name="clock">The time for all attempts, including pauses.</param>
 internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, CallClock clock)
 {
+    // A server that is far away needs this much to accept a connection with TLS.
+    private static readonly TimeSpan LeastReach = TimeSpan.FromSeconds(1);
+
     private IRpcChannel? _channel = source as IRpcChannel;
     private BackendPass? _pass;
     private RpcException? _last;
@@ -45,9 +48,16 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
 
     /// <summary>The call of this attempt. While further servers are left, it has only a share of the time to
     /// reach its server.</summary>
-    public CallSpec Shared(CallSpec call) => _pass is { Remaining: > 0 and var others } && !clock.IsEndless
-        ? call with { Clock = call.Clock with { Reach = clock.Left / (others + 1) } }
-        : call;
+    public CallSpec Shared(CallSpec call)
+    {
+        if (_pass is not { Remaining: > 0 and var others } || clock.IsEndless)
+        {
+            return call;
+        }
+
+        TimeSpan share = clock.Left / (others + 1);
+        return call with { Clock = call.Clock with { Reach = share > LeastReach ? share : LeastReach } };
+    }
 
     /// <summary>Runs a call, and retries it with growing pauses, within the number of retries and the
     /// time.</summary>

@@ -1,3 +1,4 @@
+using System.Net;
 using System.Text;
 using System.Text.RegularExpressions;
 using ProtoRpc.Tool;
@@ -103,6 +104,25 @@ public static partial class ListenVerbTests
 
         Assert.Equal((0, ""), (run.ExitCode, run.Error));
         Assert.Contains("Sample.MyService", run.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public static async Task A_ping_says_that_the_server_rejects_the_caller()
+    {
+        using RpcServer server = EchoServer.Start(RpcTransport.Tcp, new()
+        {
+            Security = new()
+            {
+                Authentication = RpcAuthentication.Ntlm,
+                NtlmAccounts = [NtlmAccount.From(new NetworkCredential("bob", "Pa55word"))],
+            },
+        });
+
+        ToolRun run = await ToolRun.RunAsync("ping", $"{server.Endpoints[0]}");
+
+        Assert.Equal((0, ""), (run.ExitCode, run.Error));
+        Assert.Contains("it rejects this caller", run.Output, StringComparison.Ordinal);
+        Assert.DoesNotContain("not a server of ProtoRpc", run.Output, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -235,8 +235,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
     }
 
-    // A server that rejects the interface or an unknown caller is reachable. One that knows the account of the
-    // caller, and rejects it, also rejects its calls.
+    // A server that rejects the interface or an unknown caller is reachable. One that knows the account of
+    // the caller, and rejects it, also rejects its calls.
     private RpcPingResult PingBuiltIn(PingSpec ping, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
