@@ -286,12 +286,12 @@ Describe 'Connect-RpcEndpoint' {
                 $server = "$($servers[$reply.number - 1].Endpoint[0])"
                 $reply.PSRpcEndpoint, $info.Endpoint | Should -Be $server, $server
                 $lines[0] | Should -Be 'Calling demo.Greeter/SayHello on one of 2 servers'
-                $lines[-1] | Should -BeLike "demo.Greeter/SayHello on ${server}: OK in *"
+                $lines[-1] | Should -Match ([regex]::Escape("demo.Greeter/SayHello on ${server}: OK in "))
                 $row = Invoke-RpcMethod SayHello -Connection $rpc -PassThruResult
                 $row.Endpoint | Should -Be "$($servers[$row.Reply.number - 1].Endpoint[0])"
                 $null = Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable failed
                 $failing = [int]("$($failed[0])" -replace '^NotFound: none on (\d).*', '$1')
-                "$($failed[0])" | Should -BeLike "*(SayHello at $($servers[$failing - 1].Endpoint[0]))"
+                "$($failed[0])" | Should -Match ([regex]::Escape("(SayHello at $($servers[$failing - 1].Endpoint[0]))"))
                 $failing
             }
             $seen | Sort-Object | Should -Be 1, 2

@@ -148,7 +148,7 @@ Describe 'Records of calls that failed in a handler' {
         $shown = $record | Out-String -Width 300
         $shown | Should -Not -Match 'Receive-RpcListener'
         $shown | Should -Match 'demo\.Greeter/SayHello wrote an error for 127\.0\.0\.1:\d+: written'
-        $shown | Should -Match ([regex]::Escape("at <ScriptBlock>, ${PSCommandPath}: line 12"))
+        $shown | Should -Match ([regex]::Escape("at <ScriptBlock>, ${PSCommandPath}: line 13"))
         ([regex]::Matches($shown, 'demo\.Greeter/SayHello')).Count | Should -Be 1
     }
 
@@ -156,9 +156,9 @@ Describe 'Records of calls that failed in a handler' {
         @{ Name = 'no handler'; With = @{}; Status = 'Unimplemented' }
         @{ Name = 'refused'; With = @{ Authorization = @{ '*' = 'nobody' } }; Status = 'Unauthenticated' }
         @{ Name = 'refused within a filter'
-            With = @{ Authorization = @{ '*' = 'nobody' }; Filter = { param($Request, $Context) & $Next } }; Status = 'Unauthenticated'
+            With = @{ Authorization = @{ '*' = 'nobody' }; Filter = { $Next.Invoke() } }; Status = 'Unauthenticated'
         }
-        @{ Name = 'no handler behind a filter'; With = @{ Filter = { param($Request, $Context) & $Next } }; Status = 'Unimplemented' }
+        @{ Name = 'no handler behind a filter'; With = @{ Filter = { $Next.Invoke() } }; Status = 'Unimplemented' }
     ) {
         $other = Start-TestListener @{ SayHello = { } } -Endpoint tcp://127.0.0.1:0 -With $With
         $null = Invoke-RpcMethod Fail -Connection (Connect-Test $other) -ErrorAction SilentlyContinue -ErrorVariable failed

@@ -121,7 +121,7 @@ Describe 'Test-RpcEndpoint' {
             $watch = [Diagnostics.Stopwatch]::StartNew()
 
             { Test-RpcEndpoint $endpoint -Deadline 1 -ErrorAction Stop } |
-                Should -Throw -ExpectedMessage '*did not * within*'
+                Should -Throw -ExpectedMessage ($_ -eq 'grpc' ? '*sent nothing for *' : '*did not * within*')
 
             $watch.Elapsed.TotalSeconds | Should -BeLessThan 6
         }

@@ -80,7 +80,7 @@ internal sealed class LimitsTableAttribute : ArgumentTransformationAttribute
                 ? DeadlineAttribute.Read(value, allowZero: true)
                 : LanguagePrimitives.ConvertTo(value, limit.PropertyType, CultureInfo.InvariantCulture);
         }
-        catch (RuntimeException e)
+        catch (Exception e) when (e is RuntimeException or InvalidCastException)
         {
             throw new ArgumentTransformationMetadataException($"{limit.Name} of Limits: {e.Message}");
         }
