@@ -1,4 +1,3 @@
-using System.Buffers;
 using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Client.Grpc;
