@@ -2,7 +2,6 @@ using System.Net;
 using System.Text;
 using Google.Api;
 using Google.Protobuf;
-using Google.Protobuf.Reflection;
 using Google.Protobuf.WellKnownTypes;
 using Google.Rpc;
 using Grpc.Core;
@@ -164,7 +163,7 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
     private static class TranscodedLibrary
     {
         // The peer looks for it by its name.
-        public static ServiceDescriptor Descriptor => Library.Descriptor;
+        public static Google.Protobuf.Reflection.ServiceDescriptor Descriptor => Library.Descriptor;
 
         public static void Bind(ServiceBinderBase binder, LibraryService service) =>
             Library.BindService(new Binder(binder), service);
