@@ -1,7 +1,6 @@
 using Google.Protobuf;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
-using ProtoRpc.Server;
 
 namespace ProtoRpc;
 

@@ -175,7 +175,9 @@ internal sealed class CallerCheckScript(
         CheckRun run = new(script, () => runspace.Invoke(proof));
         shell.AddCommand(Command).AddParameter(nameof(CallerCheckCommand.Check), run);
         shell.Streams.Error.DataAdding += (_, adding) => run.NoteError((ErrorRecord)adding.ItemAdded);
-        streams.Attach(shell.Streams);
+        string method = $"{authenticationType}Check";
+        string caller = TerminalText.OneLine(name ?? "", MaxNameLength);
+        streams.Attach(shell.Streams, error => FailureRecord.OfWritten(error, method, caller));
         using CancellationTokenRegistration gone =
             cancellation.UnsafeRegister(_ => shell.BeginStop(null, null), null);
         try
@@ -190,8 +192,7 @@ internal sealed class CallerCheckScript(
         }
         catch (Exception e)
         {
-            streams.Add(FailureRecord.Create(
-                e, $"{authenticationType}Check", TerminalText.OneLine(name ?? "", MaxNameLength)));
+            streams.Add(FailureRecord.Create(e, method, caller));
             return null;
         }
     }

@@ -91,11 +91,13 @@ internal static class FailureRecord
     /// runspace.</summary>
     /// <param name="written">The error.</param>
     /// <param name="context">The context of the call that runs; null for none.</param>
-    public static ErrorRecord OfWritten(ErrorRecord written, RpcPeerContext? context)
+    public static ErrorRecord OfWritten(ErrorRecord written, RpcPeerContext? context) => OfWritten(
+        written, context is null ? "A script" : MethodOf(context), context is null ? "" : CallerOf(context));
+
+    /// <inheritdoc cref="OfWritten(ErrorRecord, RpcPeerContext?)"/>
+    public static ErrorRecord OfWritten(ErrorRecord written, string method, string caller)
     {
         DateTimeOffset time = DateTimeOffset.Now;
-        string method = context is null ? "A script" : MethodOf(context);
-        string caller = context is null ? "" : CallerOf(context);
         string text = $"{Format(time)} {method} wrote an error{For(caller)}: {written}";
         string stack = written.ScriptStackTrace ?? "";
         ErrorRecord record = new(written, written.Exception)

@@ -1,11 +1,9 @@
 using System.Buffers;
 using ProtoRpc.Formats;
-using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Protocols.Rest;
 using ProtoRpc.Server;
-using ProtoRpc.Server.Calls;
 
 namespace ProtoRpc.AspNetCore.Http;
 

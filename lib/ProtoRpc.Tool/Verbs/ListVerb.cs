@@ -1,4 +1,3 @@
-using System.Text;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema.Sources;
 

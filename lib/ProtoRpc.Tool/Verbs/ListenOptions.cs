@@ -4,7 +4,6 @@ using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
 using ProtoRpc.Server;
-using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Tool.Verbs;
 

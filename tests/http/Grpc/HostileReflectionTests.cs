@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Net;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Protocols.Grpc.Proto;
 

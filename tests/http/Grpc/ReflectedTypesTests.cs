@@ -1,10 +1,8 @@
-using System.Net.Http.Headers;
 using System.Text;
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using Google.Protobuf.WellKnownTypes;
 using ProtoRpc.Http.Tests.Tool;
-using ProtoRpc.Protocols.Grpc.Proto;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 

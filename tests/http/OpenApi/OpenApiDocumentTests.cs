@@ -1,9 +1,7 @@
 using System.Text.Json.Nodes;
-using Google.Protobuf;
 using Json.Schema;
 using Microsoft.OpenApi;
 using Microsoft.OpenApi.Reader;
-using ProtoRpc.LoadTesting;
 
 namespace ProtoRpc.Http.Tests.OpenApi;
 

@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using System.Net;
-using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Http.Tests.Rest;
 

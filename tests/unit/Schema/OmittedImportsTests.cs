@@ -226,7 +226,7 @@ public static class OmittedImportsTests
         Assert.Equal("kv.KeyValue", schema.GetMessage("Put").Fields[0].TypeName);
         string file = Path.Combine("inc", "kv.proto");
         Assert.Equal(2, schema.Warnings.Count);
-        Assert.Single(schema.Warnings.Where(text => text.StartsWith($"{file}: ", StringComparison.Ordinal)));
+        Assert.Single(schema.Warnings, text => text.StartsWith($"{file}: ", StringComparison.Ordinal));
     }
 
     [Fact]

@@ -1,6 +1,5 @@
 using System.IO.Compression;
 using System.Text;
-using Google.Protobuf;
 using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Tests.Schema;
