@@ -199,7 +199,8 @@ public static class CallerProofTests
             {
                 "password" => new()
                 {
-                    Authentication = RpcClientAuthentication.User, Credential = new("a", "b"),
+                    Authentication = RpcClientAuthentication.User,
+                    Credential = new("a", "b"),
                 },
                 "token" => new() { Authentication = RpcClientAuthentication.Bearer, Token = "t" },
                 _ => new(),

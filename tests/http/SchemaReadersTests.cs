@@ -2,13 +2,15 @@ using System.Net;
 
 namespace ProtoRpc.Http.Tests;
 
-/// <summary>The page of the services, the .proto files and the document of OpenAPI have the readers of reflection.</summary>
+/// <summary>The page of the services, the .proto files and the document of OpenAPI have the readers of
+/// reflection.</summary>
 public static class SchemaReadersTests
 {
     private const string Search = "/ProtoService.SearchService/Search";
     private const string Reflection = "grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
-    public static TheoryData<string> Paths => ["/", "/ProtoService.proto", "/protoservice.PROTO", "/openapi.json"];
+    public static TheoryData<string> Paths =>
+        ["/", "/ProtoService.proto", "/protoservice.PROTO", "/openapi.json"];
 
     [Theory]
     [MemberData(nameof(Paths))]

@@ -226,7 +226,8 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
         public override Task<HttpBody> Download(Request request, ServerCallContext context) =>
             Task.FromResult(new HttpBody
             {
-                ContentType = "text/x-name", Data = ByteString.CopyFromUtf8(request.Name),
+                ContentType = "text/x-name",
+                Data = ByteString.CopyFromUtf8(request.Name),
             });
 
         public override Task<Reply> Fail(Request request, ServerCallContext context) =>
@@ -258,7 +259,8 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
             {
                 await stream.WriteAsync(new HttpBody
                 {
-                    ContentType = "text/x-parts", Data = ByteString.CopyFromUtf8($"{i};"),
+                    ContentType = "text/x-parts",
+                    Data = ByteString.CopyFromUtf8($"{i};"),
                 });
             }
         }

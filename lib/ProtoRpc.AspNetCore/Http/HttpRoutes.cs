@@ -86,7 +86,8 @@ internal sealed class HttpRoutes
 
         HttpRoute route = Find(path);
         return route.Method is null && route.File is null && !route.IsOpenApi
-            && _rules.Count > 0 && IsInside(path) && FindRule(request, path[_base.Length..], route) is { } ruled
+            && _rules.Count > 0 && IsInside(path)
+            && FindRule(request, path[_base.Length..], route) is { } ruled
                 ? ruled
                 : route;
     }

@@ -199,7 +199,8 @@ internal static class ExportVerb
         Option<bool> force = new("--force", "-f") { Description = "Replaces files that exist." };
         ToolFlag openApi = new(
             "--openapi",
-            "Writes an OpenAPI 3.1 document of the HTTP interface of the services, whatever the file's name.");
+            "Writes an OpenAPI 3.1 document of the HTTP interface of the services, whatever the name of the "
+            + "file.");
         output.RequirePath();
         command.Add(output);
         command.Add(force);

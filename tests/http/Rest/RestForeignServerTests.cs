@@ -372,7 +372,9 @@ public static class RestForeignServerTests
     private static RpcClient Connect(Answers answers, RpcClientOptions? options = null) => RpcClient.Connect(
         "rest://127.0.0.1:1", RestProtos.Library, (options ?? new()) with
         {
-            Lazy = true, Service = "rest.Library", HttpHandler = () => answers,
+            Lazy = true,
+            Service = "rest.Library",
+            HttpHandler = () => answers,
         });
 
     // A method that streams lists, which no endpoint has as its first binding.

@@ -1,7 +1,7 @@
 using System.Text.Json;
-using ProtoRpc.Protocols.Http;
 using ProtoRpc.Messages;
 using ProtoRpc.Protocols.Headers;
+using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Protocols.Rest;
 
