@@ -7,7 +7,7 @@ namespace ProtoRpc.Peers.Rest;
 
 /// <summary>The service of rest.proto as Grpc.AspNetCore has it; its replies have the method and the
 /// request, as those of <see cref="RestServer"/>.</summary>
-internal sealed class LibraryService : Library.LibraryBase
+internal class LibraryService : Library.LibraryBase
 {
     public override Task<Reply> Root(Request request, ServerCallContext context) =>
         Echo(request, context);

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Http.Headers;
 using ProtoRpc.Client.Http;
@@ -16,6 +17,9 @@ internal sealed class GrpcCall : IRpcStream
     private const int QuotedBytes = 200;
     private static readonly TimeSpan QuotePatience = TimeSpan.FromSeconds(1);
 
+    // As long as a server has said nothing for less, it may have begun with a call all the same.
+    private static readonly TimeSpan Silence = TimeSpan.FromSeconds(0.9);
+
     private readonly GrpcChannel _channel;
     private readonly RpcCallOptions? _options;
     private readonly RpcReplyInfo? _info;
@@ -32,6 +36,7 @@ internal sealed class GrpcCall : IRpcStream
     private GrpcFrameReader? _reader;
     private string? _encoding;
     private readonly int _heardBefore;
+    private readonly long _begun = Stopwatch.GetTimestamp();
     private bool _hasReplies;
     private bool _hasGivenUp;
     private bool _over;
@@ -108,7 +113,7 @@ internal sealed class GrpcCall : IRpcStream
         }
 
         _sending = channel.Http.SendAsync(_request, _end.Token);
-        if (clock.Reach is { } reach && IsUnheard)
+        if (clock.Reach is { } reach && IsSilent)
         {
             _ = GiveUpAfterAsync(reach, _end.Token);
         }
@@ -406,10 +411,12 @@ internal sealed class GrpcCall : IRpcStream
     private bool IsSent => _content?.Opened.IsCompleted ?? _single!.IsSent;
 
     // A server reads requests only from connections on which it speaks HTTP/2. The HTTP client sends them
-    // before the server has said anything.
+    // before the server has said anything. What it said may be on the way for a while.
     private bool MayBeSent => IsSent && !IsUnheard;
 
-    private bool IsUnheard => _response is null && _channel.Greetings.IsSilentSince(_heardBefore);
+    private bool IsUnheard => IsSilent && Stopwatch.GetElapsedTime(_begun) >= Silence;
+
+    private bool IsSilent => _response is null && _channel.Greetings.IsSilentSince(_heardBefore);
 
     // Leaves time for the next server of a client that has several.
     private async Task GiveUpAfterAsync(TimeSpan reach, CancellationToken ended)
