@@ -5,7 +5,7 @@ Describe 'REST endpoints' {
         $schema = Import-RpcSchema (Join-Path $TestProtos library.proto) -ImportPath $TestProtos
         $listener = Start-RpcListener -Schema $schema -Endpoint http://127.0.0.1:0/api -Handler @{
             Get = {
-                if ($Request.name -eq 'shelves/none') { throw [RpcException]::new('NotFound', 'There is no such shelf.') }
+                if ($Request.name -eq 'shelves/none') { throw [ProtoRpc.RpcException]::new('NotFound', 'There is no such shelf.') }
                 $RpcContext.ReplyHeaders.Add('x-asked', "$($RpcContext.RequestHeaders['x-asked'])")
                 @{ name = $Request.name; tags = $Request.tags }
             }
@@ -64,7 +64,7 @@ Describe 'REST endpoints' {
     It 'are only for clients, and have no format' {
         { Start-RpcListener -Schema $schema -Endpoint rest://127.0.0.1:0/ -Handler @{ Get = { @{} } } } |
             Should -Throw -ErrorId 'InvalidEndpoint,*' -ExpectedMessage "*use 'http://127.0.0.1:0/'*"
-        { Connect-RpcEndpoint $address -Schema $schema -ConnectionOption @{ Format = 'Json' } } |
+        { Connect-RpcEndpoint $address -Schema $schema -ConnectionOption @{ Format = 'Json' } -ErrorAction Stop } |
             Should -Throw -ErrorId 'ParameterNotSupported,*'
     }
 }

@@ -235,7 +235,7 @@ service Crossing {
         @{ Name = 'listener'; Pattern = 'Listening' }
         @{ Name = 'connection'; Pattern = 'Open' }
         @{ Name = 'mock'; Pattern = 'Listening' }
-        @{ Name = 'call of a mock'; Pattern = '(?m)^\d\d:\d\d:\d\d crossing.Crossing/Echo' }
+        @{ Name = 'call of a mock'; Pattern = '(?m)^\d\d:\d\d:\d\d Echo ' }
         @{ Name = 'result'; Pattern = 'OK.*"text":"x"' }
         @{ Name = 'ping'; Pattern = 'ProtoRpc' }
         @{ Name = 'load'; Pattern = 'calls' }

@@ -66,6 +66,9 @@ public sealed class RpcConnection : IDisposable
     /// allows.</summary>
     internal bool WaitsForReady { get; set; }
 
+    /// <summary>Whether each call may go to another one of several servers.</summary>
+    internal bool IsBalanced => _client?.Endpoints.Count > 1;
+
     internal bool IsOpen => _client?.IsOpen ?? _raw!.IsOpen;
 
     /// <exception cref="RpcException">FailedPrecondition: this is a raw connection.</exception>

@@ -170,7 +170,7 @@ internal sealed record CallPlace(string Name, RpcEndpoint? Endpoint, object Targ
     public static CallPlace From(RpcConnection connection) =>
         new(connection.Endpoint.ToString(), connection.Endpoint, connection)
         {
-            Info = connection.Client.Endpoints.Count > 1 ? new RpcReplyInfo() : null,
+            Info = connection.IsBalanced ? new RpcReplyInfo() : null,
         };
 }
 
