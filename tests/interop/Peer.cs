@@ -42,6 +42,9 @@ public enum Peer
     /// <summary>A web server as a proxy.</summary>
     Nginx,
 
+    /// <summary>The store of keys and values, with its .proto files.</summary>
+    Etcd,
+
     /// <summary>PowerShell.</summary>
     PowerShell,
 

@@ -66,12 +66,21 @@ internal static class Peers
         Peer.Nginx => FindProgram("nginx") is null
             ? "nginx is not installed: apt-get install nginx-light"
             : null,
+        Peer.Etcd => FindProgram("etcd") is null || EtcdProtos is null
+            ? "etcd is not installed: apt-get install etcd-server golang-etcd-server-dev"
+            : null,
         Peer.FakeTime => FakeTimeLibrary is null
             ? "libfaketime is not installed: apt-get install libfaketime"
             : null,
         Peer.PowerShell => FindProgram("pwsh") is null ? "PowerShell 7.6 is not on the PATH" : null,
         _ => Works(Tshark, "--version") ? null : "tshark is not installed: apt-get install tshark",
     });
+
+    /// <summary>The folder of etcd's .proto files, of a package that is installed, or unpacked by
+    /// <c>.ci/run</c>; null for none.</summary>
+    public static string? EtcdProtos => new[] { "/", Path.Combine(Tests.Repository.Root, "artifacts", "etcd") }
+        .Select(root => Path.Combine(root, "usr/share/gocode/src/go.etcd.io/etcd/etcdserver/etcdserverpb"))
+        .FirstOrDefault(Directory.Exists);
 
     /// <summary>Finds a program, also those for administrators that are not on every PATH.</summary>
     public static string? FindProgram(string name) => HostedProgram.IsNeeded
