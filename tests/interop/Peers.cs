@@ -5,6 +5,8 @@ namespace ProtoRpc.Interop;
 /// <summary>Finds the programs of others.</summary>
 internal static class Peers
 {
+    private const string EtcdFolder = "usr/share/gocode/src/go.etcd.io/etcd/etcdserver/etcdserverpb";
+
     /// <summary>Debian's Python: the modules of its packages are not seen by another one on PATH.</summary>
     public const string Python = "/usr/bin/python3";
 
@@ -78,9 +80,9 @@ internal static class Peers
 
     /// <summary>The folder of etcd's .proto files, of a package that is installed, or unpacked by
     /// <c>.ci/run</c>; null for none.</summary>
-    public static string? EtcdProtos => new[] { "/", Path.Combine(Tests.Repository.Root, "artifacts", "etcd") }
-        .Select(root => Path.Combine(root, "usr/share/gocode/src/go.etcd.io/etcd/etcdserver/etcdserverpb"))
-        .FirstOrDefault(Directory.Exists);
+    public static string? EtcdProtos =>
+        new[] { "/", Path.Combine(Tests.Repository.Root, "artifacts", "etcd") }
+            .Select(root => Path.Combine(root, EtcdFolder)).FirstOrDefault(Directory.Exists);
 
     /// <summary>Finds a program, also those for administrators that are not on every PATH.</summary>
     public static string? FindProgram(string name) => HostedProgram.IsNeeded

@@ -127,14 +127,13 @@ internal static class ProtocCompiler
             text = text.Replace(link, folder);
         }
 
-        // Errors in a copy of a file are errors in the file.
-        return run with
-        {
-            Text = plan.Copies is { } copies
-                ? text.Replace(copies + '/', "").Replace(copies + Path.DirectorySeparatorChar, "")
-                : text,
-        };
+        return run with { Text = plan.Copies is { } copies ? WithoutFolder(text, copies) : text };
     }
+
+    // Errors in a copy of a file are errors in the file. On Windows, protoc writes paths with slashes.
+    private static string WithoutFolder(string text, string folder) =>
+        text.Replace(folder + '/', "").Replace(folder + Path.DirectorySeparatorChar, "")
+            .Replace(folder.Replace(Path.DirectorySeparatorChar, '/') + '/', "");
 
     private static SourceFile[] Folders(IReadOnlyList<string> paths, string baseFolder) =>
         [.. paths.Select(path => ImportFolder(path, baseFolder)).DistinctBy(folder => folder.FullPath)];
