@@ -137,9 +137,9 @@ Describe 'The warm-up of completion' {
         Enable-RpcCompletion
         Disable-RpcCompletion
         $until = [DateTime]::UtcNow.AddSeconds(60)
-        while ((Get-Runspace | Where-Object Id -NE $Host.Runspace.Id).Count -gt 0 -and [DateTime]::UtcNow -lt $until) {
+        while ((Get-Runspace -Name 'ProtoRpc completion') -and [DateTime]::UtcNow -lt $until) {
             [Threading.Thread]::Sleep(20)
         }
-        Get-Runspace | Where-Object Id -NE $Host.Runspace.Id | Should -BeNullOrEmpty
+        Get-Runspace -Name 'ProtoRpc completion' | Should -BeNullOrEmpty
     }
 }

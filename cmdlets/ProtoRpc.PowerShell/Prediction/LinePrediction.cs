@@ -290,6 +290,7 @@ internal static class CompletionWarmUp
                 new SessionStateCmdletEntry("Invoke-RpcMethod", typeof(InvokeRpcMethodCommand), null));
             state.Variables.Add(new SessionStateVariableEntry("schema", method.Service.Schema, null));
             using Runspace runspace = RunspaceFactory.CreateRunspace(state);
+            runspace.Name = "ProtoRpc completion";
             runspace.Open();
             Runspace.DefaultRunspace = runspace;
             const string Call = "Invoke-RpcMethod -Endpoint inproc://x -Schema $schema ";

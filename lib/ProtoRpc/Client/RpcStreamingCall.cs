@@ -172,6 +172,8 @@ internal sealed class ClientStream(
     Func<RpcException, RpcException> locate)
     : RpcClientStream
 {
+    private static readonly TimeSpan Early = TimeSpan.FromMilliseconds(50);
+
     private IMessage? _current;
     private long _replies;
 
@@ -218,9 +220,10 @@ internal sealed class ClientStream(
         }
         catch (RpcException e)
         {
-            // The server may notice the deadline first. A handler can return the status by itself.
+            // The server may notice the deadline first, and its timer may fire a little early. A handler can
+            // return the status by itself.
             bool isLate = e.Code == RpcStatusCode.DeadlineExceeded && _replies > 0
-                && (!e.IsAnswer || Clock.IsOver);
+                && (!e.IsAnswer || (!Clock.IsEndless && Clock.Left < Early));
             throw locate(isLate ? CallErrors.TimedOutAfter(Endpoint, Clock.Timeout, _replies, e) : e);
         }
     }
