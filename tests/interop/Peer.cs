@@ -45,6 +45,9 @@ public enum Peer
     /// <summary>The store of keys and values, with its .proto files.</summary>
     Etcd,
 
+    /// <summary>The runtime of containers, with its .proto files.</summary>
+    Containerd,
+
     /// <summary>PowerShell.</summary>
     PowerShell,
 

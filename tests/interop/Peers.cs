@@ -71,6 +71,9 @@ internal static class Peers
         Peer.Etcd => FindProgram("etcd") is null || EtcdProtos is null
             ? "etcd is not installed: apt-get install etcd-server golang-etcd-server-dev"
             : null,
+        Peer.Containerd => ContainerdFolder is null
+            ? "containerd is not unpacked: .ci/run does it, as root, which containerd needs"
+            : null,
         Peer.FakeTime => FakeTimeLibrary is null
             ? "libfaketime is not installed: apt-get install libfaketime"
             : null,
@@ -83,6 +86,14 @@ internal static class Peers
     public static string? EtcdProtos =>
         new[] { "/", Path.Combine(Tests.Repository.Root, "artifacts", "etcd") }
             .Select(root => Path.Combine(root, EtcdFolder)).FirstOrDefault(Directory.Exists);
+
+    /// <summary>What <c>.ci/run</c> unpacked of the packages of containerd; null if there is none, or if it
+    /// cannot run here.</summary>
+    public static string? ContainerdFolder =>
+        Path.Combine(Tests.Repository.Root, "artifacts", "containerd") is { } folder
+            && Directory.Exists(folder) && Environment.IsPrivilegedProcess && !HostedProgram.IsNeeded
+            ? folder
+            : null;
 
     /// <summary>Finds a program, also those for administrators that are not on every PATH.</summary>
     public static string? FindProgram(string name) => HostedProgram.IsNeeded
