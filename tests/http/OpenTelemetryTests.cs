@@ -86,6 +86,9 @@ public static class OpenTelemetryTests
         }
 
         Assert.True(tracing.ForceFlush());
+
+        // Disposing alone would not wait for the ends of requests, which their spans have.
+        await app.Application.StopAsync();
         await app.DisposeAsync();
         tracing.Dispose();
         int port = RpcEndpoint.Parse(endpoint).Port;
