@@ -18,6 +18,7 @@ internal static class TargetTable
         Row("http-stream", static () => new HttpStreamTarget()),
         Row("descriptors", static () => new DescriptorTarget()),
         Row("options", static () => new OptionTarget()),
+        Row("rest", static () => new RestTarget()),
         Row("objects", static () => new ObjectTarget()),
         Row("reflection", static () => new ReflectionTarget()),
         Row("grpc-reply", static () => new ReplyTarget("grpc-reply", "grpc://127.0.0.1:1")),

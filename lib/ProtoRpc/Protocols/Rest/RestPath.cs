@@ -50,7 +50,9 @@ internal sealed class RestPath
         string last = _coded[^1][.._coded[^1].LastIndexOf(':')];
 
         // A variable of zero segments may stand before the verb: /v1/:verb.
-        return new RestPath(last.Length == 0 ? _coded[..^1] : [.. _coded[..^1], last], HasSlash);
+        return last.Length == 0
+            ? new RestPath(_coded[..^1], hasSlash: true)
+            : new RestPath([.. _coded[..^1], last], HasSlash);
     }
 
     /// <summary>A segment as literals of templates compare with it: decoded, if it can be.</summary>

@@ -15,6 +15,9 @@ internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, Rest
     /// <summary>The kind of a rule that holds for all methods of HTTP.</summary>
     public const string AnyMethod = "*";
 
+    /// <summary>The number of characters of a rule that are shown.</summary>
+    public const int MaxShown = 500;
+
     private MessageFormat? _replyFormat;
 
     /// <summary>The fields that the variables of the template set, each with the fields that lead to it; in
@@ -52,7 +55,7 @@ internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, Rest
         ReplyField is { } part ? HttpBodies.Is(part) : HttpBodies.Is(Method.ReplyType);
 
     /// <summary>The method of HTTP and the path, for showing them.</summary>
-    public override string ToString() => TerminalText.Neutralize($"{HttpMethod} {Template}");
+    public override string ToString() => TerminalText.OneLine($"{HttpMethod} {Template}", MaxShown);
 }
 
 /// <summary>Reads the rules of <c>google.api.http</c> from the options of methods.</summary>
@@ -126,8 +129,9 @@ internal static class RestRules
         }
         catch (FormatException e)
         {
-            string shown = TerminalText.Neutralize(ValueText.OfName($"{http} {path}".Trim()));
-            string problem = TerminalText.Neutralize(e.Message);
+            string shown =
+                TerminalText.OneLine(ValueText.OfName($"{http} {path}".Trim()), RestBinding.MaxShown);
+            string problem = TerminalText.OneLine(e.Message, RestBinding.MaxShown);
             problems.Add(
                 $"The HTTP rule '{shown}' of {method.FullName} is ignored: "
                 + $"{problem}{(problem.EndsWith('?') ? "" : ".")} "
