@@ -1,4 +1,5 @@
 using System.Net;
+using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
 using Google.Protobuf;
 
@@ -96,6 +97,22 @@ public static class BrowserPolicyTests
 
         Assert.Equal(wanted.Order(), names.Except(Always).Order());
         Assert.Empty(Always.Except(names));
+    }
+
+    [Fact]
+    public static async Task Pages_of_any_origin_may_not_send_headers_where_certificates_identify_callers()
+    {
+        using X509Certificate2 own = TestCertificate.Create("CN=localhost", "127.0.0.1");
+        using SearchServer server = new(
+            new HttpServerOptions
+            {
+                AllowedOrigins = ["*"],
+                Security = new() { ClientCaCertificates = [own], AllowAnonymous = true },
+            },
+            new() { Certificate = own },
+            "https://127.0.0.1:0/");
+
+        Assert.Empty((await AskAsync(server, "x-team, authorization")).Except(Always));
     }
 
     [Theory]

@@ -81,7 +81,7 @@ internal sealed class HttpAuthentication
 
     /// <summary>Whether callers prove themselves by what a browser has or a page can guess: passwords, and
     /// certificates or accounts of the user.</summary>
-    public bool HasPasswords => _security.Basic is not null || _security.ClientCertificate is not null
+    public bool HasPasswords => _security.Basic is not null || _security.AcceptsCertificates
         || _negotiate.Offered.Any();
 
     /// <summary>What the endpoint's document of OpenAPI says of its checks.</summary>
@@ -93,7 +93,7 @@ internal sealed class HttpAuthentication
             .. _security.Basic is null ? Array.Empty<string>() : ["basic"],
             .. _negotiate.Offered,
         ],
-        AcceptsCertificates = _security.ClientCertificate is not null,
+        AcceptsCertificates = AcceptsCertificates,
         AllowsAnonymous = _allowsAnonymous,
     };
 
