@@ -1,4 +1,5 @@
 using System.Net;
+using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
 using Microsoft.OpenApi;
 
@@ -18,7 +19,7 @@ public static class OpenApiFileTests
 
         (HttpStatusCode status, string type, string text) =
             await server.GetAsync(address.TrimEnd('/') + Path);
-        OpenApiDocument document = Read(text);
+        OpenApiDocument document = OpenApiText.Read(text);
 
         Assert.Equal((HttpStatusCode.OK, "application/json"), (status, type));
         Assert.Equal(address, Assert.Single(document.Servers!).Url);
@@ -46,13 +47,31 @@ public static class OpenApiFileTests
         using HttpRequestMessage request = new(HttpMethod.Get, Path);
         request.Headers.Authorization = new("Bearer", "x");
         using HttpResponseMessage response = await server.Http.SendAsync(request);
-        OpenApiDocument document = Read(await response.Content.ReadAsStringAsync());
+        OpenApiDocument document = OpenApiText.Read(await response.Content.ReadAsStringAsync());
         (HttpStatusCode anonymous, _, _) = await server.GetAsync(Path);
 
         Assert.Equal(["basic", "bearer"], document.Components!.SecuritySchemes!.Keys.Order());
         Assert.All(document.Security!, way => Assert.Single(way));
         Assert.Equal(2, document.Security!.Count);
         Assert.Equal(HttpStatusCode.Unauthorized, anonymous);
+    }
+
+    [Fact]
+    public static async Task It_names_certificates_of_authorities()
+    {
+        using X509Certificate2 own = TestCertificate.Create("CN=localhost", "127.0.0.1");
+        using SearchServer server = new(
+            new HttpServerOptions
+            {
+                Security = new() { ClientCaCertificates = [own], AllowAnonymous = true },
+            },
+            new() { Certificate = own },
+            "https://127.0.0.1:0/");
+
+        OpenApiDocument document = OpenApiText.Read((await server.GetAsync(Path)).Text);
+
+        Assert.Equal(
+            SecuritySchemeType.MutualTLS, Assert.Single(document.Components!.SecuritySchemes!).Value.Type);
     }
 
     [Theory]
@@ -67,12 +86,5 @@ public static class OpenApiFileTests
 
         Assert.Equal(wanted, response.StatusCode);
         Assert.Equal(0, server.Server.Counters.Calls);
-    }
-
-    private static OpenApiDocument Read(string text)
-    {
-        Microsoft.OpenApi.Reader.ReadResult result = OpenApiDocument.Parse(text, "json");
-        Assert.Empty(result.Diagnostic!.Errors);
-        return result.Document!;
     }
 }

@@ -8,7 +8,7 @@ namespace ProtoRpc.Http.Tests.OpenApi;
 public static class OpenApiRestTests
 {
     private static readonly OpenApiDocument Document =
-        Read(RpcOpenApi.Write(RestProtos.Library.Services));
+        OpenApiText.Read(RpcOpenApi.Write(RestProtos.Library.Services));
 
     [Theory]
     [InlineData("/v1/shelves/{name}", "DELETE", "GetShelf|DeleteShelf", "name")]
@@ -29,9 +29,7 @@ public static class OpenApiRestTests
             item.Operations!.Values.Select(operation => operation.OperationId).Order());
         Assert.Equal(
             parameters,
-            item.Operations[new HttpMethod(method)].Parameters?
-                .Where(parameter => parameter.In == ParameterLocation.Path)
-                .Select(parameter => parameter.Name) ?? []);
+            OpenApiText.ParametersOf(item.Operations[new HttpMethod(method)], ParameterLocation.Path));
     }
 
     [Fact]
@@ -91,9 +89,7 @@ public static class OpenApiRestTests
                     or HttpStatusCode.MethodNotAllowed or HttpStatusCode.BadRequest
                     or HttpStatusCode.UnsupportedMediaType);
                 string text = await response.Content.ReadAsStringAsync();
-                Assert.True(
-                    isThere || operation.OperationId!.Contains("Plain", StringComparison.Ordinal),
-                    $"{method} {request.RequestUri}: {response.StatusCode} {text}");
+                Assert.True(isThere, $"{method} {request.RequestUri}: {response.StatusCode} {text}");
                 calls++;
             }
         }
@@ -122,7 +118,7 @@ public static class OpenApiRestTests
                 }
                 """);
             OpenApiDocument document =
-                Read(RpcOpenApi.Write(RpcSchema.Load([file], [RestProtos.Folder]).Services));
+                OpenApiText.Read(RpcOpenApi.Write(RpcSchema.Load([file], [RestProtos.Folder]).Services));
 
             Assert.Null(document.Paths["/v1/come"].Operations![HttpMethod.Get].Parameters);
         }
@@ -132,12 +128,8 @@ public static class OpenApiRestTests
         }
     }
 
-    private static string?[] QueryOf(string path, HttpMethod method) =>
-    [
-        .. Document.Paths[path].Operations![method].Parameters?
-            .Where(parameter => parameter.In == ParameterLocation.Query)
-            .Select(parameter => parameter.Name) ?? [],
-    ];
+    private static string?[] QueryOf(string path, HttpMethod method) => OpenApiText.ParametersOf(
+        Document.Paths[path].Operations![method], ParameterLocation.Query);
 
     private static string TargetOf(string path, OpenApiOperation operation) =>
         (operation.Parameters ?? []).Where(parameter => parameter.In == ParameterLocation.Path).Aggregate(
@@ -159,12 +151,4 @@ public static class OpenApiRestTests
 
     private static string BodyOf(OpenApiOperation operation) =>
         operation.RequestBody!.Content!.Values.First().Schema?.Type == JsonSchemaType.Array ? "[]" : "{}";
-
-    private static OpenApiDocument Read(string text)
-    {
-        Microsoft.OpenApi.Reader.ReadResult result = OpenApiDocument.Parse(text, "json");
-        Assert.Empty(result.Diagnostic!.Errors);
-        Assert.Empty(result.Diagnostic.Warnings);
-        return result.Document!;
-    }
 }

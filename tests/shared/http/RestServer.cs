@@ -11,11 +11,8 @@ internal sealed class RestServer : IDisposable
         HttpServerOptions? http = null, RpcServerOptions? options = null,
         string endpoint = "http://127.0.0.1:0/")
     {
-        options ??= new RpcServerOptions();
-        RpcServerSecurity security =
-            options.Security with { Authentication = options.Security.Authentication };
         Server = Handle(RpcServer.Create(
-                RestProtos.Library, "rest.Library", (options with { Security = security }).WithHttp(http)))
+                RestProtos.Library, "rest.Library", (options ?? new RpcServerOptions()).WithHttp(http)))
             .AddEndpoint(endpoint)
             .StartListening();
         Http = new HttpClient(new SocketsHttpHandler { UseProxy = false })
@@ -28,7 +25,7 @@ internal sealed class RestServer : IDisposable
 
     public HttpClient Http { get; }
 
-    /// <summary>Adds the handlers of all methods but Plain.</summary>
+    /// <summary>Adds the handlers of all methods.</summary>
     public static RpcServer Handle(RpcServer server)
     {
         foreach (RpcMethodInfo method in RestProtos.Library.GetService("rest.Library").Methods)
@@ -59,18 +56,7 @@ internal sealed class RestServer : IDisposable
             request.Content = new StringContent(json, mediaType: new("application/json"));
         }
 
-        foreach ((string name, string value) in headers)
-        {
-            if (!request.Headers.TryAddWithoutValidation(name, value))
-            {
-                request.Content!.Headers.Remove(name);
-                request.Content.Headers.TryAddWithoutValidation(name, value);
-            }
-        }
-
-        using HttpResponseMessage response = await Http.SendAsync(request);
-        return (response.StatusCode, response.Content.Headers.ContentType?.MediaType ?? "",
-            await response.Content.ReadAsStringAsync());
+        return await Http.AnswerAsync(request, headers);
     }
 
     public void Dispose()

@@ -81,20 +81,9 @@ internal sealed class SearchServer : IDisposable
         string path, params (string Name, string Value)[] headers) =>
         SendAsync(new(HttpMethod.Get, path), headers);
 
-    public async Task<(HttpStatusCode Status, string MediaType, string Text)> SendAsync(
-        HttpRequestMessage request, params (string Name, string Value)[] headers)
-    {
-        foreach ((string name, string value) in headers)
-        {
-            request.Headers.TryAddWithoutValidation(name, value);
-        }
-
-        using HttpResponseMessage response = await Http.SendAsync(request);
-        return (
-            response.StatusCode,
-            response.Content.Headers.ContentType?.MediaType ?? "",
-            await response.Content.ReadAsStringAsync());
-    }
+    public Task<(HttpStatusCode Status, string MediaType, string Text)> SendAsync(
+        HttpRequestMessage request, params (string Name, string Value)[] headers) =>
+        Http.AnswerAsync(request, headers);
 
     public void Dispose()
     {
