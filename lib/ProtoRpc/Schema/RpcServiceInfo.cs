@@ -238,19 +238,23 @@ internal static class WireScan
     /// <summary>The length-delimited values of a field, in order.</summary>
     /// <exception cref="InvalidProtocolBufferException">The bytes are no message.</exception>
     public static IReadOnlyList<ByteString> Bytes(ByteString message, int number) =>
-        [.. Bytes(message).Where(field => field.Number == number).Select(field => field.Value)];
+        [.. Bytes(message, found => found == number).Select(field => field.Value)];
 
     /// <summary>All length-delimited values, in order, each with the number of its field.</summary>
     /// <exception cref="InvalidProtocolBufferException">The bytes are no message.</exception>
-    public static IReadOnlyList<(int Number, ByteString Value)> Bytes(ByteString message)
+    public static IReadOnlyList<(int Number, ByteString Value)> Bytes(ByteString message) =>
+        Bytes(message, _ => true);
+
+    private static List<(int Number, ByteString Value)> Bytes(ByteString message, Func<int, bool> isAsked)
     {
         List<(int, ByteString)> found = [];
         using CodedInputStream input = message.CreateCodedInput();
         for (uint tag = input.ReadTag(); tag != 0; tag = input.ReadTag())
         {
-            if (WireFormat.GetTagWireType(tag) == WireFormat.WireType.LengthDelimited)
+            int number = WireFormat.GetTagFieldNumber(tag);
+            if (WireFormat.GetTagWireType(tag) == WireFormat.WireType.LengthDelimited && isAsked(number))
             {
-                found.Add((WireFormat.GetTagFieldNumber(tag), input.ReadBytes()));
+                found.Add((number, input.ReadBytes()));
             }
             else
             {

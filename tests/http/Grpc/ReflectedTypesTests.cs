@@ -84,6 +84,19 @@ public sealed class ReflectedTypesTests
     }
 
     [Fact]
+    public async Task Nothing_is_read_for_symbols_of_which_one_is_missing()
+    {
+        using ScriptedReflection server = new(_script, Boxes);
+        using RpcClient client = RpcClient.Connect(server.Endpoint);
+
+        RpcSchema? missing = await client.FetchSymbolsAsync(
+            ["pens.Pen", "pens.Gone"], null, CancellationToken.None);
+
+        Assert.Null(missing);
+        Assert.Equal(2, _script.Questions);
+    }
+
+    [Fact]
     public void One_within_another_is_found_as_well()
     {
         using ScriptedReflection server = new(_script, Boxes);

@@ -42,7 +42,6 @@ internal sealed class ScriptedReflection : IDisposable
         ReflectionScript script, IAsyncEnumerable<ServerReflectionRequest> requests,
         [EnumeratorCancellation] CancellationToken cancellation)
     {
-        script.CountStream();
         await foreach (ServerReflectionRequest request in requests.WithCancellation(cancellation))
         {
             foreach (ServerReflectionResponse? reply in script.Answer(request))
@@ -102,7 +101,6 @@ internal sealed class ReflectionScript
             """),
     ];
 
-    private int _streams;
     private int _questions;
 
     /// <summary>The schema of the services themselves.</summary>
@@ -129,8 +127,6 @@ internal sealed class ReflectionScript
 
     /// <summary>Whether each answer ends its stream.</summary>
     public bool EndsStreams { get; set; }
-
-    public int Streams => _streams;
 
     public int Questions => _questions;
 
@@ -178,8 +174,6 @@ internal sealed class ReflectionScript
             services.Select(name => new ServiceResponse { Name = name }));
         return reply;
     }
-
-    public void CountStream() => Interlocked.Increment(ref _streams);
 
     public IEnumerable<ServerReflectionResponse?> Answer(ServerReflectionRequest request)
     {

@@ -1,6 +1,7 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Schema.Linking;
+using ProtoRpc.Schema.Sources;
 using Type = Google.Protobuf.Reflection.FieldDescriptorProto.Types.Type;
 
 namespace ProtoRpc.Tests.Schema;
@@ -117,14 +118,76 @@ public static class FileRepairTests
     public static void Files_of_another_schema_fill_the_gaps()
     {
         RpcSchema server = Link(Shop("common.Money"), Alone());
-        RpcSchema given = RpcSchema.FromDescriptorSet(
-            new FileDescriptorSet { File = { Money("common").Proto } }.ToByteArray());
+        RpcSchema given = SetOf(Money("common"));
 
         RpcSchema both = given.CompleteWith(server, "reflection");
 
         Assert.NotNull(server.GetMethod("Shop/Buy").Problem);
         Assert.Null(both.GetMethod("Shop/Buy").Problem);
         Assert.Empty(both.Warnings);
+    }
+
+    [Fact]
+    public static void A_schema_with_gaps_keeps_its_services_and_warnings_with_the_files_of_another()
+    {
+        RpcSchema server = ForgivingLinker.Link(
+            new ServerFiles(
+                [Shop("common.Money")],
+                new Dictionary<string, string>
+                {
+                    ["shop.v2.Shop"] = "",
+                    ["shop.v2.Gone"] = "It is secret.",
+                },
+                "grpc://test")
+            {
+                Warnings = ["A file is broken."],
+            },
+            CancellationToken.None);
+        RpcSchema alone = SetOf(Alone());
+
+        RpcSchema both = server.CompleteWith(alone, "generated");
+        RpcSchema filled = both.CompleteWith(SetOf(Money("common")), "generated");
+
+        Assert.NotNull(both.GetMethod("Shop/Buy").Problem);
+        Assert.Null(both.GetMethod("alone.Alone/Do").Problem);
+        Assert.Null(filled.GetMethod("Shop/Buy").Problem);
+        foreach (RpcSchema schema in (RpcSchema[])[both, filled])
+        {
+            Assert.Contains("It is secret.", schema.GetService("shop.v2.Gone").Problem);
+            Assert.Contains("A file is broken.", schema.Warnings);
+            Assert.Equal(
+                ["alone.Alone", "shop.v2.Gone", "shop.v2.Shop"],
+                schema.ServedServices.Select(service => service.FullName).Order());
+        }
+    }
+
+    [Fact]
+    public static void Two_schemas_with_gaps_fill_the_gaps_of_each_other()
+    {
+        FileDescriptorProto alone = Alone().Proto;
+        alone.MessageType[0].Field.Add(Field("shop.v2.Order"));
+
+        RpcSchema both = Link(Shop("common.Money"), Money("common"), FileOf(Needing("gone.Gone", "first")))
+            .CompleteWith(Link(FileOf(alone), FileOf(Needing("away.Away", "second"))), "server");
+
+        Assert.Null(both.GetMethod("alone.Alone/Do").Problem);
+        Assert.Null(both.GetMethod("Shop/Buy").Problem);
+        Assert.Contains("gone.Gone", both.GetMethod("first.S/Do").Problem);
+        Assert.Contains("away.Away", both.GetMethod("second.S/Do").Problem);
+        Assert.Equal(2, both.Warnings.Count);
+    }
+
+    [Fact]
+    public static void The_files_that_were_loaded_stay_those_of_a_schema_with_gaps()
+    {
+        RpcSchema given = SetOf(Money("common"));
+        RpcSchema both = given.CompleteWith(Link(Shop("common.Price")), "server");
+
+        SchemaPart part = SchemaPart.Create(both, "again");
+
+        Assert.NotNull(both.Gaps);
+        Assert.Contains("common.proto", part.RootFiles);
+        Assert.DoesNotContain(part.RootFiles, name => part.Files.All(file => file.Name != name));
     }
 
     [Theory]
@@ -148,8 +211,62 @@ public static class FileRepairTests
         Assert.Equal(["p.Gone"], FileRepair.FindMissing([FileOf(file)]));
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public static void Many_missing_types_and_imports_take_linear_time(bool inOneFile)
+    {
+        const int Count = 200_000;
+        FileDescriptorProto file = new() { Name = "a.proto", Package = "p", Syntax = "proto3" };
+        DescriptorProto message = new() { Name = "M" };
+        for (int i = 0; i < Count; i++)
+        {
+            FieldDescriptorProto field = Field($".gone.G{i}");
+            field.Number = i + 1;
+            message.Field.Add(field);
+        }
+
+        file.MessageType.Add(message);
+        FileDescriptorProto importing = inOneFile ? file : new() { Name = "b.proto", Syntax = "proto3" };
+        importing.Dependency.Add(Enumerable.Range(0, Count).Select(i => $"other/{i}.proto"));
+        DescriptorFile[] files = inOneFile ? [FileOf(file)] : [FileOf(file), FileOf(importing)];
+
+        Assert.Equal(Count, FileRepair.FindMissing(files).Count);
+    }
+
+    [Fact]
+    public static void Three_of_many_missing_files_are_named()
+    {
+        FileDescriptorProto shop = Shop("common.Price").Proto;
+        shop.Dependency.Add(["e.proto", "d.proto", "c.proto", "b.proto", "b.proto"]);
+
+        Assert.Equal(
+            "No file of the server declares 'common.Price'. The server does not return "
+            + "'b.proto', 'c.proto', 'd.proto' and others.",
+            Link(FileOf(shop)).GetMethod("Shop/Buy").Problem);
+    }
+
     private static RpcSchema Link(params IReadOnlyList<DescriptorFile> files) => ForgivingLinker.Link(
         new ServerFiles(files, new Dictionary<string, string>(), "grpc://test"), CancellationToken.None);
+
+    private static RpcSchema SetOf(DescriptorFile file) => RpcSchema.FromDescriptorSet(
+        new FileDescriptorSet { File = { file.Proto } }.ToByteArray());
+
+    // A service that needs a type.
+    private static FileDescriptorProto Needing(string type, string package) => new()
+    {
+        Name = $"{package}.proto",
+        Package = package,
+        Syntax = "proto3",
+        Service =
+        {
+            new ServiceDescriptorProto
+            {
+                Name = "S",
+                Method = { new MethodDescriptorProto { Name = "Do", InputType = type, OutputType = type } },
+            },
+        },
+    };
 
     private static FieldDescriptorProto Second(FieldDescriptorProto field)
     {

@@ -18,8 +18,10 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     private readonly HashSet<string> _asked = new(StringComparer.Ordinal);
 
     /// <summary>The schema of all services, except reflection itself.</summary>
-    public Task<RpcSchema> ReadAsync(CancellationToken cancellation) => ReadAsync(
-        async stream =>
+    public async Task<RpcSchema> ReadAsync(CancellationToken cancellation)
+    {
+        ReflectionStream stream = Open(cancellation);
+        await using (stream.ConfigureAwait(false))
         {
             Dictionary<string, string> services = new(StringComparer.Ordinal);
             foreach (string service in await ListServicesAsync(stream).ConfigureAwait(false))
@@ -27,42 +29,45 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                 services[service] = await FindServiceAsync(stream, service).ConfigureAwait(false);
             }
 
-            return services;
-        },
-        cancellation);
+            return await LinkAsync(stream, services, cancellation).ConfigureAwait(false);
+        }
+    }
 
     /// <summary>The files that declare some symbols, with what they import.</summary>
     /// <returns>Null if the server does not declare one of them.</returns>
     public async Task<RpcSchema?> ReadAsync(SymbolQuery query, CancellationToken cancellation)
     {
-        bool isComplete = true;
-        RpcSchema schema = await ReadAsync(
-            async stream =>
+        ReflectionStream stream = Open(cancellation);
+        await using (stream.ConfigureAwait(false))
+        {
+            foreach (string symbol in query.Symbols)
             {
-                foreach (string symbol in query.Symbols)
+                if ((await FindServiceAsync(stream, symbol).ConfigureAwait(false)).Length > 0)
                 {
-                    isComplete &= (await FindServiceAsync(stream, symbol).ConfigureAwait(false)).Length == 0;
+                    await stream.CompleteAsync().ConfigureAwait(false);
+                    return null;
                 }
+            }
 
-                if (query.Extendee is { } extendee)
+            if (query.Extendee is { } extendee && _files.Add(
+                await stream.AskAsync(new ServerReflectionRequest
                 {
-                    isComplete &= _files.Add(
-                        await stream.AskAsync(new ServerReflectionRequest
-                        {
-                            FileContainingExtension = new ExtensionRequest
-                            {
-                                ContainingType = extendee,
-                                ExtensionNumber = query.Number,
-                            },
-                        }).ConfigureAwait(false),
-                        extendee) is null;
-                }
+                    FileContainingExtension = new ExtensionRequest
+                    {
+                        ContainingType = extendee,
+                        ExtensionNumber = query.Number,
+                    },
+                }).ConfigureAwait(false),
+                extendee) is not null)
+            {
+                await stream.CompleteAsync().ConfigureAwait(false);
+                return null;
+            }
 
-                return query.Symbols.Where(_files.Declares)
-                    .ToDictionary(service => service, _ => "", StringComparer.Ordinal);
-            },
-            cancellation).ConfigureAwait(false);
-        return isComplete ? schema : null;
+            Dictionary<string, string> services = query.Symbols.Where(_files.Declares)
+                .ToDictionary(service => service, _ => "", StringComparer.Ordinal);
+            return await LinkAsync(stream, services, cancellation).ConfigureAwait(false);
+        }
     }
 
     /// <summary>The full names of the services, except reflection itself.</summary>
@@ -78,26 +83,24 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         }
     }
 
-    private async Task<RpcSchema> ReadAsync(
-        Func<ReflectionStream, Task<Dictionary<string, string>>> findServices, CancellationToken cancellation)
-    {
-        ReflectionStream stream =
-            new(channel, CallClock.Start(channel.Options.Limits.CallTimeout, cancellation));
-        await using (stream.ConfigureAwait(false))
-        {
-            Dictionary<string, string> services = await findServices(stream).ConfigureAwait(false);
-            await ReadImportsAsync(stream).ConfigureAwait(false);
-            ServerFiles found = Found(services);
-            if (ForgivingLinker.LinkWhole(found) is { } whole)
-            {
-                await stream.CompleteAsync().ConfigureAwait(false);
-                return whole;
-            }
+    private ReflectionStream Open(CancellationToken cancellation) =>
+        new(channel, CallClock.Start(channel.Options.Limits.CallTimeout, cancellation));
 
-            await ReadWithheldAsync(stream).ConfigureAwait(false);
+    // Reads what the files of services need.
+    private async Task<RpcSchema> LinkAsync(
+        ReflectionStream stream, Dictionary<string, string> services, CancellationToken cancellation)
+    {
+        await ReadImportsAsync(stream).ConfigureAwait(false);
+        ServerFiles found = Found(services);
+        if (ForgivingLinker.LinkWhole(found) is { } whole)
+        {
             await stream.CompleteAsync().ConfigureAwait(false);
-            return ForgivingLinker.Link(Found(services), cancellation);
+            return whole;
         }
+
+        await ReadWithheldAsync(stream).ConfigureAwait(false);
+        await stream.CompleteAsync().ConfigureAwait(false);
+        return ForgivingLinker.Link(Found(services), cancellation);
     }
 
     private ServerFiles Found(IReadOnlyDictionary<string, string> services) =>
@@ -149,15 +152,12 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                     throw stream.Nonsense($"its files import more than {ReflectedFiles.MaxFiles:N0} files");
                 }
 
-                // The server may return it by another name. Linking finds out which types are missing.
-                string? error = _files.Add(
+                // The server may return it by another name. Linking adds the files of Protocol Buffers, and
+                // finds out which types are missing.
+                _files.Add(
                     await stream.AskAsync(new ServerReflectionRequest { FileByFilename = import })
                         .ConfigureAwait(false),
                     import);
-                if (error is not null)
-                {
-                    _files.AddWellKnown(import);
-                }
             }
         }
     }

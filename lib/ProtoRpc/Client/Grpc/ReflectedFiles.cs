@@ -1,5 +1,4 @@
 using Google.Protobuf.Reflection;
-using ProtoRpc.Schema;
 using ProtoRpc.Schema.Linking;
 
 namespace ProtoRpc.Client.Grpc;
@@ -61,6 +60,12 @@ internal sealed class ReflectedFiles(string server)
 
         foreach (ByteString bytes in reply.FileDescriptorProto)
         {
+            // Servers return the same files with each answer.
+            if (!_seen.Add(bytes))
+            {
+                continue;
+            }
+
             _bytes += bytes.Length;
             if (_bytes > MaxBytes || _files.Count >= MaxFiles)
             {
@@ -71,27 +76,10 @@ internal sealed class ReflectedFiles(string server)
                     + "Give a schema: its .proto files or a descriptor set.");
             }
 
-            // Servers return the same files with each answer.
-            if (_seen.Add(bytes))
-            {
-                Parse(bytes, asked);
-            }
+            Parse(bytes, asked);
         }
 
         return null;
-    }
-
-    /// <summary>Adds a file that Protocol Buffers contain.</summary>
-    /// <returns>Whether there is one of the name.</returns>
-    public bool AddWellKnown(string name)
-    {
-        if (WellKnownFiles.Find(name) is not { } file)
-        {
-            return false;
-        }
-
-        Add(file);
-        return true;
     }
 
     private void Parse(ByteString bytes, string asked)
@@ -138,10 +126,6 @@ internal sealed class ReflectedFiles(string server)
     {
         _files.Add(file.Name, file);
         _unread.Enqueue(file);
-        string package = file.Proto.Package;
-        foreach (ServiceDescriptorProto service in file.Proto.Service)
-        {
-            _services.Add(package.Length == 0 ? service.Name : $"{package}.{service.Name}");
-        }
+        _services.UnionWith(file.ServiceNames);
     }
 }

@@ -10,6 +10,14 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
 {
     public string Name => Proto.Name;
 
+    /// <summary>The full names of the services.</summary>
+    public IEnumerable<string> ServiceNames =>
+        Proto.Service.Select(service => FullName(Proto.Package, service.Name));
+
+    /// <summary>The full name of what a file of a package declares.</summary>
+    public static string FullName(string package, string name) =>
+        package.Length == 0 ? name : $"{package}.{name}";
+
     public static DescriptorFile Parse(ByteString bytes, string origin)
     {
         try

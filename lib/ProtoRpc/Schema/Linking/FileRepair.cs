@@ -12,6 +12,9 @@ internal sealed class FileRepair
     // What looking up relative names may cost: characters of the names that are looked up.
     private const long MaxLooked = 1_000_000_000;
 
+    // The most files that are named as the reason for a missing type.
+    private const int Shown = 3;
+
     private readonly List<RepairedFile> _files = [];
     private readonly Dictionary<string, RepairedFile> _byName = new(StringComparer.Ordinal);
 
@@ -22,6 +25,7 @@ internal sealed class FileRepair
     private readonly HashSet<string> _packages = new(StringComparer.Ordinal);
     private readonly Dictionary<string, MissingType> _missing = new(StringComparer.Ordinal);
     private readonly List<string> _warnings = [];
+    private string[]? _absentImports;
     private long _looked;
 
     private FileRepair(IReadOnlyList<DescriptorFile> files)
@@ -103,7 +107,7 @@ internal sealed class FileRepair
         List<T> kept = [];
         foreach (T element in elements)
         {
-            string name = FullName(file.Proto.Package, nameOf(element));
+            string name = DescriptorFile.FullName(file.Proto.Package, nameOf(element));
             Declaration declaration = new(file, element);
             if (_declared.TryGetValue(name, out Declaration? first))
             {
@@ -156,7 +160,7 @@ internal sealed class FileRepair
             switch (declaration.Element)
             {
                 case DescriptorProto message:
-                    Resolve(declaration, message, FullName(package, message.Name));
+                    Resolve(declaration, message, DescriptorFile.FullName(package, message.Name));
                     break;
                 case FieldDescriptorProto extension:
                     if (ResolveExtension(declaration, extension, package))
@@ -166,7 +170,7 @@ internal sealed class FileRepair
 
                     break;
                 case ServiceDescriptorProto service:
-                    string scope = FullName(package, service.Name);
+                    string scope = DescriptorFile.FullName(package, service.Name);
                     foreach (MethodDescriptorProto method in service.Method)
                     {
                         method.InputType = Resolve(declaration, method.InputType, scope, isEnum: false);
@@ -248,7 +252,7 @@ internal sealed class FileRepair
 
         string full = name.StartsWith('.') ? name[1..]
             : name.Contains('.') ? name
-            : FullName(declaration.File.Proto.Package, name);
+            : DescriptorFile.FullName(declaration.File.Proto.Package, name);
         if (!_missing.TryGetValue(full, out MissingType? type))
         {
             _missing.Add(full, type = new MissingType(full, isEnum, ReasonFor(full, declaration.File)));
@@ -289,24 +293,14 @@ internal sealed class FileRepair
     // The imports that are missing, of which the one beside the type's package is the likeliest.
     private string ReasonFor(string type, RepairedFile file)
     {
-        const int Shown = 3;
-        string[] missing =
-        [
-            .. file.Source.Proto.Dependency.Where(import => !_byName.ContainsKey(import)).Distinct(),
-        ];
-        if (missing.Length == 0)
-        {
-            missing =
-            [
-                .. _files.SelectMany(other => other.Source.Proto.Dependency)
-                    .Where(import => !_byName.ContainsKey(import)).Distinct().Take(Shown + 1),
-            ];
-        }
-
+        file.AbsentImports ??= AbsentOf(file.Source.Proto.Dependency);
+        string[] absent = file.AbsentImports.Length > 0
+            ? file.AbsentImports
+            : _absentImports ??= AbsentOf(_files.SelectMany(other => other.Source.Proto.Dependency));
         string folder = type[..Math.Max(0, type.LastIndexOf('.'))].Replace('.', '/');
-        string[] near = [.. missing.Where(import => folder.Length > 0 && import.StartsWith(
-            $"{folder}/", StringComparison.Ordinal))];
-        missing = near.Length > 0 ? near : missing;
+        string[] missing = folder.Length > 0 && Below(absent, $"{folder}/") is { Length: > 0 } near
+            ? near
+            : [.. absent.Take(Shown + 1)];
         return missing switch
         {
             [] => $"No file of the server declares '{type}'.",
@@ -315,6 +309,25 @@ internal sealed class FileRepair
                 + $"{string.Join(", ", missing.Take(Shown).Select(import => $"'{import}'"))}"
                 + (missing.Length > Shown ? " and others." : "."),
         };
+    }
+
+    // The imports that no file has, sorted by name. A file can have as many missing types as imports, so
+    // they must not be compared with each other.
+    private string[] AbsentOf(IEnumerable<string> imports) =>
+    [
+        .. imports.Where(import => !_byName.ContainsKey(import)).Distinct(StringComparer.Ordinal)
+            .Order(StringComparer.Ordinal),
+    ];
+
+    // The first of the sorted names that begin with a folder.
+    private static string[] Below(string[] sorted, string folder)
+    {
+        int found = Array.BinarySearch(sorted, folder, StringComparer.Ordinal);
+        return
+        [
+            .. sorted.Skip(found < 0 ? ~found : found).Take(Shown + 1)
+                .TakeWhile(name => name.StartsWith(folder, StringComparison.Ordinal)),
+        ];
     }
 
     private void AddMissing(Action<string?> began)
@@ -448,12 +461,7 @@ internal sealed class FileRepair
                 IsSubstitute = true,
                 Blamed = blamed,
             };
-            _byName.Add(name, file);
-            _files.Add(file);
-            for (string scope = package; scope.Length > 0 && _packages.Add(scope);
-                scope = scope[..Math.Max(0, scope.LastIndexOf('.'))])
-            {
-            }
+            Declare(file);
         }
 
         return file;
@@ -462,9 +470,6 @@ internal sealed class FileRepair
     private static bool IsOfOptions(string message) =>
         message.StartsWith("google.protobuf.", StringComparison.Ordinal)
         && message.EndsWith("Options", StringComparison.Ordinal);
-
-    private static string FullName(string package, string name) =>
-        package.Length == 0 ? name : $"{package}.{name}";
 
     private sealed record MissingType(string FullName, bool IsEnum, string Reason)
     {

@@ -88,7 +88,7 @@ internal static class ForgivingLinker
     private static Dictionary<string, string> Undescribed(
         ServerFiles found, IReadOnlyList<DescriptorFile> files, IReadOnlyDictionary<string, string> leftOut)
     {
-        HashSet<string> declared = [.. files.SelectMany(ServicesOf)];
+        HashSet<string> declared = [.. files.SelectMany(file => file.ServiceNames)];
         Dictionary<string, string> undescribed = new(StringComparer.Ordinal);
         foreach ((string service, string reason) in found.Services)
         {
@@ -98,7 +98,7 @@ internal static class ForgivingLinker
             }
 
             DescriptorFile? broken = leftOut.Count == 0 ? null : found.Files.FirstOrDefault(
-                file => leftOut.ContainsKey(file.Name) && ServicesOf(file).Contains(service));
+                file => leftOut.ContainsKey(file.Name) && file.ServiceNames.Contains(service));
             undescribed.Add(
                 service,
                 broken is not null
@@ -109,9 +109,6 @@ internal static class ForgivingLinker
 
         return undescribed;
     }
-
-    private static IEnumerable<string> ServicesOf(DescriptorFile file) => file.Proto.Service.Select(
-        service => file.Proto.Package.Length == 0 ? service.Name : $"{file.Proto.Package}.{service.Name}");
 
     private static RpcSchema Create(
         ServerFiles found, IReadOnlyList<SchemaFile> linked, IReadOnlyList<string> warnings,

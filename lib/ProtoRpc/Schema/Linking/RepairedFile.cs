@@ -44,6 +44,10 @@ internal sealed class RepairedFile(DescriptorFile source)
     /// <summary>The imports to keep although no type of them is needed, for example for options.</summary>
     public IReadOnlyList<string> KeptImports { get; set; } = [];
 
+    /// <summary>The imports of the sent file that no file has, sorted by name; null until they are
+    /// needed.</summary>
+    public string[]? AbsentImports { get; set; }
+
     /// <summary>The file of the server that is at fault if this file cannot be linked; empty for
     /// none.</summary>
     public string Blamed { get; init; } = source.Name;

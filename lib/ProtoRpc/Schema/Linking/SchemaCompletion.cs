@@ -35,10 +35,9 @@ internal sealed class SchemaCompletion
     /// <summary>A schema with the services of both, and the warnings of the other.</summary>
     public RpcSchema Add(RpcSchema other)
     {
-        if (other.Gaps is { } gaps)
+        if (_schema.Gaps is not null || other.Gaps is not null)
         {
-            return ForgivingLinker.Link(
-                ServerFiles.Merge(_schema, gaps.Source, _label), CancellationToken.None);
+            return ForgivingLinker.Link(ServerFiles.Merge(_schema, other, _label), CancellationToken.None);
         }
 
         SchemaFile[] further = [.. other.SchemaFiles.Where(file => !IsShared(file))];
@@ -121,7 +120,7 @@ internal sealed class SchemaCompletion
         .Select(name => FullName(file, name));
 
     private static string FullName(FileDescriptorProto file, string name) =>
-        file.Package.Length == 0 ? name : $"{file.Package}.{name}";
+        DescriptorFile.FullName(file.Package, name);
 
     // Files and what they import of the other.
     private static List<DescriptorFile> Needed(

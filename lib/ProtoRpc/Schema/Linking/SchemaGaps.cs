@@ -17,21 +17,27 @@ internal sealed record ServerFiles(
     /// not only those of the server.</summary>
     public IReadOnlyList<string> RootFiles { get; init; } = [];
 
-    /// <summary>The files of a schema and those of a server as one schema. What both declare is taken from
-    /// the first one.</summary>
+    /// <summary>The files of a schema, and those of another one for its services, as one schema. What both
+    /// declare is taken from the first one.</summary>
     /// <param name="schema">The schema.</param>
-    /// <param name="server">What the server sent.</param>
-    /// <param name="label">The prefix for the name of a file of the server, if the schema has a different
-    /// file of the same name.</param>
-    public static ServerFiles Merge(RpcSchema schema, ServerFiles server, string label)
+    /// <param name="other">The other schema. One of the two has gaps.</param>
+    /// <param name="label">The prefix for the name of a file of the other schema, if the first one has a
+    /// different file of the same name.</param>
+    public static ServerFiles Merge(RpcSchema schema, RpcSchema other, string label)
     {
+        ServerFiles first = schema.Gaps?.Source
+            ?? new ServerFiles(FilesOf(schema), NoServices, "") { RootFiles = schema.RootFiles };
+        ServerFiles second = other.Gaps?.Source ?? new ServerFiles(
+            FilesOf(other),
+            other.ServedServices.ToDictionary(service => service.FullName, _ => "", StringComparer.Ordinal),
+            "")
+        {
+            Warnings = other.Warnings,
+        };
         DescriptorFileMerge merge = new();
-        merge.Add(
-            schema.Gaps?.Source.Files ?? [.. schema.SchemaFiles.Select(
-                file => new DescriptorFile(file.Bytes, file.Proto, $"'{file.Name}'"))],
-            schema.RootFiles, label);
-        merge.Add(server.Files, [], label);
-        return Merge(merge, [server], []);
+        merge.Add(first.Files, first.RootFiles, label);
+        merge.Add(second.Files, second.RootFiles, label);
+        return Merge(merge, [first, second], []);
     }
 
     /// <summary>The merged files of servers and other sources.</summary>
@@ -49,12 +55,21 @@ internal sealed record ServerFiles(
 
         return new ServerFiles(
             merge.Files, services,
-            string.Join(", ", servers.Select(server => server.Server).Distinct(StringComparer.Ordinal)))
+            string.Join(
+                ", ",
+                servers.Select(server => server.Server).Where(name => name.Length > 0)
+                    .Distinct(StringComparer.Ordinal)))
         {
-            Warnings = [.. warnings, .. servers.SelectMany(server => server.Warnings)],
+            Warnings = [.. warnings.Concat(servers.SelectMany(server => server.Warnings)).Distinct()],
             RootFiles = merge.RootFiles,
         };
     }
+
+    private static IReadOnlyDictionary<string, string> NoServices { get; } =
+        new Dictionary<string, string>(StringComparer.Ordinal);
+
+    private static DescriptorFile[] FilesOf(RpcSchema schema) =>
+        [.. schema.SchemaFiles.Select(file => new DescriptorFile(file.Bytes, file.Proto, $"'{file.Name}'"))];
 }
 
 /// <summary>What a server did not send of its schema. The schema has empty messages, enums and services in
@@ -68,6 +83,7 @@ internal sealed class SchemaGaps(
 
     private readonly Lock _gate = new();
     private Dictionary<string, string>? _incomplete;
+    private string[]? _warnings;
 
     /// <summary>What the server sent, for linking it again with other files.</summary>
     public ServerFiles Source => source;
@@ -95,7 +111,9 @@ internal sealed class SchemaGaps(
 
     /// <summary>A line for each service without description, and for each reason why methods cannot be
     /// called.</summary>
-    public IEnumerable<string> Warn(RpcSchema schema) => Describe(schema).Select(TerminalText.Neutralize);
+    /// <param name="schema">The schema that has these gaps.</param>
+    public IReadOnlyList<string> Warn(RpcSchema schema) =>
+        _warnings ??= [.. Describe(schema).Select(TerminalText.Neutralize)];
 
     private IEnumerable<string> Describe(RpcSchema schema)
     {

@@ -103,7 +103,7 @@ internal sealed record SchemaPart(
     public static SchemaPart Create(RpcSchema schema, string label) => new(
         schema.Gaps?.Source.Files
             ?? [.. schema.SchemaFiles.Select(file => new DescriptorFile(file.Bytes, file.Proto, label))],
-        schema.Gaps is null ? schema.RootFiles : [],
+        schema.Gaps?.Source.RootFiles ?? schema.RootFiles,
         schema.Gaps is null ? [.. schema.Warnings.Except(schema.Losses)] : [],
         label)
     {
