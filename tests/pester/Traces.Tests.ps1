@@ -36,6 +36,8 @@ Describe 'Traces' {
     }
 
     It 'tells the command that repeats a call with -Verbose' {
+        # A raw connection has no client of messages.
+        $raw = Connect-RpcEndpoint $listener.Endpoint[0] -InterfaceId (New-Guid) -Lazy
         $rpc = Connect-Test $listener
         $schema = Join-Path $TestProtos greeter.proto
         try {
@@ -46,7 +48,7 @@ Describe 'Traces' {
             $again = & ([scriptblock]::Create($line -replace '^Repeat: '))
         }
         finally {
-            $rpc | Disconnect-RpcEndpoint
+            $raw, $rpc | Disconnect-RpcEndpoint
             Disconnect-RpcEndpoint -Pooled
         }
 

@@ -21,10 +21,14 @@ internal static class RepeatLine
         RpcClient client, RpcMethodInfo method, IEnumerable<DynamicMessage> requests, string? endpoint,
         RpcSchemaSource? schema)
     {
-        string? messages = TextOf(requests);
+        if (TextOf(requests) is not { } messages)
+        {
+            return null;
+        }
+
         string line = $"Repeat: Invoke-RpcMethod {ScriptLiteral.Argument(method.FullName)} {messages} "
             + (endpoint is null ? ConnectionOf(client) : EndpointOf(endpoint, schema));
-        return messages is not null && line.Length <= MaxLength ? line : null;
+        return line.Length <= MaxLength ? line : null;
     }
 
     private static string? TextOf(IEnumerable<DynamicMessage> requests)
@@ -52,7 +56,8 @@ internal static class RepeatLine
     }
 
     private static string ConnectionOf(RpcClient client) =>
-        RunspaceStore.Current.Connections.FirstOrDefault(one => one.Client == client) is { } known
+        RunspaceStore.Current.Connections.FirstOrDefault(
+            one => one.InterfaceId is null && one.Client == client) is { } known
             ? $"-Connection (Get-RpcConnection {known.Id})"
             : $"-Endpoint {ScriptLiteral.Format(client.Endpoint.ToString())}";
 
