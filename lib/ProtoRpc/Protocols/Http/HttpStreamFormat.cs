@@ -243,11 +243,7 @@ internal sealed class ServerSentEvents(MessageFormat? json = null)
     private const byte NewLine = (byte)'\n';
 
     // A reader begins an event again with each further line of it.
-    private const int MaxLines = 16;
-
-    private static ReadOnlySpan<byte> Data => "data:"u8;
-
-    private static ReadOnlySpan<byte> ErrorEvent => "event: error"u8;
+    private const int MaxLines = 1000;
 
     public override HttpStreamFormat With(MessageFormat json) => new ServerSentEvents(json);
 
@@ -265,15 +261,19 @@ internal sealed class ServerSentEvents(MessageFormat? json = null)
         output.Write("\n\n"u8);
     }
 
-    // Events without data keep connections open. An event of ours has two lines.
+    // Events without data keep connections open. Other servers write a message on several lines (WHATWG HTML,
+    // section 9.2.6).
     public override bool TryRead(
         ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
         out bool isError)
     {
         item = default;
         isError = false;
+        EventData data = new(maxBytes);
+        bool isErrorEvent = false;
         ReadOnlySequence<byte> rest = buffer;
         int lines = 0;
+        long others = 0;
         while (rest.PositionOf(NewLine) is { } end)
         {
             ReadOnlySequence<byte> line = rest.Slice(0, end);
@@ -281,37 +281,115 @@ internal sealed class ServerSentEvents(MessageFormat? json = null)
             line = line.Length > 0 && line.Slice(line.Length - 1).FirstSpan[0] == (byte)'\r'
                 ? line.Slice(0, line.Length - 1)
                 : line;
-            SequenceReader<byte> reader = new(line);
-            if (line.Length > maxBytes || ++lines > MaxLines)
-            {
-                throw TooLarge(maxBytes);
-            }
-            else if (reader.IsNext(ErrorEvent))
-            {
-                isError = true;
-            }
-            else if (reader.IsNext(Data, advancePast: true))
-            {
-                reader.IsNext((byte)' ', advancePast: true);
-                item = reader.UnreadSequence;
-            }
-            else if (line.IsEmpty)
+            if (line.IsEmpty)
             {
                 buffer = rest;
-                if (!item.IsEmpty)
+                if (data.HasContent)
                 {
+                    item = data.Join();
+                    isError = isErrorEvent;
                     return true;
                 }
 
-                isError = false;
+                data = new EventData(maxBytes);
+                isErrorEvent = false;
                 lines = 0;
+                others = 0;
+            }
+            else if (++lines > MaxLines)
+            {
+                throw TooLarge(maxBytes);
+            }
+            else if (IsField(line, "data"u8, out ReadOnlySequence<byte> value))
+            {
+                if (!data.TryAdd(value))
+                {
+                    throw TooLarge(maxBytes);
+                }
+            }
+            else if ((others += line.Length) > maxBytes)
+            {
+                throw TooLarge(maxBytes);
+            }
+            else if (IsField(line, "event"u8, out value))
+            {
+                isErrorEvent = new SequenceReader<byte>(value).IsNext("error"u8) && value.Length == 5;
             }
         }
 
-        item = default;
-        isError = false;
         return rest.Length > maxBytes ? throw TooLarge(maxBytes) : false;
     }
 
+    private static bool IsField(
+        ReadOnlySequence<byte> line, ReadOnlySpan<byte> name, out ReadOnlySequence<byte> value)
+    {
+        SequenceReader<byte> reader = new(line);
+        value = default;
+        if (!reader.IsNext(name, advancePast: true)
+            || (!reader.End && !reader.IsNext((byte)':', advancePast: true)))
+        {
+            return false;
+        }
+
+        reader.IsNext((byte)' ', advancePast: true);
+        value = reader.UnreadSequence;
+        return true;
+    }
+
     public override bool MayEnd(in ReadOnlySequence<byte> further) => further.PositionOf(NewLine) is not null;
+}
+
+/// <summary>The data of an event while its lines are read.</summary>
+/// <param name="maxBytes">The most bytes of it.</param>
+internal struct EventData(int maxBytes)
+{
+    private ReadOnlySequence<byte> _only;
+    private List<ReadOnlySequence<byte>>? _lines;
+    private long _length;
+    private bool _hasLine;
+
+    /// <summary>Whether an event with this data is one: it is not a single empty line.</summary>
+    public readonly bool HasContent => _length > 0;
+
+    /// <summary>Adds a line.</summary>
+    /// <returns>False if the data is too large.</returns>
+    public bool TryAdd(in ReadOnlySequence<byte> line)
+    {
+        _length += line.Length + (_hasLine ? 1 : 0);
+        if (_hasLine)
+        {
+            (_lines ??= [_only]).Add(line);
+        }
+        else
+        {
+            _only = line;
+            _hasLine = true;
+        }
+
+        return _length <= maxBytes;
+    }
+
+    /// <summary>The lines with line feeds between them.</summary>
+    public readonly ReadOnlySequence<byte> Join()
+    {
+        if (_lines is null)
+        {
+            return _only;
+        }
+
+        byte[] joined = new byte[_length];
+        int end = 0;
+        for (int i = 0; i < _lines.Count; i++)
+        {
+            if (i > 0)
+            {
+                joined[end++] = (byte)'\n';
+            }
+
+            _lines[i].CopyTo(joined.AsSpan(end));
+            end += (int)_lines[i].Length;
+        }
+
+        return new ReadOnlySequence<byte>(joined);
+    }
 }
