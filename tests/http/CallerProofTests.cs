@@ -1,6 +1,9 @@
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
 using System.Security.Principal;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
 using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Http.Tests.Tool;
 
@@ -53,7 +56,7 @@ public static class CallerProofTests
             "not yet valid" => Issue(Authority, "CN=ann", 1, 5),
             "of a server" => Issue(
                 Authority, "CN=ann", -1, 1, new X509EnhancedKeyUsageExtension([new Oid(ForServers)], true)),
-            "the authority" => NewAuthority(),
+            "the authority" => new X509Certificate2(Authority),
             _ => TestCertificate.Create(Authority.Subject),
         };
         int checks = 0;
@@ -90,6 +93,40 @@ public static class CallerProofTests
         Assert.Equal("Ann of the check", Who(server, Right));
         Assert.Throws<RpcException>(() => Who(server, other));
     }
+
+    // As behind a proxy that forwards the certificates of its clients.
+    [Fact]
+    public static async Task Each_certificate_of_a_connection_is_checked_against_its_authorities()
+    {
+        using X509Certificate2 otherAuthority = NewAuthority();
+        using X509Certificate2 ofOther = Issue(otherAuthority, "CN=eve");
+        using X509Certificate2 expired = Issue(Authority, "CN=ann", -5, -1);
+        HttpAuthentication server = Authentication(Authority);
+        HttpAuthentication otherServer = Authentication(otherAuthority);
+        DefaultConnectionContext connection = new();
+
+        for (int i = 0; i < 2; i++)
+        {
+            Assert.Equal("ann", (await CheckAsync(server, Right)).User.Name);
+            await Assert.ThrowsAsync<HttpRefusal>(() => CheckAsync(server, ofOther));
+            await Assert.ThrowsAsync<HttpRefusal>(() => CheckAsync(server, expired));
+            await Assert.ThrowsAsync<HttpRefusal>(() => CheckAsync(otherServer, Right));
+            Assert.Equal("eve", (await CheckAsync(otherServer, ofOther)).User.Name);
+            Assert.Equal("eve", (await CheckAsync(otherServer, ofOther)).User.Name);
+        }
+
+        async Task<PeerIdentity> CheckAsync(HttpAuthentication authentication, X509Certificate2 shown)
+        {
+            DefaultHttpContext http = new();
+            http.Features.Set<IConnectionItemsFeature>(connection);
+            http.Connection.ClientCertificate = shown;
+            return await authentication.CheckAsync(http, PeerIdentity.Anonymous(""));
+        }
+    }
+
+    private static HttpAuthentication Authentication(X509Certificate2 authority) => new(
+        new HttpServerSecurity { ClientCaCertificates = [authority] }, allowsAnonymous: false,
+        RpcEndpoint.Parse(Https));
 
     [Fact]
     public static void No_authority_accepts_no_certificate()

@@ -64,9 +64,8 @@ internal sealed class MappedProtocols : IDisposable
     /// <summary>The templates of the HTTP rules, each of which is a path of its own.</summary>
     public IEnumerable<RestTemplate> Templates => _http.Templates;
 
-    /// <summary>The name of the method that a request asks for; null for another path.</summary>
-    public string? FindMethod(HttpRequest request, string path) =>
-        _http.Find(request, path).Method?.Info.Name;
+    /// <summary>What a request asks for.</summary>
+    public HttpRoute Find(HttpRequest request, string path) => _http.Find(request, path);
 
     public void Dispose() => _calls.Dispose();
 
@@ -74,8 +73,9 @@ internal sealed class MappedProtocols : IDisposable
     /// <param name="http">The request.</param>
     /// <param name="path">What it asks for, within what is mapped.</param>
     /// <param name="basePath">What paths begin with for the client.</param>
-    public Task HandleAsync(HttpContext http, string path, string basePath) =>
-        _calls.RunAsync(http, aborted => AnswerAsync(http, path, basePath, aborted));
+    /// <param name="route">What the path leads to, if it was looked up already; null if not.</param>
+    public Task HandleAsync(HttpContext http, string path, string basePath, HttpRoute? route = null) =>
+        _calls.RunAsync(http, aborted => AnswerAsync(http, path, basePath, route, aborted));
 
     private Task StopAsync(TimeSpan drain)
     {
@@ -84,7 +84,7 @@ internal sealed class MappedProtocols : IDisposable
     }
 
     private async Task AnswerAsync(
-        HttpContext http, string path, string basePath, CancellationToken aborted)
+        HttpContext http, string path, string basePath, HttpRoute? route, CancellationToken aborted)
     {
         (HttpService Http, GrpcService Grpc) services;
         try
@@ -116,7 +116,7 @@ internal sealed class MappedProtocols : IDisposable
             BrowserPolicy.Allow(http);
         }
 
-        await services.Http.HandleAsync(http, path, basePath, peer, aborted).ConfigureAwait(false);
+        await services.Http.HandleAsync(http, path, basePath, peer, aborted, route).ConfigureAwait(false);
     }
 
     private (HttpService Http, GrpcService Grpc) Make(MappedPlace place)
@@ -318,8 +318,9 @@ internal static class MappedRoutes
             group.Map(PatternOf(name), http =>
             {
                 string path = $"/{name}/{http.Request.RouteValues[Rest]}".TrimEnd('/');
-                MethodRoutes.Set(http, protocols.FindMethod(http.Request, path));
-                return protocols.HandleAsync(http, path, basePath: "");
+                HttpRoute route = protocols.Find(http.Request, path);
+                MethodRoutes.Set(http, route.Method?.Info.Name);
+                return protocols.HandleAsync(http, path, basePath: "", route);
             }).WithDisplayName($"ProtoRpc {name}");
         }
 

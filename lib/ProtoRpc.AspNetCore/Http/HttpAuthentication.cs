@@ -226,9 +226,22 @@ internal sealed class HttpAuthentication
 
     private ValueTask<IIdentity?> OfCertificateAsync(HttpContext http, X509Certificate2 certificate) =>
         _security.ClientCaCertificates is { } authorities
-            && !CallerCertificate.IsIssuedBy(authorities, certificate) ? default
+            && !IsIssued(http, authorities, certificate) ? default
         : _security.ClientCertificate is { } check ? AskAsync(check, certificate, http)
         : new(new GenericIdentity(CallerCertificate.NameOf(certificate), "Certificate"));
+
+    // Building a chain takes longer than most calls.
+    private static bool IsIssued(
+        HttpContext http, X509Certificate2Collection authorities, X509Certificate2 certificate)
+    {
+        ConnectionPeer connection = ConnectionPeer.From(http);
+        if (connection.Verdict is not { } verdict || !verdict.IsAbout(authorities, certificate))
+        {
+            connection.Verdict = verdict = CertificateVerdict.Create(authorities, certificate);
+        }
+
+        return verdict.IsIssued;
+    }
 
     private ValueTask<IIdentity?> OfHeaderAsync(HttpContext http, string header)
     {
@@ -402,7 +415,18 @@ internal static class CallerCertificate
         chain.ChainPolicy.TrustMode = X509ChainTrustMode.CustomRootTrust;
         chain.ChainPolicy.CustomTrustStore.AddRange(authorities);
         chain.ChainPolicy.ApplicationPolicy.Add(new Oid(ClientAuthentication));
-        return chain.Build(certificate);
+        try
+        {
+            return chain.Build(certificate);
+        }
+        finally
+        {
+            // The chain does not dispose the copies that it made.
+            foreach (X509ChainElement element in chain.ChainElements)
+            {
+                element.Certificate.Dispose();
+            }
+        }
     }
 
     /// <summary>The caller's name: the common name, as a rule. An identity without a name would be
@@ -433,6 +457,37 @@ internal static class CallerCertificate
     }
 }
 
+/// <summary>Whether authorities issued a certificate, as found a moment ago.</summary>
+/// <remarks>A proxy can present another certificate with each request of a connection, and a connection of an
+/// application can lead to servers with other authorities.</remarks>
+/// <param name="authorities">The authorities.</param>
+/// <param name="certificate">The certificate's bytes.</param>
+/// <param name="until">When to look again.</param>
+/// <param name="isIssued">The verdict.</param>
+internal sealed class CertificateVerdict(
+    X509Certificate2Collection authorities, byte[] certificate, DateTime until, bool isIssued)
+{
+    // Authorities can be removed, and certificates expire, while a connection lasts.
+    private static readonly TimeSpan MaxAge = TimeSpan.FromMinutes(1);
+
+    public bool IsIssued => isIssued;
+
+    public static CertificateVerdict Create(
+        X509Certificate2Collection authorities, X509Certificate2 certificate)
+    {
+        DateTime latest = DateTime.UtcNow + MaxAge;
+        DateTime expires = certificate.NotAfter.ToUniversalTime();
+        return new CertificateVerdict(
+            authorities, certificate.RawData, expires < latest ? expires : latest,
+            CallerCertificate.IsIssuedBy(authorities, certificate));
+    }
+
+    /// <summary>Whether the verdict can be used.</summary>
+    public bool IsAbout(X509Certificate2Collection issuers, X509Certificate2 presented) =>
+        ReferenceEquals(issuers, authorities) && DateTime.UtcNow < until
+        && presented.RawDataMemory.Span.SequenceEqual(certificate);
+}
+
 /// <summary>What a connection knows of its peer, from request to request.</summary>
 internal sealed class ConnectionPeer
 {
@@ -443,6 +498,9 @@ internal sealed class ConnectionPeer
 
     /// <summary>Whether the account may connect; null if it has not been asked yet.</summary>
     public bool? IsAdmitted { get; set; }
+
+    /// <summary>The last verdict about a certificate; null for none.</summary>
+    public CertificateVerdict? Verdict { get; set; }
 
     /// <summary>Whether an authentication on this connection has proved the identity.</summary>
     public bool IsProved { get; set; }

@@ -173,14 +173,14 @@ internal sealed class HttpRoutes
             [] when declared is [{ } alone] => NoMethod(alone, name),
             [] => HttpRoute.Nothing(path),
             _ => HttpRoute.NotFound(
-                $"'{place}' declares several methods '{name}'; "
+                () => $"'{place}' declares several methods '{name}'; "
                 + $"write /{string.Join(" or /", found.Select(m => m.Info.FullName))}."),
         };
     }
 
     private static HttpRoute NoMethod(ServerService service, string name) =>
         HttpRoute.NotFound(
-            $"Method '{service.Info.FullName}.{name}' not found."
+            () => $"Method '{service.Info.FullName}.{name}' not found."
             + NearestName.Hint(name, service.Info.Methods.Select(method => method.Name)));
 }
 
@@ -188,6 +188,9 @@ internal sealed class HttpRoutes
 /// the page of the services, the document of OpenAPI, or nothing.</summary>
 internal sealed class HttpRoute
 {
+    // Only made for a reply: the path of a rule is none of a method.
+    private Func<string>? _missing;
+
     public ServerMethod? Method { get; init; }
 
     public SchemaText? File { get; init; }
@@ -206,12 +209,14 @@ internal sealed class HttpRoute
     public bool IsRule => Rule is not null || Allowed is not null;
 
     /// <summary>What is not there.</summary>
-    public string Missing { get; private init; } = "";
+    public string Missing => _missing?.Invoke() ?? "";
 
-    public static HttpRoute NotFound(string what) => new() { Missing = what };
+    public static HttpRoute NotFound(Func<string> what) => new() { _missing = what };
 
-    public static HttpRoute Nothing(string path) => NotFound(
-        $"There is nothing at '{path}'. Methods are at /package.Service/Method and at /file.proto/Method.");
+    public static HttpRoute Nothing(string path) => NotFound(() => NothingAt(path));
+
+    public static string NothingAt(string path) =>
+        $"There is nothing at '{path}'. Methods are at /package.Service/Method and at /file.proto/Method.";
 }
 
 /// <summary>A file of a schema as text, which is written once: writing a large file takes a second.</summary>

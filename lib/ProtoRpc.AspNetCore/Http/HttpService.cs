@@ -68,23 +68,26 @@ internal sealed class HttpService
     /// <param name="basePath">What paths begin with for the client.</param>
     /// <param name="peer">The sender, as identified by the connection or the application.</param>
     /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
+    /// <param name="route">What the path leads to, if it was looked up already; null if not.</param>
     public async Task HandleAsync(
-        HttpContext http, string path, string basePath, PeerIdentity peer, CancellationToken aborted)
+        HttpContext http, string path, string basePath, PeerIdentity peer, CancellationToken aborted,
+        HttpRoute? route = null)
     {
         HttpTrace.Begin(_host.Options.Trace, _endpoint, http);
         ServerMethod? called = null;
-        HttpRoute? route = null;
         try
         {
             HttpFraming.Check(http);
             _hosts.Check(http.Request);
-            route = _routes.Find(http.Request, path);
+            route ??= _routes.Find(http.Request, path);
+            bool isOptions = HttpMethods.IsOptions(http.Request.Method);
             if (route.Method is not null || route.IsRule)
             {
-                _browsers.Check(http, route.IsRule ? AllowOf(http.Request, route) : "GET, HEAD, POST");
+                _browsers.Check(
+                    http, isOptions && route.IsRule ? AllowOf(http.Request, route) : "GET, HEAD, POST");
             }
 
-            if (HttpMethods.IsOptions(http.Request.Method))
+            if (isOptions)
             {
                 // A browser asks without saying for whom.
                 http.Response.StatusCode = StatusCodes.Status204NoContent;
@@ -186,7 +189,7 @@ internal sealed class HttpService
         {
             throw new HttpRefusal(
                 StatusCodes.Status404NotFound, RpcStatusCode.Unimplemented,
-                HttpRoute.Nothing(path).Missing);
+                HttpRoute.NothingAt(path));
         }
 
         foreach (RpcAuthorization rules in _host.Interceptors.OfType<RpcAuthorization>())
