@@ -119,6 +119,7 @@ internal static class ProtoView
     private static IEnumerable<string> WrapCode(string start, string code, int width)
     {
         StringBuilder line = new(start);
+        int cells = start.Length;
         int position = 0;
         while (position < code.Length)
         {
@@ -128,18 +129,21 @@ internal static class ProtoView
                 end = EndOfToken(code, end);
             }
 
-            string word = code[position..end];
-            if (position > 0 && ViewText.Cells(line.ToString()) + 1 + ViewText.Cells(word) > width)
+            int wordCells = ViewText.Cells(code.AsSpan(position..end));
+            if (position > 0 && cells + 1 + wordCells > width)
             {
                 yield return line.ToString();
                 line.Clear().Append(start).Append(' ', ContinuationIndent);
+                cells = line.Length;
             }
             else if (position > 0)
             {
                 line.Append(' ');
+                cells++;
             }
 
-            line.Append(word);
+            line.Append(code, position, end - position);
+            cells += wordCells;
             position = end + 1;
         }
 
