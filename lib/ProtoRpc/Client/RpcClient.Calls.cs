@@ -9,6 +9,9 @@ namespace ProtoRpc;
 // Runs calls: converts the request, sends it through the channel, and converts the reply.
 public sealed partial class RpcClient
 {
+    // How long a call that has ended waits for the source of its requests.
+    private static readonly TimeSpan SourceGrace = TimeSpan.FromMilliseconds(100);
+
     private TReply Call<TReply>(
         RpcMethodInfo method, object request, ReplyReader<TReply> read, RpcCallOptions? options,
         CancellationToken cancellation)
@@ -365,7 +368,8 @@ public sealed partial class RpcClient
     /// arrive. A direction that does not stream has one message.</summary>
     /// <param name="method">The method, or its bare or full name.</param>
     /// <param name="requests">The requests: messages, or objects or dictionaries with their fields. They are
-    /// read while replies arrive.</param>
+    /// read while replies arrive. The token of their enumerator is cancelled when the call ends. The call
+    /// does not wait for a source that ignores it.</param>
     /// <param name="options">The deadline, headers and other options; null for the defaults.</param>
     /// <param name="cancellationToken">Cancels the call on both sides. Leaving the loop early also cancels
     /// it.</param>
@@ -504,8 +508,25 @@ public sealed partial class RpcClient
         {
             // Also ends the source of the requests, whose error the caller gets.
             await end.CancelAsync().ConfigureAwait(false);
-            await sending.ConfigureAwait(false);
+            await LeaveAsync(sending).ConfigureAwait(false);
         }
+    }
+
+    // Waits for a source of requests that heeds its cancellation, so that it has ended when the call has. A
+    // source that ignores it would hold the call for as long as it waits.
+    private static async Task LeaveAsync(Task sending)
+    {
+        await Task.WhenAny(sending, Task.Delay(SourceGrace)).ConfigureAwait(false);
+        if (sending.IsCompleted)
+        {
+            await sending.ConfigureAwait(false);
+            return;
+        }
+
+        _ = sending.ContinueWith(
+            static ended => _ = ended.Exception, CancellationToken.None,
+            TaskContinuationOptions.OnlyOnFaulted | TaskContinuationOptions.ExecuteSynchronously,
+            TaskScheduler.Default);
     }
 
     // The reply of a method that has only one.

@@ -103,26 +103,31 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
     private void End(RpcStatusCode status, RpcException? error = null) =>
         Interlocked.Exchange(ref _ended, null)?.Invoke(status, error);
 
-    // Sends the requests as they arrive, and cancels the call if their source fails.
+    // Sends the requests as they arrive, and cancels the call if their source fails. A source that ignores
+    // the cancellation may return after the call was disposed.
     internal async Task SendAllAsync(IAsyncEnumerable<TRequest> requests, CancellationTokenSource end)
     {
         try
         {
             await foreach (TRequest request in requests.WithCancellation(end.Token).ConfigureAwait(false))
             {
-                if (!await SendAsync(request, compress: true, CancellationToken.None).ConfigureAwait(false))
+                if (end.IsCancellationRequested || !await SendAsync(
+                    request, compress: true, CancellationToken.None).ConfigureAwait(false))
                 {
                     return;
                 }
             }
 
-            await CompleteAsync(CancellationToken.None).ConfigureAwait(false);
+            if (!end.IsCancellationRequested)
+            {
+                await CompleteAsync(CancellationToken.None).ConfigureAwait(false);
+            }
         }
         catch (OperationCanceledException) when (end.IsCancellationRequested)
         {
             // The call ended before all requests were sent.
         }
-        catch
+        catch when (!end.IsCancellationRequested)
         {
             await end.CancelAsync().ConfigureAwait(false);
             throw;
