@@ -13,7 +13,7 @@ public sealed class EtcdTests : IDisposable
     [PeerFact(Peer.Etcd)]
     public async Task Keys_leases_and_watches_work_with_its_own_proto_file()
     {
-        RpcSchema schema = RpcSchemaLoader.Load([Path.Combine(Peers.EtcdProtos!, "rpc.proto")]);
+        RpcSchema schema = LoadSchema();
         await using RpcClient client = Connect(schema);
 
         DynamicMessage lease = await client.InvokeAsync("etcdserverpb.Lease/LeaseGrant", new { TTL = 60 });
@@ -45,8 +45,7 @@ public sealed class EtcdTests : IDisposable
     [PeerFact(Peer.Etcd)]
     public void A_failure_is_told_with_its_status()
     {
-        using RpcClient client =
-            Connect(RpcSchemaLoader.Load([Path.Combine(Peers.EtcdProtos!, "rpc.proto")]));
+        using RpcClient client = Connect(LoadSchema());
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke("etcdserverpb.Lease/LeaseRevoke", new { ID = 12345 }));
@@ -60,6 +59,9 @@ public sealed class EtcdTests : IDisposable
         _etcd?.Dispose();
         _folder.Delete(recursive: true);
     }
+
+    private static RpcSchema LoadSchema() =>
+        RpcSchemaLoader.Load([Path.Combine(Peers.EtcdProtos!, "rpc.proto")]);
 
     // On sockets in a folder, which need no ports: etcd takes the address behind unix:// as a file's name.
     private RpcClient Connect(RpcSchema schema)

@@ -2,36 +2,7 @@
 
 Describe 'REST' {
     BeforeAll {
-        # The files that declare the rules come from Google; the test has what it needs of them.
-        $folder = Join-Path $TestDrive api
-        $null = New-Item -ItemType Directory (Join-Path $folder google api) -Force
-        Set-Content (Join-Path $folder google api http.proto) @'
-syntax = "proto3";
-package google.api;
-message HttpRule {
-  string selector = 1;
-  oneof pattern {
-    string get = 2;
-    string put = 3;
-    string post = 4;
-    string delete = 5;
-    string patch = 6;
-  }
-  string body = 7;
-  string response_body = 12;
-  repeated HttpRule additional_bindings = 11;
-}
-'@
-        Set-Content (Join-Path $folder google api annotations.proto) @'
-syntax = "proto3";
-package google.api;
-import "google/api/http.proto";
-import "google/protobuf/descriptor.proto";
-extend google.protobuf.MethodOptions {
-  HttpRule http = 72295728;
-}
-'@
-        $proto = Join-Path $folder shelves.proto
+        $proto = Join-Path $TestDrive shelves.proto
         Set-Content $proto @'
 syntax = "proto3";
 package shelves;
@@ -46,7 +17,7 @@ service Shelves {
 message NewShelf { Shelf shelf = 1; string note = 2; }
 message Shelf { string name = 1; int32 books = 2; repeated string tags = 3; }
 '@
-        $schema = Import-RpcSchema $proto -ImportPath $folder
+        $schema = Import-RpcSchema $proto
         $listener = Start-RpcListener -Schema $schema -Endpoint http://127.0.0.1:0/ -Handler @{
             Get = {
                 param($Request)
@@ -61,9 +32,7 @@ message Shelf { string name = 1; int32 books = 2; repeated string tags = 3; }
         $address = $listener.Endpoint[0].Uri.TrimEnd('/')
     }
 
-    AfterAll {
-        $listener | Stop-RpcListener
-    }
+    AfterAll { Clear-Test }
 
     It 'warns at the start of a rule that cannot be served, with method, rule and reason' {
         "$(Receive-RpcListener $listener 3>&1)" | Should -BeExactly "$warnings"

@@ -2,7 +2,7 @@
 
 Describe 'REST endpoints' {
     BeforeAll {
-        $schema = Import-RpcSchema (Join-Path $TestProtos library.proto) -ImportPath $TestProtos
+        $schema = Import-RpcSchema (Join-Path $TestProtos library.proto)
         $listener = Start-RpcListener -Schema $schema -Endpoint http://127.0.0.1:0/api -Handler @{
             Get = {
                 if ($Request.name -eq 'shelves/none') { throw [ProtoRpc.RpcException]::new('NotFound', 'There is no such shelf.') }

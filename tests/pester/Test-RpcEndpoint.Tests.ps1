@@ -74,7 +74,28 @@ Describe 'Test-RpcEndpoint' {
     }
 
     It 'ends early with its pipeline' {
-        (@($listener.Endpoint[0]) * 5 | Test-RpcEndpoint | Select-Object -First 1).Product | Should -Be ProtoRpc
+        $silent = [System.Net.Sockets.TcpListener]::new([ipaddress]::Loopback, 0)
+        $silent.Start()
+        $client = $null
+        try {
+            # Answers when the ping of the other one has begun.
+            $first = Start-TestListener { } -With @{
+                Ping = { for ($n = 0; $n -lt 4000 -and -not $silent.Pending(); $n++) { [Threading.Thread]::Sleep(5) } }
+            }
+            $all = "$($first.Endpoint[0])", "tcp://127.0.0.1:$($silent.LocalEndpoint.Port)"
+
+            ($all | Test-RpcEndpoint -Deadline 300 | Select-Object -First 1).Product | Should -Be ProtoRpc
+
+            $client = $silent.AcceptTcpClient()
+            $stream = $client.GetStream()
+            $stream.ReadTimeout = 60000
+            $bytes = [byte[]]::new(4096)
+            { while ($stream.Read($bytes, 0, $bytes.Length) -gt 0) { } } |
+                Should -Not -Throw -Because 'the ping that is left closes its connection'
+        } finally {
+            ${client}?.Dispose()
+            $silent.Stop()
+        }
     }
 
     It 'pings the endpoints of the pipeline' {

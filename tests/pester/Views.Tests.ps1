@@ -152,7 +152,8 @@ Describe 'The views in a window of 80 columns' {
         $endpoint = [ProtoRpc.RpcEndpoint]::Parse('ncacn_ip_tcp:127.0.0.1[38695]')
         $good = [ProtoRpc.RpcPingResult]::new(
             $endpoint, [timespan]::FromMilliseconds(1234.5), 'ProtoRpc', '0.1.0', [string[]] 'ProtoService.SearchService', '1.02:03:04')
-        $bad = Test-RpcEndpoint $endpoint -ErrorAction SilentlyContinue
+        # Nothing listens on port 1.
+        $bad = Test-RpcEndpoint 'ncacn_ip_tcp:127.0.0.1[1]' -ErrorAction SilentlyContinue
         $bad.Error | Should -Not -BeNullOrEmpty
 
         $lines = Show ($good, $bad)

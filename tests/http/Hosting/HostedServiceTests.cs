@@ -181,6 +181,11 @@ public static class HostedServiceTests
 
         Assert.Equal(RpcStatusCode.ResourceExhausted, large.Code);
         Assert.Equal("There is no order.", bare.Message);
+        RpcLimits limits =
+            app.Application.Services.GetRequiredService<IOptions<RpcHostOptions>>().Value.Server.Limits;
+        Assert.Equal(
+            (TimeSpan.FromSeconds(7), TimeSpan.FromMilliseconds(500)),
+            (limits.CallTimeout, limits.ConnectTimeout));
     }
 
     [Fact]

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Net;
 using System.Text;
 using Google.Protobuf.WellKnownTypes;
@@ -49,14 +50,14 @@ public static class MapTests
     [InlineData("/shop.Orders/Nothing", "/rpc/shop.Orders/{**protorpc-method}")]
     public static async Task The_route_of_a_request_is_that_of_its_method(string path, string route)
     {
-        List<string?> routes = [];
+        ConcurrentQueue<string?> routes = [];
         await using HostedApp app = await HostedApp.StartAsync(
             null, map =>
             {
                 map.Use(async (http, next) =>
                 {
                     await next(http);
-                    routes.Add(((RouteEndpoint?)http.GetEndpoint())?.RoutePattern.RawText);
+                    routes.Enqueue(((RouteEndpoint?)http.GetEndpoint())?.RoutePattern.RawText);
                 });
                 map.MapGroup("/rpc").MapProtoRpc();
                 map.MapPost("/rpc/shop.Orders/Watch", () => "the application");
@@ -65,6 +66,8 @@ public static class MapTests
         await PostAsync(app, "/rpc" + path);
         (_, string own) = await PostAsync(app, "/rpc/shop.Orders/Watch");
 
+        // A client has the reply before the middleware has ended.
+        await app.Application.StopAsync();
         Assert.Equal([route, "/rpc/shop.Orders/Watch"], routes);
         Assert.Equal("the application", own);
     }

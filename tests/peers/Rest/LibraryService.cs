@@ -83,6 +83,11 @@ internal class LibraryService : Library.LibraryBase
         {
             await replies.WriteAsync(new Reply { Tags = { $"{i}" } });
         }
+
+        if (request.HasMaybe)
+        {
+            throw new Grpc.Core.RpcException(new Status(StatusCode.Aborted, "enough"));
+        }
     }
 
     public override Task<Reply> Upload(FileRequest request, ServerCallContext context) =>

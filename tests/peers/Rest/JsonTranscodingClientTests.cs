@@ -13,12 +13,11 @@ using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 using ProtoRpc.TestServers.Rest;
 using Request = ProtoRpc.TestServers.Rest.Request;
-using Status = Grpc.Core.Status;
 
-namespace ProtoRpc.Peers;
+namespace ProtoRpc.Peers.Rest;
 
 /// <summary>Calls of our client on rest:// endpoints to gRPC JSON transcoding of ASP.NET Core.</summary>
-public sealed class JsonTranscodingTests : IAsyncLifetime
+public sealed class JsonTranscodingClientTests : IAsyncLifetime
 {
     private WebApplication _application = null!;
     private RpcEndpoint _endpoint = null!;
@@ -163,7 +162,7 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
         RpcClient.Connect(_endpoint, RestProtos.Library, new() { Service = "rest.Library" });
 
     /// <summary>The service of the other tests, with failures that have details.</summary>
-    private sealed class FailingLibraryService : Rest.LibraryService
+    private sealed class FailingLibraryService : LibraryService
     {
         public override Task<Reply> Fail(Request request, ServerCallContext context) =>
             throw new Google.Rpc.Status
@@ -172,19 +171,5 @@ public sealed class JsonTranscodingTests : IAsyncLifetime
                 Message = "as you like",
                 Details = { Any.Pack(new ErrorInfo { Reason = "TEST" }) },
             }.ToRpcException();
-
-        public override async Task Watch(
-            Request request, IServerStreamWriter<Reply> stream, ServerCallContext context)
-        {
-            for (int i = 1; i <= request.Number; i++)
-            {
-                await stream.WriteAsync(new Reply { Tags = { $"{i}" } });
-            }
-
-            if (request.HasMaybe)
-            {
-                throw new global::Grpc.Core.RpcException(new Status(StatusCode.Aborted, "enough"));
-            }
-        }
     }
 }

@@ -9,7 +9,7 @@ namespace ProtoRpc.Peers.Rest;
 /// <summary>The paths of google.api.http by our listener and by Microsoft.AspNetCore.Grpc.JsonTranscoding on
 /// the same schema: the same replies to the same requests, but for the differences that are listed with
 /// their reasons.</summary>
-public sealed class JsonTranscodingTests : IAsyncLifetime
+public sealed class JsonTranscodingServerTests : IAsyncLifetime
 {
     private readonly RestServer _ours = new();
     private WebApplication _theirs = null!;
