@@ -176,9 +176,8 @@ internal static class EndpointHints
             _ when isTls => RpcTransport.Https,
             _ => RpcTransport.Grpc,
         };
-        return EndpointKinds.All
-            .Where(kind => kind.HasPort && !kind.Has(EndpointFeatures.ClientOnly)
-                && kind.Has(EndpointFeatures.Tls) == isTls)
+        return EndpointKinds.Served
+            .Where(kind => kind.HasPort && kind.Has(EndpointFeatures.Tls) == isTls)
             .OrderBy(kind => kind.Transport != likely)
             .ThenBy(kind => kind.Protocol == EndpointProtocol.Native);
     }

@@ -321,6 +321,10 @@ internal static class EndpointKinds
     /// <summary>Every kind, in the order of the table.</summary>
     public static IReadOnlyList<EndpointKindAttribute> All { get; } = Read();
 
+    /// <summary>The kinds that servers can have.</summary>
+    public static IEnumerable<EndpointKindAttribute> Served =>
+        All.Where(kind => !kind.Has(EndpointFeatures.ClientOnly));
+
     public static EndpointKindAttribute Get(RpcTransport transport) => All[(int)transport];
 
     /// <summary>The kind whose URIs have a scheme; null for an unknown one.</summary>

@@ -9,13 +9,14 @@ namespace ProtoRpc.Tool;
 /// and an exit code.</summary>
 internal static class ToolCommand
 {
+    /// <summary>How much of a word an error shows.</summary>
+    public const int MaxWord = 60;
+
     // Longer than a listener's drain time, so that Ctrl+C lets running calls end.
     private static readonly TimeSpan StopTime = RpcLimits.Default.DrainTimeout + TimeSpan.FromSeconds(2);
 
     // A verb that calls has nothing to end, but may hang in a write that is not read.
     private static readonly TimeSpan ClientStopTime = TimeSpan.FromMilliseconds(150);
-    // How much of a word an error shows.
-    private const int MaxWord = 60;
     private static readonly string[] AtOnce = ["call", "describe", "export", "health", "list", "ping"];
 
     public static async Task<int> RunAsync(

@@ -101,7 +101,7 @@ internal static class RpcErrors
     public static RpcException NoSchema(RpcConnection connection) => new(
         RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
         $"The connection to {connection} has no schema. Give Connect-RpcEndpoint a -Schema."
-        + (connection.Endpoint.Kind.Protocol == EndpointProtocol.Http
+        + (connection.Endpoint.IsHttp
             ? $" A ProtoRpc listener serves it at '{connection.Endpoint.Uri.TrimEnd('/')}/FILE.proto'."
             : ""));
 

@@ -18,8 +18,7 @@ internal class EndpointCompleter : RpcCompleter
             .Concat(store.Connections.Select(connection => connection.Endpoint))
             .Distinct()
             .Select(endpoint => new Candidate(endpoint.ToString(), endpoint.Uri)))
-            .Concat(EndpointKinds.All
-                .Where(kind => OffersClientOnly || !kind.Has(EndpointFeatures.ClientOnly))
+            .Concat((OffersClientOnly ? EndpointKinds.All : EndpointKinds.Served)
                 .Select(kind => new Candidate(kind.ExampleBinding(HostOf(kind)), kind.Hint)));
     }
 

@@ -73,6 +73,10 @@ public abstract class RpcPingCommand : RpcEndpointCommand
             : result with { SchemaDifferences = client.CompareSchema(GivenService, Cancellation) ?? [] };
     }
 
+    /// <summary>Starts a ping on a thread that waits for the server.</summary>
+    private protected static Task<T> StartPing<T>(Func<T> ping) => Task.Factory.StartNew(
+        ping, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+
     /// <summary>The request for the server's ping handlers; null for none.</summary>
     /// <exception cref="RpcException">InvalidArgument: the message does not fit the type of ping
     /// requests.</exception>
@@ -163,9 +167,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     private void Start(RpcEndpoint endpoint, Func<RpcPingResult> ping)
     {
         Take(atLeast: _pending.Count < MaxPings ? 0 : 1);
-        _pending.Enqueue(new(endpoint, Task.Factory.StartNew(
-            () => Run(ping), CancellationToken.None, TaskCreationOptions.LongRunning,
-            TaskScheduler.Default)));
+        _pending.Enqueue(new(endpoint, StartPing(() => Run(ping))));
     }
 
     // Writes the next results, and those behind them that are there already.
@@ -342,9 +344,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         TimeSpan time = left < LongestPing ? left : LongestPing;
         Task<RpcPingResult>[] pings =
         [
-            .. endpoints.Select(endpoint => Task.Factory.StartNew(
-                () => endpoint.Ping(time),
-                CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default)),
+            .. endpoints.Select(endpoint => StartPing(() => endpoint.Ping(time))),
         ];
         foreach ((PendingEndpoint endpoint, Task<RpcPingResult> ping) in endpoints.Zip(pings))
         {

@@ -174,10 +174,13 @@ internal sealed class CallerCheckScript(
         shell.Runspace = runspace.Runspace;
         CheckRun run = new(script, () => runspace.Invoke(proof));
         shell.AddCommand(Command).AddParameter(nameof(CallerCheckCommand.Check), run);
-        shell.Streams.Error.DataAdding += (_, adding) => run.NoteError((ErrorRecord)adding.ItemAdded);
         string method = $"{authenticationType}Check";
         string caller = TerminalText.OneLine(name ?? "", MaxNameLength);
-        streams.Attach(shell.Streams, error => FailureRecord.OfWritten(error, method, caller));
+        streams.Attach(shell.Streams, error =>
+        {
+            run.NoteError(error);
+            return FailureRecord.OfWritten(error, method, caller);
+        });
         using CancellationTokenRegistration gone =
             cancellation.UnsafeRegister(_ => shell.BeginStop(null, null), null);
         try

@@ -179,9 +179,9 @@ internal static class HandlerReply
     {
         Exception thrown = record.Exception as RuntimeException ?? exception;
         thrown.Data[ScriptStackTrace] = record.ScriptStackTrace;
-        RpcException said = new(RpcStatusCode.Unknown, RpcErrorIds.HandlerThrew, exception.Message, thrown);
-        Records.AddOrUpdate(said, record);
-        return said;
+        return At(
+            record,
+            new RpcException(RpcStatusCode.Unknown, RpcErrorIds.HandlerThrew, exception.Message, thrown));
     }
 
     /// <summary>Gives an exception the record of the error that it reports.</summary>

@@ -49,13 +49,7 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
     /// <param name="ofError">Makes the record of an error that a script writes.</param>
     public void Attach(PSDataStreams streams, Func<ErrorRecord, ErrorRecord> ofError)
     {
-        streams.Error.DataAdded += (_, _) =>
-        {
-            foreach (ErrorRecord error in streams.Error.ReadAll())
-            {
-                Add(ofError(error));
-            }
-        };
+        Attach(streams.Error, ofError);
         Attach(streams.Warning);
         Attach(streams.Verbose);
         Attach(streams.Debug);
@@ -118,12 +112,12 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
         }
     }
 
-    private void Attach<T>(PSDataCollection<T> records)
+    private void Attach<T>(PSDataCollection<T> records, Func<T, T>? change = null)
         where T : notnull => records.DataAdded += (_, _) =>
     {
         foreach (T record in records.ReadAll())
         {
-            Add(record);
+            Add(change is null ? record : change(record));
         }
     };
 

@@ -91,8 +91,8 @@ internal static class FailureRecord
     /// runspace.</summary>
     /// <param name="written">The error.</param>
     /// <param name="context">The context of the call that runs; null for none.</param>
-    public static ErrorRecord OfWritten(ErrorRecord written, RpcPeerContext? context) => OfWritten(
-        written, context is null ? "A script" : MethodOf(context), context is null ? "" : CallerOf(context));
+    public static ErrorRecord OfWritten(ErrorRecord written, RpcPeerContext? context) =>
+        OfWritten(written, MethodOf(context), context is null ? "" : CallerOf(context));
 
     /// <inheritdoc cref="OfWritten(ErrorRecord, RpcPeerContext?)"/>
     public static ErrorRecord OfWritten(ErrorRecord written, string method, string caller)
@@ -102,7 +102,7 @@ internal static class FailureRecord
         string stack = written.ScriptStackTrace ?? "";
         ErrorRecord record = new(written, written.Exception)
         {
-            ErrorDetails = new(TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}"))
+            ErrorDetails = new(TextWith(stack, text))
             {
                 RecommendedAction = written.ErrorDetails?.RecommendedAction,
             },
@@ -169,7 +169,7 @@ internal static class FailureRecord
         members.Properties.Add(new PSNoteProperty("Stack", TerminalText.Neutralize(stack)));
     }
 
-    private static string MethodOf(RpcPeerContext context) => context switch
+    private static string MethodOf(RpcPeerContext? context) => context switch
     {
         RpcServerCallContext call => call.Method.FullName,
         RpcRawContext raw => raw.InterfaceId.ToString(),
@@ -185,10 +185,12 @@ internal static class FailureRecord
             ? new ErrorRecord(error, errorId, ErrorCategory.NotSpecified, target)
             : new ErrorRecord(thrown, error);
         string stack = HandlerReply.PlaceOf(error) is var place and not OnlyFrame ? place : "";
-        record.ErrorDetails = new System.Management.Automation.ErrorDetails(
-            TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}"));
+        record.ErrorDetails = new System.Management.Automation.ErrorDetails(TextWith(stack, text));
         return record;
     }
+
+    private static string TextWith(string stack, string text) =>
+        TerminalText.Neutralize(stack.Length == 0 ? text : $"{text}\n{stack}");
 
     private static void ForgetInvocation(ErrorRecord record)
     {

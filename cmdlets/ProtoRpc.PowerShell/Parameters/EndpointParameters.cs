@@ -174,17 +174,10 @@ internal sealed record EndpointGroup(string Name, Func<EndpointUse, bool> Includ
 
     /// <summary>The kinds of endpoints that have any of some features. A protocol whose endpoints all have
     /// them is one group; each other kind is its own group.</summary>
-    public static EndpointGroup[] With(EndpointFeatures any) =>
-    [
-        .. EndpointKinds.All.GroupBy(kind => kind.Protocol).SelectMany(kinds => Split(kinds, any)),
-    ];
+    public static EndpointGroup[] With(EndpointFeatures any) => Find(EndpointKinds.All, any);
 
     /// <summary>Like <see cref="With"/>, but only the kinds that listeners can have.</summary>
-    public static EndpointGroup[] Served(EndpointFeatures any) =>
-    [
-        .. EndpointKinds.All.Where(kind => !kind.Has(EndpointFeatures.ClientOnly))
-            .GroupBy(kind => kind.Protocol).SelectMany(kinds => Split(kinds, any)),
-    ];
+    public static EndpointGroup[] Served(EndpointFeatures any) => Find(EndpointKinds.Served, any);
 
     /// <summary>Like <see cref="With"/>, but only for calls with messages, not for raw calls.</summary>
     /// <param name="any">The features; None for every kind.</param>
@@ -199,6 +192,9 @@ internal sealed record EndpointGroup(string Name, Func<EndpointUse, bool> Includ
                     : NameOf(kinds),
                 use => !use.IsRaw && use.Endpoint.Kind.Protocol == kinds.Key)),
     ];
+
+    private static EndpointGroup[] Find(IEnumerable<EndpointKindAttribute> all, EndpointFeatures any) =>
+        [.. all.GroupBy(kind => kind.Protocol).SelectMany(kinds => Split(kinds, any))];
 
     private static IEnumerable<EndpointGroup> Split(
         IGrouping<string, EndpointKindAttribute> kinds, EndpointFeatures any) =>

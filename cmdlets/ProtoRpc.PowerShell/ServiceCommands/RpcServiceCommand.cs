@@ -269,7 +269,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         {
             return _given.Count == 0
                 ? PSObject.AsPSObject(written)
-                : With((IDictionary)ShellMapper.Create(asHashtable: true).ToObject(written));
+                : With(written);
         }
 
         if (_given.Count == 0 && _only is { } only
@@ -287,8 +287,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
 
         return value switch
         {
-            DynamicMessage message when _given.Count > 0 =>
-                With((IDictionary)ShellMapper.Create(asHashtable: true).ToObject(message)),
+            DynamicMessage message when _given.Count > 0 => With(message),
             DynamicMessage => input,
             IDictionary dictionary => _given.Count > 0 ? With(dictionary) : dictionary,
             IList when !takesInput && _given.Count == 0 => input,
@@ -356,6 +355,9 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
 
         return request;
     }
+
+    private OrderedDictionary With(DynamicMessage message) =>
+        With((IDictionary)ShellMapper.Create(asHashtable: true).ToObject(message));
 
     // Keys may be other names of the fields that were given.
     private OrderedDictionary With(IDictionary dictionary)

@@ -98,8 +98,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
     {
         string[] schemes =
         [
-            .. EndpointKinds.All.Where(kind => !isServed || !kind.Has(EndpointFeatures.ClientOnly))
-                .Select(kind => $"{kind.Scheme}://"),
+            .. (isServed ? EndpointKinds.Served : EndpointKinds.All).Select(kind => $"{kind.Scheme}://"),
         ];
         try
         {

@@ -9,9 +9,6 @@ namespace ProtoRpc.Tool.Verbs;
 /// call.</summary>
 internal sealed partial class ConnectOptions
 {
-    // How much of an argument an error shows.
-    private const int MaxWord = 60;
-
     private readonly ToolFlag _tls = new(
         "--tls", "Uses TLS on tcp://. For other endpoints, the scheme decides.");
 
@@ -109,10 +106,10 @@ internal sealed partial class ConnectOptions
             && parsed.CommandResult.Tokens is [{ Value: var first }, { Value: var other }, ..]
             && first == text && RpcEndpoint.TryParse(other, out _))
         {
+            string shown = TerminalText.OneLine(text, ToolCommand.MaxWord);
             throw new UsageException(
-                $"'{TerminalText.OneLine(text, MaxWord)}' is not an endpoint, and '{other}' is one. "
-                + $"The endpoint comes first: protorpc {parsed.CommandResult.Command.Name} {other} "
-                + $"{TerminalText.OneLine(text, MaxWord)}",
+                $"'{shown}' is not an endpoint, and '{other}' is one. The endpoint comes first: "
+                + $"protorpc {parsed.CommandResult.Command.Name} {other} {shown}",
                 e);
         }
 
