@@ -73,11 +73,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         }
 
         http.Response.StatusCode = status;
-        http.Response.ContentType = writer.MediaType;
-        http.Response.Headers.XContentTypeOptions = "nosniff";
-        http.Response.Headers.CacheControl = "no-store";
-        await _compression.WriteAsync(http, body.Message).ConfigureAwait(false);
-        return body.Length;
+        return await WriteAsync(http, writer.MediaType, body).ConfigureAwait(false);
     }
 
     /// <summary>Writes bytes as they are.</summary>
@@ -86,6 +82,11 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
     {
         using PooledMessageBytes body = new(_maxBytes, "reply");
         body.Write(data);
+        return await WriteAsync(http, mediaType, body).ConfigureAwait(false);
+    }
+
+    private async ValueTask<int> WriteAsync(HttpContext http, string mediaType, PooledMessageBytes body)
+    {
         http.Response.ContentType = mediaType;
         http.Response.Headers.XContentTypeOptions = "nosniff";
         http.Response.Headers.CacheControl = "no-store";

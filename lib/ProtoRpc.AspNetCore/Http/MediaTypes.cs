@@ -96,11 +96,20 @@ internal static class MediaTypes
     }
 
     /// <summary>Whether a client takes a format, perhaps as one of many.</summary>
-    public static bool Accepts(StringValues accept, MessageFormat format) =>
-        StringValues.IsNullOrEmpty(accept)
-        || (MediaTypeHeaderValue.TryParseList(accept, out IList<MediaTypeHeaderValue>? ranges)
-            && ranges.Count <= MaxAccepted
-            && format.MediaTypes.Any(name => QualityOf(name, ranges, exactly: false) > 0));
+    public static bool Accepts(StringValues accept, MessageFormat format)
+    {
+        if (StringValues.IsNullOrEmpty(accept))
+        {
+            return true;
+        }
+
+        return accept.Count == 1
+            && Exact.TryGetValue(accept[0]!, out (MessageFormat Format, string _) exact)
+                ? exact.Format == format
+                : MediaTypeHeaderValue.TryParseList(accept, out IList<MediaTypeHeaderValue>? ranges)
+                    && ranges.Count <= MaxAccepted
+                    && format.MediaTypes.Any(name => QualityOf(name, ranges, exactly: false) > 0);
+    }
 
     /// <summary>How the replies of a method that streams them are put.</summary>
     /// <param name="accept">The Accept header.</param>

@@ -30,7 +30,7 @@ internal sealed class MethodOperations(OpenApiDocument document, MessageSchemas 
         };
         operation.Responses = Responses(
             method, method.IsServerStreaming ? Streamed(method.ReplyType) : Unary(method.ReplyType));
-        document.Paths[$"/{method.Service.FullName}/{method.Name}"] = new OpenApiPathItem
+        document.Paths[$"/{method.FullName}"] = new OpenApiPathItem
         {
             Operations = new() { [System.Net.Http.HttpMethod.Post] = operation },
         };

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Text;
 using Microsoft.OpenApi;
 using ProtoRpc.Formats;
@@ -53,8 +54,8 @@ internal sealed class RestOperations(
         RpcMethodInfo method = binding.Method;
         string name = $"{method.Service.FullName}.{method.Name}";
         int number = _bindings[name] = _bindings.GetValueOrDefault(name) + 1;
-        OpenApiOperation operation =
-            methods.Describe(method, $"{name}.rest{(number == 1 ? "" : number.ToString(null, null))}");
+        string suffix = number == 1 ? "" : number.ToString(CultureInfo.InvariantCulture);
+        OpenApiOperation operation = methods.Describe(method, $"{name}.rest{suffix}");
         if (!binding.IsBodyWhole)
         {
             AddQuery(binding, parameters);
@@ -203,7 +204,6 @@ internal sealed class RestOperations(
     // The fields of the request that are neither in the path nor in the body.
     private void AddQuery(RestBinding binding, List<IOpenApiParameter> parameters)
     {
-        HashSet<string> inPath = [.. binding.Template.Variables.Select(variable => variable.Name)];
         HashSet<RpcMessageInfo> around = [];
         int left = MaxParameters;
         int steps = MaxSteps;
@@ -219,7 +219,7 @@ internal sealed class RestOperations(
             foreach (RpcFieldInfo field in type.Fields.Where(
                 field => !field.IsMap && field != binding.BodyField))
             {
-                if (inPath.Contains(path + field.Name))
+                if (binding.Template.HasVariable(path + field.Name))
                 {
                     continue;
                 }

@@ -61,6 +61,11 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
     public RpcEndpoint Endpoint => _endpoint;
 
+    protected RpcClientOptions Options => _options;
+
+    /// <summary>The query of the endpoint, which each request has.</summary>
+    protected string Query => _query;
+
     public int MaxMessageBytes => _limits.MaxMessageBytes;
 
     /// <summary>Cancelled when the client is closed.</summary>

@@ -16,17 +16,11 @@ namespace ProtoRpc.Client.Http;
 internal sealed class RestChannel : HttpChannel, IRpcChannelMaker
 {
     private readonly ConditionalWeakTable<RpcMethodInfo, RestMethod> _methods = [];
-    private readonly RpcClientOptions _options;
     private readonly string _root;
-    private readonly string _query;
 
     private RestChannel(RpcEndpoint endpoint, RpcClientOptions options)
-        : base(endpoint, options)
-    {
-        _options = options;
+        : base(endpoint, options) =>
         _root = HttpTransport.AddressOf(endpoint).AbsoluteUri.TrimEnd('/');
-        _query = HttpTransport.QueryOf(endpoint);
-    }
 
     public static new bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Rest;
 
@@ -44,20 +38,20 @@ internal sealed class RestChannel : HttpChannel, IRpcChannelMaker
     protected override HttpBody Encode(CallSpec call, IMessage request)
     {
         IReadOnlyList<RestBinding> bindings = MethodOf(call.Method).RequireBindings();
-        PooledMessageBytes bytes = new(_options.Limits.MaxMessageBytes, "request");
+        PooledMessageBytes bytes = new(MaxMessageBytes, "request");
         try
         {
             RestCall rest = RestCall.Create(bindings, request, bytes, FormatOf(call.Method));
-            if (rest.PathAndQuery.Length > _options.Limits.MaxMessageBytes)
+            if (rest.PathAndQuery.Length > MaxMessageBytes)
             {
                 throw new RpcException(
                     RpcStatusCode.ResourceExhausted, RpcErrorIds.MessageTooLarge,
                     $"The path and the query of {call.Method.FullName} have {rest.PathAndQuery.Length:N0} "
-                    + $"characters; the limit is {_options.Limits.MaxMessageBytes:N0}. Send less, or raise "
+                    + $"characters; the limit is {MaxMessageBytes:N0}. Send less, or raise "
                     + "RpcLimits.MaxMessageBytes.");
             }
 
-            return new HttpBody(bytes, call.Options?.Compression ?? _options.Compression) { Rest = rest };
+            return new HttpBody(bytes, call.Options?.Compression ?? Options.Compression) { Rest = rest };
         }
         catch
         {
@@ -93,9 +87,9 @@ internal sealed class RestChannel : HttpChannel, IRpcChannelMaker
     private Uri AddressOf(RestCall rest)
     {
         int start = rest.PathAndQuery.IndexOf('?');
-        return new Uri(_query.Length <= 1 ? _root + rest.PathAndQuery
-            : start < 0 ? $"{_root}{rest.PathAndQuery}{_query}"
-            : $"{_root}{rest.PathAndQuery[..start]}{_query}&{rest.PathAndQuery[(start + 1)..]}");
+        return new Uri(Query.Length <= 1 ? _root + rest.PathAndQuery
+            : start < 0 ? $"{_root}{rest.PathAndQuery}{Query}"
+            : $"{_root}{rest.PathAndQuery[..start]}{Query}&{rest.PathAndQuery[(start + 1)..]}");
     }
 }
 
@@ -140,7 +134,6 @@ internal sealed class RestReplies(RestBinding binding) : HttpReplies
 {
     // grpc-gateway forwards the headers of gRPC with this prefix, of which each answer has this one.
     private const string GatewayHeader = "Grpc-Metadata-Content-Type";
-    private const string Events = "text/event-stream";
 
     private static readonly string[] Lines =
         ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines"];
@@ -168,7 +161,7 @@ internal sealed class RestReplies(RestBinding binding) : HttpReplies
         }
 
         bool isLines = Lines.Contains(mediaType, StringComparer.OrdinalIgnoreCase);
-        return mediaType.Equals(Events, StringComparison.OrdinalIgnoreCase)
+        return HttpStreamFormat.Find(mediaType) == HttpStreamFormat.Events
             ? HttpStreamFormat.Events.With(binding.ReplyFormat)
             : isLines || IsJson(mediaType)
                 ? new RestStreamFormat(

@@ -35,13 +35,13 @@ internal static class UnknownFieldFilter
         }
 
         // Extensions that only the server declares were set again.
-        HashSet<int> set = [];
+        HashSet<int>? set = null;
         WireReader own = new(message.UnknownFieldBytes, message.Type);
         while (!own.AtEnd)
         {
             uint tag = own.ReadTag();
             own.Skip(tag);
-            set.Add((int)(tag >> WireType.TagBits));
+            (set ??= []).Add((int)(tag >> WireType.TagBits));
         }
 
         bool isSameSchema = source.Layout == message.Layout;
@@ -52,7 +52,7 @@ internal static class UnknownFieldFilter
             int start = reader.Position;
             uint tag = reader.ReadTag();
             reader.Skip(tag);
-            if (set.Contains((int)(tag >> WireType.TagBits)))
+            if (set?.Contains((int)(tag >> WireType.TagBits)) == true)
             {
                 continue;
             }

@@ -116,8 +116,7 @@ internal sealed record RestCall(
             return message;
         }
 
-        DynamicMessage rest = new(message.Layout);
-        rest.MergeFrom(message.ToByteArray());
+        DynamicMessage rest = message.Clone();
         foreach (RpcFieldInfo[] way in binding.Fields)
         {
             DynamicMessage? holder = rest;
@@ -167,8 +166,6 @@ internal sealed class RestQueryWriter(RestBinding binding, RpcMessageInfo root, 
     : FormatWriter(root, views: null, options)
 {
     private readonly StringBuilder _query = new();
-    private readonly HashSet<string> _inPath =
-        [.. binding.Template.Variables.Select(variable => variable.Name)];
 
     /// <summary>The text of a field that is in the path; null where it is not set.</summary>
     public string? TextOf(DynamicMessage message, RestVariable variable)
@@ -209,7 +206,7 @@ internal sealed class RestQueryWriter(RestBinding binding, RpcMessageInfo root, 
         foreach (FieldLayout field in message.Layout.Shown)
         {
             if (!message.Has(field) || (depth == 0 && field.Info.Name == binding.BodyField?.Name)
-                || _inPath.Contains(canonical + field.Info.Name))
+                || binding.Template.HasVariable(canonical + field.Info.Name))
             {
                 continue;
             }

@@ -93,9 +93,6 @@ internal static class RestText
 
     private static readonly UTF8Encoding Strict = new(false, throwOnInvalidBytes: true);
 
-    private static readonly SearchValues<char> Unreserved = SearchValues.Create(
-        "-_.~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
-
     /// <summary>The text of percent codes.</summary>
     /// <param name="coded">The codes.</param>
     /// <param name="keepsSlash">Whether %2F stays as it is.</param>
@@ -168,32 +165,7 @@ internal static class RestText
     /// <param name="keepsSlash">Whether slashes stay as they are.</param>
     public static void Encode(StringBuilder output, ReadOnlySpan<char> text, bool keepsSlash = false)
     {
-        Span<byte> bytes = stackalloc byte[4];
-        while (!text.IsEmpty)
-        {
-            int plain = text.IndexOfAnyExcept(Unreserved);
-            plain = plain < 0 ? text.Length : plain;
-            output.Append(text[..plain]);
-            text = text[plain..];
-            if (text.IsEmpty)
-            {
-                return;
-            }
-
-            if (keepsSlash && text[0] == '/')
-            {
-                output.Append('/');
-                text = text[1..];
-                continue;
-            }
-
-            _ = Rune.DecodeFromUtf16(text, out Rune rune, out int consumed);
-            foreach (byte value in bytes[..rune.EncodeToUtf8(bytes)])
-            {
-                output.Append(CultureInfo.InvariantCulture, $"%{value:X2}");
-            }
-
-            text = text[consumed..];
-        }
+        string coded = Uri.EscapeDataString(text);
+        output.Append(keepsSlash ? coded.Replace("%2F", "/", StringComparison.Ordinal) : coded);
     }
 }

@@ -230,7 +230,7 @@ internal sealed class RestParameterReader(
     // What the path and the body have, the query cannot replace.
     private bool IsElsewhere(string first, string canonical) =>
         _binding.BodyField?.Name == first
-        || _binding.Template.Variables.Any(variable => variable.Name == canonical);
+        || _binding.Template.HasVariable(canonical);
 
     private void Store(MessageTarget message, List<FieldLayout> way, string canonical, string value)
     {

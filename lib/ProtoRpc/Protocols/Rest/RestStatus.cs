@@ -110,10 +110,7 @@ internal static class RestStatus
         }
 
         string name = url[(url.LastIndexOf('/') + 1)..];
-        RpcSchema known = GrpcStatusDetails.Schema.FindMessage(name) is null && schema is not null
-            ? schema
-            : GrpcStatusDetails.Schema;
-        if (known.FindMessage(name) is null)
+        if ((schema ?? GrpcStatusDetails.Schema).FindInAny(name, GrpcStatusDetails.Schema) is not { } type)
         {
             return null;
         }
@@ -123,7 +120,7 @@ internal static class RestStatus
             Google.Protobuf.WellKnownTypes.Any any = new();
             MessageFormats.Json.Read(
                 new(Encoding.UTF8.GetBytes(detail.GetRawText())), any,
-                new FormatOptions { IgnoreUnknownFields = true, Schema = known });
+                new FormatOptions { IgnoreUnknownFields = true, Schema = type.Schema });
             return new ErrorResult.Types.Detail { Type = name, Value = any.Value };
         }
         catch (RpcException)

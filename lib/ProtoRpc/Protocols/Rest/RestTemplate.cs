@@ -16,6 +16,7 @@ internal sealed class RestTemplate
 {
     private readonly List<RestSegment> _segments = [];
     private readonly List<RestVariable> _variables = [];
+    private readonly HashSet<string> _names = new(StringComparer.Ordinal);
 
     private RestTemplate(string text) => Text = text;
 
@@ -39,9 +40,13 @@ internal sealed class RestTemplate
         RestTemplate template = new(text);
         new RestTemplateParser(text, template._segments, template._variables).Parse(out string? verb);
         template.Verb = verb;
+        template._names.UnionWith(template._variables.Select(variable => variable.Name));
         template.Deep = template._segments.FindIndex(segment => segment.Kind == RestSegmentKind.Deep);
         return template;
     }
+
+    /// <summary>Whether a variable has a name: the path of its field.</summary>
+    public bool HasVariable(string name) => _names.Contains(name);
 
     /// <summary>What a variable gets of a path that the template matches.</summary>
     /// <returns>Null if the percent codes are wrong.</returns>

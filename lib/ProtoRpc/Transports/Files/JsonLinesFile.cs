@@ -150,8 +150,13 @@ internal sealed class JsonLinesFile : IDisposable
     // search of the file would not find then.
     private static ReadOnlySpan<byte> Readable(Span<byte> line)
     {
-        int length = 0;
-        for (int i = 0; i < line.Length; i++)
+        int length = line.IndexOf((byte)'\\');
+        if (length < 0)
+        {
+            return line;
+        }
+
+        for (int i = length; i < line.Length; i++)
         {
             if (line[i] == '\\' && i + 1 < line.Length)
             {

@@ -167,7 +167,7 @@ internal sealed class AwaitedSslStream(
     : SslStream(inner)
 {
     private bool _hasHeard;
-    private int _isCounted;
+    private int _greeting;
 
     public RpcEndpoint Endpoint => endpoint;
 
@@ -179,11 +179,7 @@ internal sealed class AwaitedSslStream(
 
     protected override void Dispose(bool disposing)
     {
-        if (Interlocked.Exchange(ref _isCounted, 0) == 1)
-        {
-            greetings.End();
-        }
-
+        greetings.End(ref _greeting);
         base.Dispose(disposing);
     }
 
@@ -199,8 +195,7 @@ internal sealed class AwaitedSslStream(
             if (count > 0)
             {
                 _hasHeard = true;
-                _isCounted = 1;
-                greetings.Begin();
+                greetings.Begin(ref _greeting);
             }
 
             return _hasHeard || buffer.IsEmpty
@@ -243,7 +238,7 @@ internal sealed class GreetingCheckStream(
     private readonly TaskCompletionSource _heard = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private bool _isListening;
     private bool _greeted;
-    private int _isCounted;
+    private int _greeting;
 
     // What was heard with the greeting, and not read yet.
     private ReadOnlyMemory<byte> _rest;
@@ -287,11 +282,7 @@ internal sealed class GreetingCheckStream(
             inner.Dispose();
         }
 
-        if (Interlocked.Exchange(ref _isCounted, 0) == 1)
-        {
-            greetings?.End();
-        }
-
+        greetings?.End(ref _greeting);
         base.Dispose(disposing);
     }
 
@@ -317,8 +308,7 @@ internal sealed class GreetingCheckStream(
         {
             _rest = await ReadGreetingAsync(cancellationToken).ConfigureAwait(false);
             _greeted = true;
-            _isCounted = 1;
-            greetings?.Begin();
+            greetings?.Begin(ref _greeting);
             return TakeRest(buffer);
         }
         finally
@@ -403,6 +393,9 @@ internal sealed class GreetingCheckStream(
 /// that accepts connections and says nothing is known not to have run. Thread-safe.</summary>
 internal sealed class ServerGreetings
 {
+    private const int Counted = 1;
+    private const int Ended = 2;
+
     private int _all;
     private int _open;
 
@@ -416,14 +409,27 @@ internal sealed class ServerGreetings
     public bool IsSilentSince(int mark) => mark >= 0 && Volatile.Read(ref _all) == mark;
 
     /// <summary>A server has spoken on a connection.</summary>
-    public void Begin()
+    /// <param name="state">The state of the connection, which begins with 0. The connection may be disposed
+    /// at the same time.</param>
+    public void Begin(ref int state)
     {
-        Interlocked.Increment(ref _open);
+        if (Interlocked.CompareExchange(ref state, Counted, 0) == 0)
+        {
+            Interlocked.Increment(ref _open);
+        }
+
         Interlocked.Increment(ref _all);
     }
 
-    /// <summary>Such a connection has ended.</summary>
-    public void End() => Interlocked.Decrement(ref _open);
+    /// <summary>A connection has ended.</summary>
+    /// <param name="state">The state of the connection.</param>
+    public void End(ref int state)
+    {
+        if (Interlocked.Exchange(ref state, Ended) == Counted)
+        {
+            Interlocked.Decrement(ref _open);
+        }
+    }
 }
 
 /// <summary>A connection that was made and not used yet.</summary>
