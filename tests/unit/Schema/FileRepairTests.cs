@@ -246,6 +246,15 @@ public static class FileRepairTests
             Link(FileOf(shop)).GetMethod("Shop/Buy").Problem);
     }
 
+    [Fact]
+    public static void A_long_name_of_a_missing_file_is_cut()
+    {
+        FileDescriptorProto shop = Shop("common.Price").Proto;
+        shop.Dependency.Add($"{new string('x', 10_000)}.proto");
+
+        Assert.InRange(Link(FileOf(shop)).GetMethod("Shop/Buy").Problem!.Length, 200, 400);
+    }
+
     private static RpcSchema Link(params IReadOnlyList<DescriptorFile> files) => ForgivingLinker.Link(
         new ServerFiles(files, new Dictionary<string, string>(), "grpc://test"), CancellationToken.None);
 

@@ -14,6 +14,7 @@ internal sealed class FileRepair
 
     // The most files that are named as the reason for a missing type.
     private const int Shown = 3;
+    private const int MaxShownName = 200;
 
     private readonly List<RepairedFile> _files = [];
     private readonly Dictionary<string, RepairedFile> _byName = new(StringComparer.Ordinal);
@@ -304,12 +305,15 @@ internal sealed class FileRepair
         return missing switch
         {
             [] => $"No file of the server declares '{type}'.",
-            [string only] => $"The server does not return '{only}', which declares '{type}'.",
+            [string only] => $"The server does not return '{NameOf(only)}', which declares '{type}'.",
             _ => $"No file of the server declares '{type}'. The server does not return "
-                + $"{string.Join(", ", missing.Take(Shown).Select(import => $"'{import}'"))}"
+                + $"{string.Join(", ", missing.Take(Shown).Select(import => $"'{NameOf(import)}'"))}"
                 + (missing.Length > Shown ? " and others." : "."),
         };
     }
+
+    // Each missing type has its own reason, and a name can have megabytes.
+    private static string NameOf(string import) => TerminalText.OneLine(import, MaxShownName);
 
     // The imports that no file has, sorted by name. A file can have as many missing types as imports, so
     // they must not be compared with each other.
