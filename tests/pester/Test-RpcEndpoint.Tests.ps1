@@ -80,7 +80,7 @@ Describe 'Test-RpcEndpoint' {
         try {
             # Answers when the ping of the other one has begun.
             $first = Start-TestListener { } -With @{
-                Ping = { for ($n = 0; $n -lt 4000 -and -not $silent.Pending(); $n++) { [Threading.Thread]::Sleep(5) } }
+                Ping = { for ($n = 0; $n -lt 4000 -and -not ($using:silent).Pending(); $n++) { [Threading.Thread]::Sleep(5) } }
             }
             $all = "$($first.Endpoint[0])", "tcp://127.0.0.1:$($silent.LocalEndpoint.Port)"
 
