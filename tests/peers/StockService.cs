@@ -155,8 +155,8 @@ public sealed class StockService : IStock
         string? asked = context.RequestHeaders?.GetValue("x-asked");
         context.ServerCallContext!.ResponseTrailers.Add("x-last", asked ?? "none");
         return item.Name == "fail"
-            ? throw new Grpc.Core.RpcException(
-                new Grpc.Core.Status(Grpc.Core.StatusCode.NotFound, "no such item"))
+            ? throw new global::Grpc.Core.RpcException(
+                new global::Grpc.Core.Status(global::Grpc.Core.StatusCode.NotFound, "no such item"))
             : Task.FromResult(new Item
             {
                 Name = item.Name,

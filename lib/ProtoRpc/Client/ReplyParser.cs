@@ -27,13 +27,18 @@ internal static class ReplyParser
 
     /// <summary>Reads a reply as a generated class.</summary>
     public static TReply Parse<TReply>(RpcMethodInfo method, ReplyBody body, RpcLimits limits)
-        where TReply : class, IMessage<TReply>, new()
+        where TReply : class, IMessage<TReply>, new() =>
+        (TReply)Parse(method, Generated<TReply>.Parser, body, limits);
+
+    /// <summary>Reads a reply as the generated class that a parser creates.</summary>
+    public static IMessage Parse(
+        RpcMethodInfo method, MessageParser parser, ReplyBody body, RpcLimits limits)
     {
         try
         {
             if (body.Format is { } format)
             {
-                TReply read = new();
+                IMessage read = parser.ParseFrom(ReadOnlySequence<byte>.Empty);
                 format.Read(body.Bytes, read, body.ReadingOptions);
                 return read;
             }
@@ -42,9 +47,9 @@ internal static class ReplyParser
                 method.ReplyType,
                 body.Bytes.IsSingleSegment ? body.Bytes.FirstSpan : body.Bytes.ToArray(),
                 limits.MaxMessageElements, limits.MaxGeneratedMapEntries, body.Look);
-            TReply reply = body.Bytes.IsSingleSegment
-                ? Generated<TReply>.Parser.ParseFrom(body.Bytes.FirstSpan)
-                : Generated<TReply>.Parser.ParseFrom(body.Bytes);
+            IMessage reply = body.Bytes.IsSingleSegment
+                ? parser.ParseFrom(body.Bytes.FirstSpan)
+                : parser.ParseFrom(body.Bytes);
             MessageChecks.RequireInitialized(reply, method.ReplyType);
             return reply;
         }

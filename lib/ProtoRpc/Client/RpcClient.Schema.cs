@@ -233,9 +233,12 @@ public sealed partial class RpcClient
         Service?.FindMethod(name) ?? _schema?.FindMethod(name);
 
     // Dynamic messages come from a schema that was given, so their files are not added.
-    private bool LearnFrom(MessageDescriptor? message)
+    private bool LearnFrom(MessageDescriptor? message) =>
+        message is { ClrType: not null } && LearnFrom(message.File);
+
+    private bool LearnFrom(FileDescriptor file)
     {
-        if (message is not { ClrType: not null, File: { Services.Count: > 0 } file })
+        if (file.Services.Count == 0)
         {
             return false;
         }
@@ -417,6 +420,39 @@ public sealed partial class RpcClient
     /// <returns>Valid as long as the body.</returns>
     internal ReadOnlyMemory<byte> ToBinary(RpcMethodInfo method, ReplyBody body) =>
         ReplyParser.ToBinary(method, body, _limits);
+
+    /// <summary>Finds a method of generated code by its full name.</summary>
+    /// <param name="name">The full name.</param>
+    /// <param name="files">Generated files that may declare the method, if the client does not know it
+    /// yet.</param>
+    /// <returns>Null if neither the client's schema nor the files declare the method.</returns>
+    internal RpcMethodInfo? FindStubMethod(string name, params IEnumerable<FileDescriptor> files)
+    {
+        RpcMethodInfo? method = _schema?.FindMethod(name);
+        return method ?? files.Where(LearnFrom).Select(_ => _schema!.FindMethod(name))
+            .FirstOrDefault(found => found is not null);
+    }
+
+    /// <summary>Creates a reader that reads replies with the parser of a generated class.</summary>
+    internal ReplyReader<IMessage> StubReader(RpcMethodInfo method, MessageParser parser) =>
+        body => ReplyParser.Parse(method, parser, body, _limits);
+
+    /// <summary>Makes a unary call for generated code.</summary>
+    internal ValueTask<IMessage> CallStubAsync<TWait>(
+        RpcMethodInfo method, IMessage request, ReplyReader<IMessage> read, RpcCallOptions options,
+        CancellationToken cancellation)
+        where TWait : struct, IWaitMode =>
+        CallAsync<TWait, IMessage>(method, request, read, options, cancellation);
+
+    /// <summary>Begins a streaming call for generated code.</summary>
+    internal async Task<RpcStreamingCall<IMessage, IMessage>> OpenStubAsync(
+        RpcMethodInfo method, ReplyReader<IMessage> read, RpcCallOptions options,
+        CancellationToken cancellation) =>
+        new(await BeginAsync<AsyncWait, IMessage>(method, read, options, cancellation)
+            .ConfigureAwait(false));
+
+    /// <summary>Whether only the endpoints can read what the client sends.</summary>
+    internal bool IsPrivate => _options.UseTls || Endpoints.All(ClientAuthorization.IsPrivate);
 
     private ReplyReader<IMessage> ForwardReader(RpcMethodInfo method) =>
         IsSeen ? DynamicReader(method) : body => Owned(method, body);

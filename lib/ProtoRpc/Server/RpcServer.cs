@@ -77,6 +77,14 @@ public sealed class RpcServer : IRpcServer
             .AddService(service is null ? OnlyService(schema) : schema.GetService(service), interfaceId);
     }
 
+    /// <summary>Creates a server without services. Add one or more before the server listens.</summary>
+    /// <param name="options">The options, which are copied.</param>
+    public static RpcServer Create(RpcServerOptions options)
+    {
+        ArgumentNullException.ThrowIfNull(options);
+        return new RpcServer(options.Copy());
+    }
+
     /// <summary>Adds a service.</summary>
     /// <param name="service">The service.</param>
     /// <param name="interfaceId">The interface id on native endpoints; null for the service's own.</param>

@@ -71,7 +71,7 @@ internal class LibraryService : Library.LibraryBase
         Echo(request, context);
 
     public override Task<Reply> Fail(Request request, ServerCallContext context) =>
-        throw new Grpc.Core.RpcException(new Status((StatusCode)request.Number, "as you like"));
+        throw new global::Grpc.Core.RpcException(new Status((StatusCode)request.Number, "as you like"));
 
     public override Task<Reply> Purge(Request request, ServerCallContext context) =>
         Echo(request, context);

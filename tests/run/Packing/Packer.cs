@@ -8,7 +8,11 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
 {
     private const string Tool = "ProtoRpc.Tool";
 
-    private static readonly string[] Libraries = ["ProtoRpc.Shared", "ProtoRpc", "ProtoRpc.AspNetCore"];
+    // Neither the tool nor the module uses it.
+    private const string Stubs = "ProtoRpc.Grpc";
+
+    private static readonly string[] Libraries =
+        ["ProtoRpc.Shared", "ProtoRpc", "ProtoRpc.AspNetCore", Stubs];
 
     // No library: only files.
     private const string Compiler = "ProtoRpc.Compiler";
@@ -30,6 +34,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
         log.WriteLine($"Building ProtoRpc {manifest.Version} ...");
         build.Clean();
         PackFailure.Require(await build.RunAsync("build", $"lib/{Tool}"));
+        PackFailure.Require(await build.RunAsync("build", $"lib/{Stubs}"));
         PackFailure.Require(await build.RunAsync("build", NativeBinaries.Project));
         foreach (string library in Libraries)
         {

@@ -35,7 +35,7 @@ public static class ArchitectureTests
     [Fact]
     public static void Sockets_pipes_files_and_programs_are_opened_where_the_plan_says()
     {
-        string[] libraries = ["ProtoRpc", "ProtoRpc.AspNetCore"];
+        string[] libraries = ["ProtoRpc", "ProtoRpc.AspNetCore", "ProtoRpc.Grpc"];
         IEnumerable<string> opened =
             from type in House.Types
             where libraries.Contains(type.Assembly) && !MayOpen(type)

@@ -8,6 +8,7 @@ internal static class House
         ("ProtoRpc.Shared", "lib/ProtoRpc.Shared"),
         ("ProtoRpc", "lib/ProtoRpc"),
         ("ProtoRpc.AspNetCore", "lib/ProtoRpc.AspNetCore"),
+        ("ProtoRpc.Grpc", "lib/ProtoRpc.Grpc"),
         ("ProtoRpc.Tool", "lib/ProtoRpc.Tool"),
         ("ProtoRpc.Loader", "cmdlets/ProtoRpc.Loader"),
         ("ProtoRpc.PowerShell", "cmdlets/ProtoRpc.PowerShell"),

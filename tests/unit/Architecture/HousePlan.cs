@@ -44,6 +44,7 @@ internal static class HousePlan
         ["LoadTesting"] = [.. Transports, "Client"],
         ["Mocks"] = Server,
         ["AspNetCore"] = Server,
+        ["Grpc"] = [.. Server, "Client"],
         ["Tool"] = Library,
         ["Loader"] = Shared,
         ["cmdlets/Objects"] = Library,

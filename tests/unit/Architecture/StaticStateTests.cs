@@ -19,6 +19,7 @@ public static class StaticStateTests
     [InlineData("ProtoRpc.Shared")]
     [InlineData("ProtoRpc")]
     [InlineData("ProtoRpc.AspNetCore")]
+    [InlineData("ProtoRpc.Grpc")]
     [InlineData("ProtoRpc.Tool")]
     [InlineData("ProtoRpc.Loader")]
     [InlineData("ProtoRpc.PowerShell")]

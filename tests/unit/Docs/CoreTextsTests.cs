@@ -8,7 +8,7 @@ public static partial class CoreTextsTests
     [Fact]
     public static void No_text_of_the_core_names_a_parameter_of_the_shell()
     {
-        string[] folders = ["ProtoRpc", "ProtoRpc.Shared", "ProtoRpc.AspNetCore"];
+        string[] folders = ["ProtoRpc", "ProtoRpc.Shared", "ProtoRpc.AspNetCore", "ProtoRpc.Grpc"];
         IEnumerable<string> named = folders
             .SelectMany(folder => Directory.EnumerateFiles(
                 Path.Combine(Repository.Root, "lib", folder), "*.cs", SearchOption.AllDirectories))
