@@ -8,6 +8,7 @@ using ProtoRpc.Benchmarks.Load;
 using ProtoRpc.Benchmarks.Peers;
 using ProtoRpc.Benchmarks.Report;
 using ProtoRpc.Benchmarks.Security;
+using ProtoRpc.Benchmarks.Stubs;
 using ProtoRpc.Benchmarks.Telemetry;
 using ProtoRpc.Benchmarks.Transfer;
 using ProtoRpc.Benchmarks.Transport;
@@ -15,7 +16,7 @@ using ProtoRpc.Benchmarks.Transport;
 const string Usage = """
     dotnet run -c Release --project tests/benchmarks -- COMMAND [options]
 
-    transport|gateway|security|codec|formats|http|grpc|load|all
+    transport|gateway|security|codec|formats|http|grpc|stubs|load|all
 
       --transports ncalrpc,tcp   the transports to measure, of ncalrpc, np and tcp
       --records 0                records in each message, as 0,10,100,1000
@@ -78,6 +79,9 @@ try
             return 0;
         case "grpc":
             GrpcBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
+            return 0;
+        case "stubs":
+            StubBenchmark.Run(BenchmarkOptions.Parse(args[1..]));
             return 0;
         case "report":
             ReportCommand.Run(BenchmarkOptions.Parse(args[1..], BenchmarkOptions.OfReport));
