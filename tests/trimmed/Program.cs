@@ -5,4 +5,5 @@ using ProtoRpc.TrimmedTests;
 Checks checks = new(args[1]);
 await ServerChecks.RunAsync(checks);
 await HostChecks.RunAsync(checks);
+await StubChecks.RunAsync(checks);
 File.WriteAllText(args[0], checks.ToJson());
