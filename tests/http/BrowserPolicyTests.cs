@@ -156,7 +156,8 @@ public static class BrowserPolicyTests
     private static readonly string[] Always =
     [
         "Content-Type", "Content-Encoding", "Accept", "Rpc-Call-Context", "Connect-Timeout-Ms",
-        "Connect-Protocol-Version", "X-Grpc-Web", "X-User-Agent", "Grpc-Timeout",
+        "Connect-Protocol-Version", "Connect-Content-Encoding", "Connect-Accept-Encoding",
+        "X-Grpc-Web", "X-User-Agent", "Grpc-Timeout",
     ];
 
     private static async Task<string[]> AskAsync(SearchServer server, string headers)

@@ -162,6 +162,7 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
     private static readonly string Headers =
         "Content-Type, Content-Encoding, Accept, "
         + $"{HttpNames.CallContext}, {HttpNames.Timeout}, {HttpNames.ConnectVersion}, "
+        + $"{HttpNames.ConnectEncoding}, {HttpNames.ConnectAcceptEncoding}, "
         + "X-Grpc-Web, X-User-Agent, Grpc-Timeout";
 
     private static readonly string[] Exposed =

@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Diagnostics;
-using System.Globalization;
 using System.IO.Pipelines;
 using System.Net;
 using System.Text;
@@ -57,8 +56,10 @@ internal class HttpCallProtocol(
     public override CallHead ReadHead()
     {
         HttpRequest request = http.Request;
+        HttpRequestHead.RequireVersion(request);
         Negotiate(request);
-        return new CallHead(method, IncomingContext(request), DeadlineOf(request), aborted)
+        return new CallHead(
+            method, HttpRequestHead.ContextOf(request), HttpRequestHead.DeadlineOf(request), aborted)
         {
             Headers = () => HandlerHeaders.Read(request),
             Services = http.RequestServices,
@@ -254,51 +255,10 @@ internal class HttpCallProtocol(
         RpcStatusCode.InvalidArgument,
         $"{what}; send Content-Type with one of {MediaTypes.Known}.");
 
-    private static DateTimeOffset? DeadlineOf(HttpRequest request)
-    {
-        string text = request.Headers[HttpNames.Timeout].ToString();
-        if (text.Length == 0)
-        {
-            return null;
-        }
-
-        return text.Length <= 10
-            && long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long milliseconds)
-                ? DateTimeOffset.UtcNow.AddMilliseconds(milliseconds)
-                : throw new HttpRefusal(
-                    StatusCodes.Status400BadRequest,
-                    RpcStatusCode.InvalidArgument,
-                    $"{HttpNames.Timeout} is a number of milliseconds, of ten digits at most.");
-    }
-
-    private static RpcCallContext? IncomingContext(HttpRequest request)
-    {
-        string text = request.Headers[HttpNames.CallContext].ToString();
-        if (text.Length == 0)
-        {
-            return null;
-        }
-
-        try
-        {
-            return RpcCallContext.Parser.ParseFrom(Convert.FromBase64String(text));
-        }
-        catch (Exception e) when (e is FormatException or InvalidProtocolBufferException)
-        {
-            throw new HttpRefusal(
-                StatusCodes.Status400BadRequest,
-                RpcStatusCode.InvalidArgument,
-                $"{HttpNames.CallContext} is not an RpcCallContext in base64.");
-        }
-    }
-
     private static void WriteHeaders(HttpResponse response, RpcServerCallContext context)
     {
         HandlerHeaders.Write(response, context.SetHeaders);
-        if (context.ChangedContext() is { } changed)
-        {
-            response.Headers[HttpNames.CallContext] = Convert.ToBase64String(changed.ToByteArray());
-        }
+        HandlerHeaders.WriteContext(response, context);
     }
 }
 

@@ -124,12 +124,17 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
 
         if (failure.HttpStatus == StatusCodes.Status503ServiceUnavailable)
         {
-            double seconds = Math.Ceiling((retryAfter ?? UnavailableRetry).TotalSeconds);
-            http.Response.Headers.RetryAfter = seconds.ToString(CultureInfo.InvariantCulture);
+            http.Response.Headers.RetryAfter = SecondsOf(retryAfter);
+        }
+        else if (failure.HttpStatus == StatusCodes.Status415UnsupportedMediaType)
+        {
+            http.Response.Headers["Accept-Post"] = MediaTypes.AcceptPost;
+            http.Response.Headers.AcceptEncoding = ContentEncoding.Accepted;
         }
 
         if (http.Request.Headers.ContainsKey(HttpNames.ConnectVersion)
-            || (writer is null && ConnectQuery.IsIn(http.Request)))
+            || (writer is null
+                && (ConnectQuery.IsIn(http.Request) || ConnectFraming.IsStream(http.Request.ContentType))))
         {
             return await WriteConnectErrorAsync(http, failure).ConfigureAwait(false);
         }
@@ -140,6 +145,30 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         FormatOptions format = Options with { ReplaceForbidden = true };
         ErrorResult result = failure.ToMessage(JsonOf(answer.Format));
         return await WriteAsync(http, failure.HttpStatus, answer, result, format).ConfigureAwait(false);
+    }
+
+    /// <summary>When to call again, in whole seconds.</summary>
+    public static string SecondsOf(TimeSpan? retryAfter) =>
+        Math.Ceiling((retryAfter ?? UnavailableRetry).TotalSeconds).ToString(CultureInfo.InvariantCulture);
+
+    /// <summary>How the messages of a stream of replies are compressed; null for not.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="header">The header that names what the client accepts.</param>
+    /// <param name="selected">What the handler selected; null if the listener's setting decides.</param>
+    public ContentEncoding? EncodingOf(HttpRequest request, string header, ContentEncoding? selected) =>
+        _compression.EncodingOf(request, header, selected);
+
+    /// <summary>Whether a message is large enough to be compressed, and shrinks.</summary>
+    public bool Pays(ReadOnlySpan<byte> message) => _compression.Pays(message);
+
+    /// <summary>Writes a failure as an error of the Connect protocol.</summary>
+    public void WriteConnectError(Utf8JsonWriter json, HttpFailure failure)
+    {
+        json.WriteStartObject();
+        json.WriteString("code", failure.ConnectCode);
+        json.WriteString("message", failure.Text);
+        failure.WriteConnectDetails(json, new DetailJson(limits));
+        json.WriteEndObject();
     }
 
     /// <summary>How a failure's details are written as JSON; null for an answer in another format.</summary>
@@ -167,14 +196,16 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         ArrayBufferWriter<byte> body = new();
         using (Utf8JsonWriter json = new(body))
         {
-            json.WriteStartObject();
-            json.WriteString("code", failure.ConnectCode);
-            json.WriteString("message", failure.Text);
-            failure.WriteConnectDetails(json, new DetailJson(limits));
-            json.WriteEndObject();
+            WriteConnectError(json, failure);
         }
 
-        http.Response.StatusCode = failure.HttpStatus;
+        // Connect has 415 for media types alone.
+        bool isEncoding = failure is
+        {
+            HttpStatus: StatusCodes.Status415UnsupportedMediaType,
+            Failure.Code: RpcStatusCode.Unimplemented,
+        };
+        http.Response.StatusCode = isEncoding ? StatusCodes.Status501NotImplemented : failure.HttpStatus;
         http.Response.ContentType = "application/json";
         http.Response.ContentLength = body.WrittenCount;
         await http.Response.Body.WriteAsync(body.WrittenMemory, http.RequestAborted).ConfigureAwait(false);
@@ -360,6 +391,15 @@ internal static class HandlerHeaders
         }
     }
 
+    /// <summary>Writes the side channel if the handler changed it.</summary>
+    public static void WriteContext(HttpResponse response, RpcServerCallContext context)
+    {
+        if (context.ChangedContext() is { } changed)
+        {
+            response.Headers[HttpNames.CallContext] = Convert.ToBase64String(changed.ToByteArray());
+        }
+    }
+
     /// <summary>The error for a header or trailer whose name belongs to the protocol.</summary>
     /// <param name="what">Which of the two.</param>
     /// <param name="name">Its name.</param>
@@ -404,7 +444,11 @@ internal static class HandlerHeaders
 
     /// <summary>Writes what the handler of a failed call set, but for what cannot be written: the failure
     /// itself is what counts.</summary>
-    public static void WriteOfFailure(HttpResponse response, RpcServerCallContext context)
+    /// <param name="response">The response.</param>
+    /// <param name="context">The call.</param>
+    /// <param name="withTrailers">Whether trailers are headers with a prefix.</param>
+    public static void WriteOfFailure(
+        HttpResponse response, RpcServerCallContext context, bool withTrailers = true)
     {
         // Written already by a reply that then could not be.
         foreach ((string name, _) in context.SetHeaders ?? [])
@@ -425,6 +469,9 @@ internal static class HandlerHeaders
         {
         }
 
-        WriteTrailers(response, context.SetTrailers);
+        if (withTrailers)
+        {
+            WriteTrailers(response, context.SetTrailers);
+        }
     }
 }

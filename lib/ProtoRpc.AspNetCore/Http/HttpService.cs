@@ -119,6 +119,9 @@ internal sealed class HttpService
         {
             await ServerCall.RunAsync(route!.Rule is { } rule
                 ? new RestCallProtocol(_replies, _host, _endpoint, http, called, peer, rule, aborted)
+                : ConnectCallProtocol.FormatOf(http.Request, called) is { } format
+                ? new ConnectCallProtocol(
+                    _replies, _host, _endpoint, http, called, format, peer, aborted)
                 : new HttpCallProtocol(_replies, _host, _endpoint, http, called, peer, aborted))
                 .ConfigureAwait(false);
         }

@@ -23,6 +23,13 @@ internal static class MediaTypes
     /// <summary>What the listener reads and writes, for errors.</summary>
     public static string Known { get; } = string.Join(", ", Offered.Select(format => format.MediaTypes[0]));
 
+    /// <summary>The same for Accept-Post, with the names of the Connect protocol.</summary>
+    public static string AcceptPost { get; } = string.Join(", ", Offered
+        .Select(format => format.MediaTypes[0])
+        .Concat(Offered.Where(format => format.Row.ConnectName is not null).SelectMany(
+            format => new[] { $"application/{format.Row.ConnectName}", ConnectFraming.TypeOf(format) }))
+        .Distinct());
+
     /// <summary>The format of a request's body.</summary>
     /// <returns>Null when the media type, or its charset, is not known.</returns>
     public static MessageFormat? ReaderOf(string? contentType)

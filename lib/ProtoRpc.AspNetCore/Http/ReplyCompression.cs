@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Net;
+using Microsoft.Extensions.Primitives;
 using Microsoft.Net.Http.Headers;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Http;
@@ -12,7 +13,8 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
     /// <summary>Writes a reply as the body of an answer that has not begun.</summary>
     public Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body)
     {
-        if (body.Length >= threshold && IsFor(http.Connection) && EncodingFor(http.Request) is { } encoding
+        if (body.Length >= threshold && IsFor(http.Connection)
+            && EncodingFor(http.Request.Headers.AcceptEncoding) is { } encoding
             && CompressionProbe.Shrinks(body.Span))
         {
             return WriteAsync(http, body, encoding);
@@ -23,6 +25,19 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
             ? http.Response.Body.WriteAsync(body, http.RequestAborted).AsTask()
             : WriteForKestrelAsync(http.Response, body);
     }
+
+    /// <summary>How the messages of a stream are compressed; null for not.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="header">The header that names what the client accepts.</param>
+    /// <param name="selected">What the handler selected; null if the listener's setting decides.</param>
+    public ContentEncoding? EncodingOf(HttpRequest request, string header, ContentEncoding? selected) =>
+        selected is not null ? (Qualities(request.Headers[header])(selected) > 0 ? selected : null)
+        : IsFor(request.HttpContext.Connection) ? EncodingFor(request.Headers[header])
+        : null;
+
+    /// <summary>Whether a message is large enough to be compressed, and shrinks.</summary>
+    public bool Pays(ReadOnlySpan<byte> message) =>
+        message.Length >= threshold && CompressionProbe.Shrinks(message);
 
     // Kestrel sends what was not flushed when the request has ended, and is counted and logged. The head goes
     // first, so that the body is written where it is sent from.
@@ -63,23 +78,19 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
         return IPAddress.IsLoopback(plain) || remote.Equals(local);
     }
 
-    private static ContentEncoding? EncodingFor(HttpRequest request)
+    private static ContentEncoding? EncodingFor(StringValues accepted)
     {
-        if (request.Headers.AcceptEncoding.Count == 0
-            || !StringWithQualityHeaderValue.TryParseList(
-                request.Headers.AcceptEncoding, out IList<StringWithQualityHeaderValue>? accepted))
+        if (accepted.Count == 0)
         {
             return null;
         }
 
+        Func<ContentEncoding, double> qualityOf = Qualities(accepted);
         ContentEncoding? best = null;
         double bestQuality = 0;
         foreach (ContentEncoding encoding in ContentEncoding.OfReplies)
         {
-            StringWithQualityHeaderValue? named =
-                accepted.FirstOrDefault(
-                    a => a.Value.Equals(encoding.Name, StringComparison.OrdinalIgnoreCase));
-            double quality = named is null ? 0 : named.Quality ?? 1;
+            double quality = qualityOf(encoding);
             if (quality > bestQuality)
             {
                 (best, bestQuality) = (encoding, quality);
@@ -88,4 +99,12 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
 
         return best;
     }
+
+    private static Func<ContentEncoding, double> Qualities(StringValues accepted) =>
+        StringWithQualityHeaderValue.TryParseList(accepted, out IList<StringWithQualityHeaderValue>? list)
+            ? encoding => list.FirstOrDefault(
+                named => named.Value.Equals(encoding.Name, StringComparison.OrdinalIgnoreCase)) is { } found
+                    ? found.Quality ?? 1
+                    : 0
+            : static _ => 0;
 }

@@ -3,13 +3,17 @@ using ProtoRpc.Protocols.Grpc;
 namespace ProtoRpc.Client.Grpc;
 
 /// <summary>Reads frames from the body of a reply, each into contiguous memory. Not thread-safe.</summary>
-internal sealed class GrpcFrameReader(Stream body, int maxBytes)
+/// <param name="body">The body.</param>
+/// <param name="maxBytes">The largest message.</param>
+/// <param name="rules">The rules of the protocol; null for gRPC.</param>
+internal sealed class GrpcFrameReader(Stream body, int maxBytes, FrameRules? rules = null)
 {
     private const int FirstSize = 16 * 1024;
 
     // Servers choose the length. Above this size, memory only grows as bytes arrive.
     private const int TrustedSize = 1024 * 1024;
 
+    private readonly FrameRules _rules = rules ?? FrameRules.Grpc;
     private byte[] _bytes = ArrayPool<byte>.Shared.Rent(FirstSize);
     private int _start;
     private int _end;
@@ -31,12 +35,13 @@ internal sealed class GrpcFrameReader(Stream body, int maxBytes)
             long wanted = GrpcFraming.PrefixLength;
             if (Left >= GrpcFraming.PrefixLength)
             {
-                int length = GrpcFraming.ReadPrefix(_bytes.AsSpan(_start), maxBytes, out bool isCompressed);
+                int length = GrpcFraming.ReadPrefix(
+                    _bytes.AsSpan(_start), maxBytes, _rules, out byte flags);
                 wanted += length;
                 if (Left >= wanted)
                 {
                     int start = _start + GrpcFraming.PrefixLength;
-                    Current = new GrpcFrame(isCompressed, new ReadOnlySequence<byte>(_bytes, start, length));
+                    Current = new GrpcFrame(flags, new ReadOnlySequence<byte>(_bytes, start, length));
                     _start = start + length;
                     return true;
                 }

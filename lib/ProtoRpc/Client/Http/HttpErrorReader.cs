@@ -204,47 +204,7 @@ internal static class HttpErrorReader
             return ParseMessage(MessageFormats.Json, body);
         }
 
-        if (!json.RootElement.TryGetProperty("code", out JsonElement code))
-        {
-            return null;
-        }
-
-        string name = code.GetString() ?? "";
-        string? text = json.RootElement.TryGetProperty("message", out JsonElement message)
-            ? message.GetString()
-            : null;
-        ErrorResult result = new()
-        {
-            Code = name,
-            ErrorText = string.IsNullOrEmpty(text) ? $"The call failed with {name}." : text,
-        };
-        if (json.RootElement.TryGetProperty("details", out JsonElement details)
-            && details.ValueKind == JsonValueKind.Array)
-        {
-            result.Details.AddRange(
-                details.EnumerateArray().Select(ConnectDetail).OfType<ErrorResult.Types.Detail>());
-        }
-
-        return result;
-    }
-
-    // Connect's base64 has no padding. A detail that cannot be read is left out.
-    private static ErrorResult.Types.Detail? ConnectDetail(JsonElement detail)
-    {
-        if (detail.ValueKind != JsonValueKind.Object
-            || !detail.TryGetProperty("type", out JsonElement type)
-            || !detail.TryGetProperty("value", out JsonElement value)
-            || type.GetString() is not { } name
-            || value.GetString() is not { } text)
-        {
-            return null;
-        }
-
-        byte[] bytes = new byte[text.Length];
-        return Convert.TryFromBase64String(
-            text.PadRight((text.Length + 3) / 4 * 4, '='), bytes, out int count)
-            ? new ErrorResult.Types.Detail { Type = name, Value = ByteString.CopyFrom(bytes, 0, count) }
-            : null;
+        return ConnectError.Read(json.RootElement);
     }
 }
 

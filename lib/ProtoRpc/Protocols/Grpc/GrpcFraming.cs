@@ -4,8 +4,8 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Protocols.Grpc;
 
-/// <summary>The framing of messages: one octet that says whether the body is compressed,
-/// its length in four octets, the body.</summary>
+/// <summary>The framing of messages: one octet of flags, of which one says whether the body is compressed,
+/// its length in four octets, the body. gRPC, gRPC-Web and streams of Connect have it.</summary>
 internal static class GrpcFraming
 {
     /// <summary>Octets before a body.</summary>
@@ -15,10 +15,12 @@ internal static class GrpcFraming
     /// <param name="buffer">What has come; on success what is left of it.</param>
     /// <param name="maxBytes">The largest body.</param>
     /// <param name="frame">The message.</param>
+    /// <param name="rules">The rules of the protocol; null for gRPC.</param>
     /// <returns>False when more bytes are needed; the buffer is then unchanged.</returns>
     /// <exception cref="RpcException">ResourceExhausted when the prefix announces more than the limit;
-    /// Internal when it is no prefix.</exception>
-    public static bool TryRead(ref ReadOnlySequence<byte> buffer, int maxBytes, out GrpcFrame frame)
+    /// as the rules say when it is no prefix.</exception>
+    public static bool TryRead(
+        ref ReadOnlySequence<byte> buffer, int maxBytes, out GrpcFrame frame, FrameRules? rules = null)
     {
         frame = default;
         if (buffer.Length < PrefixLength)
@@ -28,13 +30,13 @@ internal static class GrpcFraming
 
         Span<byte> prefix = stackalloc byte[PrefixLength];
         buffer.Slice(0, PrefixLength).CopyTo(prefix);
-        int length = ReadPrefix(prefix, maxBytes, out bool isCompressed);
+        int length = ReadPrefix(prefix, maxBytes, rules ?? FrameRules.Grpc, out byte flags);
         if (buffer.Length - PrefixLength < length)
         {
             return false;
         }
 
-        frame = new GrpcFrame(isCompressed, buffer.Slice(PrefixLength, length));
+        frame = new GrpcFrame(flags, buffer.Slice(PrefixLength, length));
         buffer = buffer.Slice(PrefixLength + (long)length);
         return true;
     }
@@ -42,13 +44,13 @@ internal static class GrpcFraming
     /// <summary>Reads the prefix of a body.</summary>
     /// <returns>The length of the body.</returns>
     /// <exception cref="RpcException">As of <see cref="TryRead"/>.</exception>
-    public static int ReadPrefix(ReadOnlySpan<byte> prefix, int maxBytes, out bool isCompressed)
+    public static int ReadPrefix(
+        ReadOnlySpan<byte> prefix, int maxBytes, FrameRules rules, out byte flags)
     {
-        isCompressed = prefix[0] == 1;
-        if (prefix[0] > 1)
+        flags = prefix[0];
+        if ((flags & ~rules.Flags) != 0)
         {
-            throw GrpcDefects.BadFrame(
-                $"a message starts with 0x{prefix[0]:x2}, not with a compression flag of 0 or 1");
+            throw rules.Violation($"a message starts with 0x{flags:x2}, not with {rules.Expected}", null);
         }
 
         // Checked before anything is kept for it: the length is the peer's word.
@@ -59,17 +61,60 @@ internal static class GrpcFraming
     }
 
     /// <summary>Writes the prefix of a body.</summary>
-    public static void WritePrefix(Span<byte> prefix, bool isCompressed, int length)
+    public static void WritePrefix(Span<byte> prefix, bool isCompressed, int length) =>
+        WritePrefix(prefix, isCompressed ? FrameRules.Compressed : (byte)0, length);
+
+    /// <summary>Writes the prefix of a body.</summary>
+    public static void WritePrefix(Span<byte> prefix, byte flags, int length)
     {
-        prefix[0] = isCompressed ? (byte)1 : (byte)0;
+        prefix[0] = flags;
         BinaryPrimitives.WriteUInt32BigEndian(prefix[1..], (uint)length);
     }
 }
 
-/// <summary>One length-prefixed message of a gRPC stream.</summary>
-/// <param name="IsCompressed">Whether the body is compressed by the stream's encoding.</param>
+/// <summary>One length-prefixed message of a stream.</summary>
+/// <param name="Flags">The first octet.</param>
 /// <param name="Body">The body, as long as the buffer that it was read from.</param>
-internal readonly record struct GrpcFrame(bool IsCompressed, ReadOnlySequence<byte> Body);
+internal readonly record struct GrpcFrame(byte Flags, ReadOnlySequence<byte> Body)
+{
+    /// <summary>Whether the body is compressed by the stream's encoding.</summary>
+    public bool IsCompressed => (Flags & FrameRules.Compressed) != 0;
+}
+
+/// <summary>The rules of a protocol that frames messages in this way.</summary>
+/// <param name="flags">The flags that a frame may have.</param>
+/// <param name="expected">The same in words.</param>
+/// <param name="encodingHeader">The header that names the compression of messages.</param>
+/// <param name="violation">Makes the error for a peer that violates the rules.</param>
+internal sealed class FrameRules(
+    byte flags, string expected, string encodingHeader, Func<string, Exception?, RpcException> violation)
+{
+    /// <summary>The flag of a compressed message.</summary>
+    public const byte Compressed = 0x01;
+
+    /// <summary>The flag of the trailers of gRPC-Web.</summary>
+    public const byte Trailers = 0x80;
+
+    /// <summary>The rules of gRPC, and of requests of gRPC-Web.</summary>
+    public static FrameRules Grpc { get; } = new(
+        Compressed, "a compression flag of 0 or 1", GrpcHeaders.Encoding, GrpcDefects.BadFrame);
+
+    /// <summary>The rules of replies of gRPC-Web, the last of which are trailers.</summary>
+    public static FrameRules GrpcWebReplies { get; } = new(
+        Compressed | Trailers, "flags for compression (0x01) and trailers (0x80)", GrpcHeaders.Encoding,
+        GrpcDefects.BadFrame);
+
+    public byte Flags => flags;
+
+    public string Expected => expected;
+
+    public string EncodingHeader => encodingHeader;
+
+    /// <summary>The error for a peer that violates the rules.</summary>
+    /// <param name="why">How.</param>
+    /// <param name="inner">The cause, or null.</param>
+    public RpcException Violation(string why, Exception? inner = null) => violation(why, inner);
+}
 
 /// <summary>Writes messages as frames.</summary>
 internal static class GrpcFrameWriter
@@ -136,15 +181,17 @@ internal static class GrpcEncoding
     /// <param name="body">The compressed body.</param>
     /// <param name="encoding">What grpc-encoding said; null where it said nothing.</param>
     /// <param name="maxBytes">The largest body, after decompression.</param>
-    /// <exception cref="RpcException">ResourceExhausted over the limit;
-    /// Internal for an encoding that was not agreed upon, and for bytes that are not of it.</exception>
+    /// <param name="rules">The rules of the protocol; null for gRPC.</param>
+    /// <exception cref="RpcException">ResourceExhausted over the limit; as the rules say for an encoding that
+    /// was not agreed upon, and for bytes that are not of it.</exception>
     public static ReadOnlyMemory<byte> Decompress(
-        in ReadOnlySequence<byte> body, string? encoding, int maxBytes)
+        in ReadOnlySequence<byte> body, string? encoding, int maxBytes, FrameRules? rules = null)
     {
+        rules ??= FrameRules.Grpc;
         if (ContentEncoding.Find(encoding) is not { } known)
         {
-            throw GrpcDefects.BadFrame(IsNone(encoding)
-                ? "a message is marked as compressed, but there is no grpc-encoding"
+            throw rules.Violation(IsNone(encoding)
+                ? $"a message is marked as compressed, but there is no {rules.EncodingHeader}"
                 : $"a message is compressed with '{encoding}', which is not one of {Accepted}");
         }
 
@@ -161,7 +208,7 @@ internal static class GrpcEncoding
         }
         catch (InvalidDataException e)
         {
-            throw GrpcDefects.BadFrame(
+            throw rules.Violation(
                 $"a message is not the {known.Name} data that it is marked as ({e.Message})", e);
         }
     }

@@ -21,6 +21,18 @@ internal static class HttpNames
     /// <summary>Sent by clients of the Connect protocol, who want its errors.</summary>
     public const string ConnectVersion = "Connect-Protocol-Version";
 
+    /// <summary>The only version of the Connect protocol.</summary>
+    public const string ConnectVersion1 = "1";
+
+    /// <summary>How the messages of a stream of Connect are compressed.</summary>
+    public const string ConnectEncoding = "Connect-Content-Encoding";
+
+    /// <summary>The compressions that a peer of Connect accepts for the messages of a stream.</summary>
+    public const string ConnectAcceptEncoding = "Connect-Accept-Encoding";
+
+    /// <summary>What headers of the Connect protocol begin with.</summary>
+    public const string ConnectPrefix = "connect-";
+
     /// <summary>Says that the server was too busy and rejected the call before it ran, so that it can be sent
     /// again; a header of HTTP and a trailer of gRPC. Its value does not matter.</summary>
     public const string Busy = "protorpc-busy";
