@@ -54,11 +54,11 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>The kind of the endpoint, with its features.</summary>
     internal EndpointKindAttribute Kind { get; }
 
-    /// <summary>Whether the endpoint uses HTTP other than gRPC and REST.</summary>
+    /// <summary>Whether the endpoint uses HTTP in the formats of ProtoRpc.</summary>
     internal bool IsHttp => Kind.Protocol == EndpointProtocol.Http;
 
-    /// <summary>Whether the endpoint uses HTTP by the rules of google.api.http.</summary>
-    internal bool IsRest => Kind.Protocol == EndpointProtocol.Rest;
+    /// <summary>Whether listeners serve the endpoint as <c>http://</c> or <c>https://</c>.</summary>
+    internal bool IsOverHttp => Kind.Form == AddressForm.HostPortAndPath;
 
     /// <summary>The address as HTTP has it: <c>https://</c> in place of <c>rests://</c>.</summary>
     internal string HttpUri => $"{(IsTls ? "https" : "http")}{Uri[Kind.Scheme.Length..]}";

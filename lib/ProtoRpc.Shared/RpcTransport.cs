@@ -90,6 +90,34 @@ public enum RpcTransport
         "rests", EndpointProtocol.Rest, HostPortAndPath, OfRest | Tls, DefaultPort = 443,
         Hint = "REST by google.api.http rules, over TLS")]
     Rests,
+
+    /// <summary>The Connect protocol without TLS (<c>connect://</c>); for clients. Listeners answer such
+    /// calls on HTTP endpoints.</summary>
+    [EndpointKind(
+        "connect", EndpointProtocol.Connect, HostPortAndPath, OfConnect, DefaultPort = 80, ExamplePort = 8081,
+        Hint = "Connect protocol without TLS")]
+    Connect,
+
+    /// <summary>The Connect protocol over TLS (<c>connects://</c>); for clients. Listeners answer such calls
+    /// on HTTP endpoints.</summary>
+    [EndpointKind(
+        "connects", EndpointProtocol.Connect, HostPortAndPath, OfConnect | Tls, DefaultPort = 443,
+        Hint = "Connect protocol over TLS")]
+    Connects,
+
+    /// <summary>gRPC-Web without TLS (<c>grpcweb://</c>); for clients. Listeners answer such calls on HTTP
+    /// endpoints.</summary>
+    [EndpointKind(
+        "grpcweb", EndpointProtocol.GrpcWeb, HostPortAndPath, OfGrpcWeb, DefaultPort = 80, ExamplePort = 8081,
+        Hint = "gRPC-Web without TLS")]
+    GrpcWeb,
+
+    /// <summary>gRPC-Web over TLS (<c>grpcwebs://</c>); for clients. Listeners answer such calls on HTTP
+    /// endpoints.</summary>
+    [EndpointKind(
+        "grpcwebs", EndpointProtocol.GrpcWeb, HostPortAndPath, OfGrpcWeb | Tls, DefaultPort = 443,
+        Hint = "gRPC-Web over TLS")]
+    GrpcWebs,
 }
 
 /// <summary>What endpoints of a kind are and can carry.</summary>
@@ -186,6 +214,13 @@ internal enum EndpointFeatures
     /// <summary>What REST brings. Bodies are JSON.</summary>
     OfRest = ReplyStreams | Compression | CompressedReplies | OwnAccount | Passwords | Tokens | Mechanisms
         | ClientOnly,
+
+    /// <summary>What Connect brings.</summary>
+    OfConnect = RequestStreams | ReplyStreams | Compression | CompressedReplies | OwnAccount | Passwords
+        | Tokens | Mechanisms | Formats | ClientOnly,
+
+    /// <summary>What gRPC-Web brings.</summary>
+    OfGrpcWeb = ReplyStreams | Compression | OwnAccount | Passwords | Tokens | Mechanisms | ClientOnly,
 
     /// <summary>What gRPC brings.</summary>
     OfGrpc = RequestStreams | ReplyStreams | Compression | Passwords | Tokens | KeepAlive | Reflection
@@ -380,4 +415,10 @@ internal static class EndpointProtocol
 
     /// <summary>HTTP by the rules of google.api.http: a method of HTTP, a path, a query and JSON.</summary>
     public const string Rest = "REST";
+
+    /// <summary>The Connect protocol: messages of HTTP, and streams of frames.</summary>
+    public const string Connect = "Connect";
+
+    /// <summary>gRPC in the bodies of HTTP messages, with the trailers in the body.</summary>
+    public const string GrpcWeb = "gRPC-Web";
 }

@@ -166,6 +166,8 @@ service Others {
         @{ Line = 'Connect-RpcEndpoint http'; Expected = "'https://HOST:443/'" }
         @{ Line = 'Start-RpcListener -Endpoint http'; Expected = "'http://localhost:8081/'" }
         @{ Line = 'Connect-RpcEndpoint rest'; Expected = "'rest://localhost:8081/'" }
+        @{ Line = 'Connect-RpcEndpoint connect'; Expected = "'connects://HOST:443/'" }
+        @{ Line = 'Connect-RpcEndpoint grpcw'; Expected = "'grpcweb://localhost:8081/'" }
     ) {
         (Complete $Line).CompletionText | Should -Contain $Expected
     }

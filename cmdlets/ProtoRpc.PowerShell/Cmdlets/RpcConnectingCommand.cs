@@ -205,6 +205,8 @@ public abstract class RpcConnectingCommand : RpcCmdlet
             Format = MessageFormats.Named(Option.Format),
             Compression = Option.Compression,
             ReplyCompression = Option.ReplyCompression,
+            HttpGet = Option.HttpGet,
+            GrpcWebText = Option.GrpcWebText,
             KeepAlive = Option.KeepAlive,
             RetryCount = Option.RetryCount,
             Limits = Option.Limits,

@@ -62,11 +62,19 @@ public sealed class RpcConnectionOption : RpcOption
     [ValidateSet(typeof(HttpFormatNames))]
     public string Format { get => Get(MessageFormats.Binary.Name); set => Set(value); }
 
+    /// <summary>Whether gRPC-Web uses its text form.</summary>
+    [Parameter]
+    public SwitchParameter GrpcWebText { get => Get(default(SwitchParameter)); set => Set(value); }
+
     /// <summary>The headers of each call.</summary>
     [Parameter]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(HeaderCompleter))]
     public IDictionary? Header { get => Get<IDictionary?>(null); set => Set(value); }
+
+    /// <summary>Whether methods without side effects are called by GET over Connect.</summary>
+    [Parameter]
+    public SwitchParameter HttpGet { get => Get(default(SwitchParameter)); set => Set(value); }
 
     /// <summary>The interface id of the service; null for the service's own.</summary>
     [Parameter]

@@ -35,6 +35,8 @@ internal static class EndpointParameters
         ["Format"] = EndpointGroup.With(EndpointFeatures.Formats),
         ["Compression"] = EndpointGroup.With(EndpointFeatures.Compression),
         ["ReplyCompression"] = EndpointGroup.With(EndpointFeatures.CompressedReplies),
+        ["HttpGet"] = [EndpointGroup.Speaking(EndpointProtocol.Connect)],
+        ["GrpcWebText"] = [EndpointGroup.Speaking(EndpointProtocol.GrpcWeb)],
         ["KeepAlive"] = EndpointGroup.With(EndpointFeatures.KeepAlive),
         ["Reflection"] = EndpointGroup.With(EndpointFeatures.Reflection),
         ["CallContext"] = Messages,
@@ -175,6 +177,11 @@ internal sealed record EndpointGroup(string Name, Func<EndpointUse, bool> Includ
     /// <summary>The kinds of endpoints that have any of some features. A protocol whose endpoints all have
     /// them is one group; each other kind is its own group.</summary>
     public static EndpointGroup[] With(EndpointFeatures any) => Find(EndpointKinds.All, any);
+
+    /// <summary>The endpoints of a protocol.</summary>
+    public static EndpointGroup Speaking(string protocol) => new(
+        NameOf(EndpointKinds.All.GroupBy(kind => kind.Protocol).First(kinds => kinds.Key == protocol)),
+        use => use.Endpoint.Kind.Protocol == protocol);
 
     /// <summary>Like <see cref="With"/>, but only the kinds that listeners can have.</summary>
     public static EndpointGroup[] Served(EndpointFeatures any) => Find(EndpointKinds.Served, any);

@@ -12,11 +12,8 @@ namespace ProtoRpc.AspNetCore.Grpc;
 /// <summary>Answers calls of gRPC-Web, which browsers can send over any version of HTTP.</summary>
 internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
 {
-    private const string Binary = "application/grpc-web";
-    private const string Text = "application/grpc-web-text";
-
     /// <summary>Whether a request is one of gRPC-Web.</summary>
-    public static bool IsGrpcWeb(HttpRequest request) => TypeOf(request) is not null;
+    public static bool IsGrpcWeb(HttpRequest request) => GrpcWebFraming.TypeOf(request.ContentType) is not null;
 
     /// <summary>Runs a call and answers it, also when it fails.</summary>
     /// <param name="http">The request.</param>
@@ -27,8 +24,9 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
     public async Task HandleAsync(
         HttpContext http, ServerMethod? method, string missing, PeerIdentity peer, CancellationToken aborted)
     {
-        bool isText = TypeOf(http.Request) == Text;
-        http.Response.ContentType = isText ? $"{Text}+proto" : $"{Binary}+proto";
+        bool isText = GrpcWebFraming.TypeOf(http.Request.ContentType) == GrpcWebFraming.Text;
+        http.Response.ContentType = (isText ? GrpcWebFraming.Text : GrpcWebFraming.Binary)
+            + GrpcWebFraming.Proto;
         PipeWriter output = isText ? new GrpcWebText(http.Response.BodyWriter) : http.Response.BodyWriter;
         GrpcWebResponse response = new(http);
         try
@@ -68,20 +66,12 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
             memory.Release();
         }
     }
-
-    private static string? TypeOf(HttpRequest request)
-    {
-        string type = (request.ContentType ?? "").Split(';')[0].Trim().ToLowerInvariant();
-        return type is Binary or $"{Binary}+proto" ? Binary : type is Text or $"{Text}+proto" ? Text : null;
-    }
 }
 
 /// <summary>The reply of a call of gRPC-Web: its trailers are the last frame of the body,
 /// for browsers show none to pages.</summary>
 internal sealed class GrpcWebResponse(HttpContext http) : GrpcResponse(http)
 {
-    private const byte TrailersFlag = 0x80;
-
     private readonly StringBuilder _trailers = new();
 
     protected override bool HasTrailersOnly => false;
@@ -90,8 +80,7 @@ internal sealed class GrpcWebResponse(HttpContext http) : GrpcResponse(http)
     {
         byte[] body = Encoding.ASCII.GetBytes(_trailers.ToString());
         Span<byte> prefix = output.GetSpan(GrpcFraming.PrefixLength);
-        GrpcFraming.WritePrefix(prefix, isCompressed: false, body.Length);
-        prefix[0] = TrailersFlag;
+        GrpcFraming.WritePrefix(prefix, FrameRules.Trailers, body.Length);
         output.Advance(GrpcFraming.PrefixLength);
         output.Write(body);
         await output.FlushAsync().ConfigureAwait(false);

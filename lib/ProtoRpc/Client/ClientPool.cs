@@ -267,6 +267,8 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         parts.Add(options.UseTls);
         parts.Add(options.Compression);
         parts.Add(options.ReplyCompression);
+        parts.Add(options.HttpGet);
+        parts.Add(options.GrpcWebText);
         parts.Add(options.KeepAlive);
         parts.Add(options.Lazy);
         parts.Add(options.RetryCount);

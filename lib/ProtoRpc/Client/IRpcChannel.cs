@@ -252,7 +252,7 @@ internal static class RpcChannels
                                 options.Security.ServicePrincipalName ?? $"host/{resolved.Host}",
                         }
                         : options.Security,
-                Proxy = resolved.Endpoint.IsHttp || resolved.Endpoint.IsRest || resolved.Endpoint.IsGrpc
+                Proxy = resolved.Endpoint.IsOverHttp || resolved.Endpoint.IsGrpc
                     ? new NamedServerProxy(
                         options.Proxy ?? EnvironmentProxy.Create(resolved.Endpoint.IsGrpc), resolved.Host)
                     : options.Proxy,

@@ -24,8 +24,8 @@ public sealed record RpcClientOptions
     /// it.</summary>
     public bool UseTls { get; init; }
 
-    /// <summary>Creates the HTTP handler for <c>http://</c>, <c>https://</c>, <c>grpc://</c> and
-    /// <c>grpcs://</c> endpoints, for example that of a test server; null for sockets. With a custom handler,
+    /// <summary>Creates the HTTP handler for HTTP, REST, Connect, gRPC-Web and gRPC endpoints, for
+    /// example that of a test server; null for sockets. With a custom handler,
     /// <see cref="Tls"/>, <see cref="Security"/> and <see cref="KeepAlive"/> have no effect. Called for each
     /// client, and for each schema that is fetched over HTTP; they dispose the handler.</summary>
     public Func<HttpMessageHandler>? HttpHandler { get; init; }
@@ -44,6 +44,15 @@ public sealed record RpcClientOptions
     /// accepted. <see cref="RpcReplyCompression.Automatic"/> requests them from endpoints that are not on
     /// loopback, and from those that get compressed requests.</summary>
     public RpcReplyCompression ReplyCompression { get; init; }
+
+    /// <summary>Whether methods without side effects (<c>idempotency_level = NO_SIDE_EFFECTS</c>) are called
+    /// by GET on <c>connect://</c> and <c>connects://</c> endpoints, so that caches can answer. Requests
+    /// whose address would be longer than 8,000 characters are sent by POST.</summary>
+    public bool HttpGet { get; init; }
+
+    /// <summary>Whether <c>grpcweb://</c> and <c>grpcwebs://</c> endpoints use the text form of gRPC-Web,
+    /// <c>application/grpc-web-text</c>, for proxies that do not pass binary bodies on.</summary>
+    public bool GrpcWebText { get; init; }
 
     /// <summary>How often a gRPC connection with running calls sends a keepalive ping; null for never. Many
     /// servers close connections that ping more often than every five minutes.</summary>
@@ -125,6 +134,14 @@ internal static class ClientOptionsCheck
         if (endpoint.IsGrpc)
         {
             GrpcEncoding.Select(options.Compression, endpoint);
+        }
+
+        if (endpoint.Kind.Protocol == EndpointProtocol.Connect && options.Format.Row.ConnectName is null)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"'{endpoint}' does not support the format {options.Format.Name}. Connect has Binary and Json.",
+                endpoint);
         }
 
         ClientAuthorization.Check(endpoint, options);

@@ -179,7 +179,7 @@ internal sealed class LoadSlice(
 
     // Calls are fastest on threads that block, but for those of .NET's HTTP client, which are asynchronous.
     private static bool HoldsThreads(RpcClient client) =>
-        !client.Endpoint.Has(EndpointFeatures.AspNetCore) && !client.Endpoint.IsRest;
+        !client.Endpoint.Has(EndpointFeatures.AspNetCore) && !client.Endpoint.IsOverHttp;
 
     // From the begin of the first caller to the end of the last one: threads take their time to start.
     private async Task TimedAsync(Func<Task> call)

@@ -193,7 +193,7 @@ internal static class WrongProtocolErrors
             endpoint,
             found switch
             {
-                SpokenProtocol.Http1 when endpoint.IsRest =>
+                SpokenProtocol.Http1 when endpoint.IsOverHttp =>
                     $"it speaks HTTP/1.1 without TLS. Use {PlainForm(endpoint)}/",
                 SpokenProtocol.Http1 => SpeaksHttp1(place),
                 SpokenProtocol.Http2 => $"it speaks HTTP/2 without TLS, as gRPC does. Use grpc://{place}",
@@ -209,6 +209,15 @@ internal static class WrongProtocolErrors
             },
             inner);
     }
+
+    /// <summary>A call needs HTTP/2, and the server speaks HTTP/1.1 alone. It has not run.</summary>
+    public static RpcException NeedsHttp2(RpcEndpoint endpoint, Exception? inner) => Make(
+        endpoint,
+        "it does not speak HTTP/2, which a stream in both directions needs. "
+        + (endpoint.IsTls
+            ? "Check any proxy, or use a method that streams in one direction"
+            : $"Most servers speak HTTP/2 only over TLS: use {TlsForm(endpoint)}"),
+        inner);
 
     public static RpcException HungUp(RpcEndpoint endpoint, Exception? inner) => Make(
         endpoint,

@@ -16,6 +16,8 @@ public static class CompletionTests
     [InlineData("grpc+unix://,grpc://,grpcs://", "listen", "gr")]
     [InlineData("", "listen", "res")]
     [InlineData("rest://,rests://", "call", "res")]
+    [InlineData("connect://,connects://", "call", "conn")]
+    [InlineData("grpcweb://,grpcwebs://", "call", "grpcw")]
     [InlineData("json,text", "bench", "x", "y", "--format", "")]
     [InlineData("bash,fish,pwsh,zsh", "completion", "")]
     [InlineData("streams.Words/Say,streams.Words/Split", "bench", "x", "--schema", "SCHEMA",

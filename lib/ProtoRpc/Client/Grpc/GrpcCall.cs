@@ -267,7 +267,7 @@ internal sealed class GrpcCall : IRpcStream
         if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null
             && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
         {
-            throw GrpcStatus.OfHttp(response, type, await QuoteAsync(response).ConfigureAwait(false));
+            throw GrpcStatus.OfHttp(response, type, await QuoteAsync(response, _end.Token).ConfigureAwait(false));
         }
 
         _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
@@ -286,10 +286,10 @@ internal sealed class GrpcCall : IRpcStream
         return _reader = new GrpcFrameReader(body, _channel.MaxMessageBytes);
     }
 
-    // Quotes the beginning of the answer of a proxy or web server, in one line.
-    private async Task<string> QuoteAsync(HttpResponseMessage response)
+    /// <summary>Quotes the beginning of the answer of a proxy or web server, in one line.</summary>
+    public static async Task<string> QuoteAsync(HttpResponseMessage response, CancellationToken ended)
     {
-        using CancellationTokenSource patience = CancellationTokenSource.CreateLinkedTokenSource(_end.Token);
+        using CancellationTokenSource patience = CancellationTokenSource.CreateLinkedTokenSource(ended);
         patience.CancelAfter(QuotePatience);
         byte[] bytes = new byte[QuotedBytes];
         int count = 0;
@@ -305,7 +305,7 @@ internal sealed class GrpcCall : IRpcStream
             }
         }
         catch (Exception e) when (e is IOException or HttpRequestException
-            || (e is OperationCanceledException && !_end.IsCancellationRequested))
+            || (e is OperationCanceledException && !ended.IsCancellationRequested))
         {
             // An answer that is cut off, or does not end, is quoted as far as it came.
         }

@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Http.Headers;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 
@@ -131,10 +132,11 @@ internal sealed class GrpcRequestContent : HttpContent
 
     /// <param name="end">Cancelled at the end of the call. An incomplete body is aborted, so that the server
     /// does not take it for a complete one.</param>
-    public GrpcRequestContent(CancellationToken end)
+    /// <param name="mediaType">The type of the body; null for that of gRPC.</param>
+    public GrpcRequestContent(CancellationToken end, MediaTypeHeaderValue? mediaType = null)
     {
         _end = end;
-        Headers.ContentType = GrpcHeaders.MediaType;
+        Headers.ContentType = mediaType ?? GrpcHeaders.MediaType;
     }
 
     /// <summary>The stream for writing messages, once the request is being sent.</summary>

@@ -31,7 +31,8 @@ internal partial class HttpChannel
         }
     }
 
-    private Uri AddressOf(RpcMethodInfo method) => _addresses.TryGetValue(method, out Uri? address)
+    /// <summary>The address of a method, with the query of the endpoint.</summary>
+    public Uri AddressOf(RpcMethodInfo method) => _addresses.TryGetValue(method, out Uri? address)
         ? address
         : _addresses.GetValue(method, NewAddress);
 
@@ -45,7 +46,7 @@ internal partial class HttpChannel
     private Uri Below(string path) => new(_address, path + _query);
 
     /// <summary>How a method's messages are read and written in formats other than the binary form.</summary>
-    protected FormatOptions FormatOf(RpcMethodInfo method) =>
+    public FormatOptions FormatOf(RpcMethodInfo method) =>
         _formats.TryGetValue(method.Service.Schema, out FormatOptions? known)
             ? known
             : _formats.GetValue(method.Service.Schema, schema => _format with { Schema = schema });
@@ -109,7 +110,9 @@ internal partial class HttpChannel
         }
     }
 
-    private HttpCallRequest WithHeaders(CallSpec call, HttpCallRequest message)
+    /// <summary>Adds the headers of a call: those of the protocol, of the client and of the call.</summary>
+    /// <returns>The request, which is disposed if a header cannot be sent.</returns>
+    public HttpCallRequest WithHeaders(CallSpec call, HttpCallRequest message)
     {
         try
         {
@@ -139,7 +142,7 @@ internal partial class HttpChannel
                 HttpNames.CallContext, Convert.ToBase64String(context.ToByteArray()));
         }
 
-        if (!call.Method.IsUnary)
+        if (!call.Method.IsUnary && message.Replies.HaveTrailersInBody)
         {
             message.Headers.TryAddWithoutValidation(HttpNames.AcceptTrailers, "body");
         }
@@ -176,6 +179,9 @@ internal partial class HttpChannel
         }
     }
 
+    /// <summary>The media type of a message that is read from a stream.</summary>
+    protected virtual string UploadType => MessageFormats.Binary.MediaType;
+
     public virtual async ValueTask<TReply> UploadAsync<TWait, TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
         where TWait : struct, IWaitMode
@@ -184,7 +190,7 @@ internal partial class HttpChannel
         long total = request.Length - request.Position;
         HttpCallRequest message = WithHeaders(call, new(HttpMethod.Post, AddressOf(call.Method), _replies)
         {
-            Content = new WatchedContent(new UploadContent(request)),
+            Content = new WatchedContent(new UploadContent(request, UploadType)),
         });
         TReply reply = await RunAsync<TWait, TReply>(call, message, read, cancellation).ConfigureAwait(false);
         call.Progress?.Report(new RpcProgress(total, total));
@@ -196,9 +202,9 @@ internal partial class HttpChannel
 /// start.</summary>
 internal sealed class UploadContent : StreamContent
 {
-    public UploadContent(Stream request)
+    public UploadContent(Stream request, string mediaType)
         : base(request) =>
-        Headers.ContentType = MediaTypeHeaderValue.Parse(MessageFormats.Binary.MediaType);
+        Headers.ContentType = MediaTypeHeaderValue.Parse(mediaType);
 
     protected override void Dispose(bool disposing)
     {

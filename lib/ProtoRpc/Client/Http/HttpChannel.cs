@@ -29,10 +29,21 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     private readonly FormatOptions _format;
     private readonly HttpReplies _replies;
     private readonly CancellationTokenSource _closed = new();
+    private volatile bool _isReached;
     private RpcCallContext _context = new();
 
     /// <summary>A channel that connects with its first call.</summary>
     public HttpChannel(RpcEndpoint endpoint, RpcClientOptions options)
+        : this(endpoint, options, new PostReplies(options.Format), usesHttp2: false)
+    {
+    }
+
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="options">The options of the client.</param>
+    /// <param name="replies">How replies are read.</param>
+    /// <param name="usesHttp2">Whether requests can also be HTTP/2.</param>
+    protected HttpChannel(
+        RpcEndpoint endpoint, RpcClientOptions options, HttpReplies replies, bool usesHttp2)
     {
         _endpoint = endpoint;
         _limits = options.Limits;
@@ -46,11 +57,11 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             MaxGeneratedMapEntries = _limits.MaxGeneratedMapEntries,
             IgnoreUnknownFields = true,
         };
-        _replies = new PostReplies(options.Format);
+        _replies = replies;
         _http = HttpTransport.Create(
             endpoint, options.Limits, options.Security, options.Tls,
             HttpCompression.IsAsked(options, endpoint), options.HttpHandler, options.Trace,
-            options.Proxy);
+            options.Proxy, usesHttp2);
     }
 
     public static bool Reaches(EndpointKindAttribute kind) => kind.Protocol == EndpointProtocol.Http;
@@ -68,6 +79,18 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
     public int MaxMessageBytes => _limits.MaxMessageBytes;
 
+    /// <summary>Whether the server has answered a request that calls no method.</summary>
+    protected bool IsReached => _isReached;
+
+    /// <summary>The options of the client.</summary>
+    public RpcClientOptions Options => _options;
+
+    /// <summary>Sends the requests.</summary>
+    public HttpMessageInvoker Http => _http;
+
+    /// <summary>How replies are read.</summary>
+    public HttpReplies Replies => _replies;
+
     /// <summary>Cancelled when the client is closed.</summary>
     public CancellationToken Closed => _closed.Token;
 
@@ -78,7 +101,7 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         set => Volatile.Write(ref _context, value);
     }
 
-    public ValueTask<TReply> InvokeAsync<TWait, TReply>(
+    public virtual ValueTask<TReply> InvokeAsync<TWait, TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
         where TWait : struct, IWaitMode
     {
@@ -86,7 +109,7 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return RunAsync<TWait, TReply>(call, Request(call, request), read, cancellation);
     }
 
-    public IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
+    public virtual IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
         ? throw Streams(call.Method)
         : new HttpCall(this, call, cancellation);
 
@@ -181,7 +204,8 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
             ? null
             : FormatOf(method);
 
-    private static async ValueTask ReadBodyAsync<TWait>(
+    /// <summary>Reads the body of a response to its end.</summary>
+    public static async ValueTask ReadBodyAsync<TWait>(
         HttpResponseMessage response, PooledMessageBytes body, CancellationToken cancellation)
         where TWait : struct, IWaitMode
     {
@@ -204,8 +228,9 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         cancellation.ThrowIfCancellationRequested();
     }
 
-    // Reads the headers, and returns the media type of the body.
-    private string ReadHead(CallSpec call, HttpResponseMessage response)
+    /// <summary>Reads the headers of a response.</summary>
+    /// <returns>The media type of the body.</returns>
+    public string ReadHead(CallSpec call, HttpResponseMessage response)
     {
         ReadContext(call, response);
         if (call.Options?.ReplyInfo is { } info)
@@ -227,10 +252,11 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
                 : response.Content.Headers.ContentType?.MediaType ?? "";
     }
 
-    private RpcException NotAMessage(RpcMethodInfo method, string mediaType) => new(
+    /// <summary>The error for a response of another media type.</summary>
+    public RpcException NotAMessage(RpcMethodInfo method, string mediaType) => new(
         RpcStatusCode.Internal,
         $"The reply to {method.FullName} is '{mediaType}' and not a message; "
-        + $"is '{(_endpoint.IsRest ? _endpoint.Uri : _address)}' the address of the service?")
+        + $"is '{(_endpoint.IsHttp ? _address : _endpoint.Uri)}' the address of the service?")
     {
         ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
@@ -345,8 +371,9 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return reply is null ? result with { Product = product } : result;
     }
 
-    // Returns the product in the header Server.
-    private async ValueTask<string> ReachAsync<TWait>(CallTime time)
+    /// <summary>Sends a request that calls no method.</summary>
+    /// <returns>The product in the header Server.</returns>
+    protected async ValueTask<string> ReachAsync<TWait>(CallTime time)
         where TWait : struct, IWaitMode
     {
         using HttpRequestMessage message = new(HttpMethod.Options, Below(""));
@@ -355,6 +382,7 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         {
             using HttpResponseMessage response = await HttpWait.SendAsync<TWait>(_http, message, time.Token)
                 .ConfigureAwait(false);
+            _isReached = true;
             return PingResults.Plain(response.Headers.Server.ToString());
         }
         catch (Exception e) when (CallTime.IsOfClient(e))

@@ -26,10 +26,12 @@ internal static class HttpErrorReader
     /// <param name="mediaType">The type of its body.</param>
     /// <param name="body">Its body.</param>
     /// <param name="rest">How errors of REST are read; null for calls other than REST.</param>
+    /// <param name="statusOf">The status of an HTTP status without an error; null for the usual one.</param>
     public static RpcException Read(
         string method, HttpResponseMessage response, string mediaType, ReadOnlyMemory<byte> body,
-        RestErrors? rest = null)
+        RestErrors? rest = null, Func<int, RpcStatusCode>? statusOf = null)
     {
+        statusOf ??= rest is null ? RpcStatusTable.OfHttpStatus : RestStatus.OfHttpStatus;
         int httpStatus = (int)response.StatusCode;
         ErrorResult? error = Parse(mediaType, body, rest);
 
@@ -42,7 +44,7 @@ internal static class HttpErrorReader
         if (redirect.Length > 0)
         {
             return new RpcException(
-                CodeOf(httpStatus, rest), RpcErrorIds.Redirected,
+                CodeOf(httpStatus, statusOf), RpcErrorIds.Redirected,
                 $"{method} was answered with HTTP status {httpStatus}: {redirect}.")
             {
                 IsAnswer = true,
@@ -53,7 +55,7 @@ internal static class HttpErrorReader
         RpcException failure = Read(
             method, httpStatus, mediaType, error ?? Foreign(method, response, mediaType),
             HttpResponseMetadata.TrailersOf(response),
-            isBusy ? HttpRetryAfter.Parse(response.Headers) : null, rest);
+            isBusy ? HttpRetryAfter.Parse(response.Headers) : null, statusOf);
         failure.Accepted = AcceptedBy(response.Headers);
         return failure;
     }
@@ -103,15 +105,23 @@ internal static class HttpErrorReader
         string method, string mediaType, ReadOnlyMemory<byte> body, RpcMetadata trailers,
         RestErrors? rest = null) => Read(
             method, httpStatus: 200, mediaType, Parse(mediaType, body, rest), trailers, retryAfter: null,
-            rest);
+            RpcStatusTable.OfHttpStatus);
+
+    /// <summary>Converts the error at the end of a stream of Connect.</summary>
+    /// <param name="method">The called method.</param>
+    /// <param name="end">The end, which has an error.</param>
+    /// <param name="retryAfter">When to call again, if the server was too busy to run the call.</param>
+    public static RpcException ReadEnd(string method, ConnectEnd end, TimeSpan? retryAfter) => Read(
+        method, httpStatus: 200, mediaType: "", end.Error, end.Trailers, retryAfter,
+        RpcStatusTable.OfHttpStatus);
 
     private static RpcException Read(
         string method, int httpStatus, string mediaType, ErrorResult? error, RpcMetadata trailers,
-        TimeSpan? retryAfter, RestErrors? rest)
+        TimeSpan? retryAfter, Func<int, RpcStatusCode> statusOf)
     {
         error ??= new ErrorResult { ErrorText = TextOf(method, httpStatus, mediaType) };
         return new RpcException(
-            ConnectCodes.CodeOf(error.Code) ?? CodeOf(httpStatus, rest), error.ErrorText)
+            ConnectCodes.CodeOf(error.Code) ?? CodeOf(httpStatus, statusOf), error.ErrorText)
         {
             IsAnswer = true,
             FieldPath = error.HasFieldPath ? error.FieldPath : null,
@@ -131,10 +141,8 @@ internal static class HttpErrorReader
     }
 
     // A failure behind replies, of which nothing is known, has the HTTP status of a success.
-    private static RpcStatusCode CodeOf(int httpStatus, RestErrors? rest) => httpStatus is >= 200 and < 300
-        ? RpcStatusCode.Unknown
-        : rest is null ? RpcStatusTable.OfHttpStatus(httpStatus)
-        : RestStatus.OfHttpStatus(httpStatus);
+    private static RpcStatusCode CodeOf(int httpStatus, Func<int, RpcStatusCode> statusOf) =>
+        httpStatus is >= 200 and < 300 ? RpcStatusCode.Unknown : statusOf(httpStatus);
 
     /// <summary>The trailers of a stream of replies that succeeded; null for an error.</summary>
     public static RpcMetadata? ReadEnd(string mediaType, ReadOnlyMemory<byte> body) =>

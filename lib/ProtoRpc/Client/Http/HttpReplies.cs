@@ -13,6 +13,9 @@ internal sealed class HttpCallRequest(HttpMethod method, Uri address, HttpReplie
 /// <summary>How the answer to a request is read.</summary>
 internal abstract class HttpReplies
 {
+    /// <summary>Whether the trailers of a stream of replies can be asked for in its body.</summary>
+    public virtual bool HaveTrailersInBody => true;
+
     /// <summary>The media types to ask for.</summary>
     public abstract string AcceptedOf(RpcMethodInfo method);
 

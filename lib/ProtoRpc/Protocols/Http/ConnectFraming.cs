@@ -148,6 +148,17 @@ internal sealed record ConnectEnd(ErrorResult? Error, RpcMetadata Trailers)
 /// <summary>Reads an error of the Connect protocol.</summary>
 internal static class ConnectError
 {
+    /// <summary>The status of an HTTP status without an error.</summary>
+    public static RpcStatusCode OfHttpStatus(int status) => status switch
+    {
+        400 => RpcStatusCode.Internal,
+        401 => RpcStatusCode.Unauthenticated,
+        403 => RpcStatusCode.PermissionDenied,
+        404 => RpcStatusCode.Unimplemented,
+        429 or 502 or 503 or 504 => RpcStatusCode.Unavailable,
+        _ => RpcStatusCode.Unknown,
+    };
+
     /// <summary>Reads an error.</summary>
     /// <returns>Null for JSON that has no code.</returns>
     /// <exception cref="InvalidOperationException">A value has another type of JSON.</exception>

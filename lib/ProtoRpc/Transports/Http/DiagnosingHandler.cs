@@ -19,6 +19,9 @@ internal sealed class DiagnosingHandler(
     private readonly string? _host = tls.ServerName is { } name ? HostOf(name, endpoint) : null;
     private volatile bool _hasAnswered;
 
+    /// <summary>Receives what the server was found to speak; null for nothing.</summary>
+    public Action<SpokenProtocol>? Found { get; set; }
+
     protected override ValueTask<HttpResponseMessage> SendAsync<TWait>(
         HttpRequestMessage request, CancellationToken cancellation)
     {
@@ -99,9 +102,14 @@ internal sealed class DiagnosingHandler(
         return false;
     }
 
-    private Task<SpokenProtocol> FindAsync(CancellationToken cancellation) => isDirect()
-        ? ProtocolProbe.FindAsync(endpoint, cancellation)
-        : Task.FromResult(SpokenProtocol.Unknown);
+    private async Task<SpokenProtocol> FindAsync(CancellationToken cancellation)
+    {
+        SpokenProtocol found = isDirect()
+            ? await ProtocolProbe.FindAsync(endpoint, cancellation).ConfigureAwait(false)
+            : SpokenProtocol.Unknown;
+        Found?.Invoke(found);
+        return found;
+    }
 
     private async ValueTask RequireHttpAsync(HttpResponseMessage response, CancellationToken cancellation)
     {

@@ -11,6 +11,10 @@ internal static class HttpTransport
     // A page that a server adds to a challenge is small, and the deadline of a call does not end its reading.
     private const int MaxChallengeBytes = 64 * 1024;
     private const int LeastReplyHeaders = 64;
+    private const long RefusedStream = 0x7;
+
+    // The server can send a reply of this size without waiting for the client's flow control.
+    private const int StreamWindowSize = 1024 * 1024;
     private static readonly TimeSpan ChallengeTimeout = TimeSpan.FromSeconds(2);
 
     /// <summary>Whether only this machine answers to a host name.</summary>
@@ -41,10 +45,11 @@ internal static class HttpTransport
     /// <param name="foreign">Makes the handler that sends them instead of sockets; null for sockets.</param>
     /// <param name="trace">Receives the requests and the replies; null for none.</param>
     /// <param name="proxies">The proxies; null for those of the environment.</param>
+    /// <param name="usesHttp2">Whether requests can also be HTTP/2.</param>
     public static HttpMessageInvoker Create(
         RpcEndpoint endpoint, RpcLimits limits, RpcClientSecurity security, RpcTlsOptions tls,
         bool asksCompressed = false, Func<HttpMessageHandler>? foreign = null, RpcTrace? trace = null,
-        IWebProxy? proxies = null)
+        IWebProxy? proxies = null, bool usesHttp2 = false)
     {
         if (foreign is not null)
         {
@@ -72,6 +77,8 @@ internal static class HttpTransport
             MaxResponseDrainSize = credentials is null ? 0 : MaxChallengeBytes,
             ResponseDrainTimeout = ChallengeTimeout,
             Credentials = credentials,
+            EnableMultipleHttp2Connections = true,
+            InitialHttp2StreamWindowSize = StreamWindowSize,
         };
         if (!endpoint.IsTls)
         {
@@ -81,10 +88,12 @@ internal static class HttpTransport
 
         TlsTrust trust = new(endpoint, tls);
         handler.SslOptions = trust.Options;
+        DiagnosingHandler diagnosing = new(
+            TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls,
+            isDirect: () => IsDirect(proxy, AddressOf(endpoint)));
         return new HttpMessageInvoker(
-            new DecompressingHandler(new DiagnosingHandler(
-                TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls,
-                isDirect: () => IsDirect(proxy, AddressOf(endpoint))),
+            new DecompressingHandler(
+                usesHttp2 ? Versioned(diagnosing, endpoint, credentials is not null) : diagnosing,
                 asksCompressed),
             disposeHandler: true);
     }
@@ -129,8 +138,16 @@ internal static class HttpTransport
             error)
         {
             Endpoint = endpoint,
-            MayHaveExecuted = sent && !isOther,
+            MayHaveExecuted = sent && !isOther && !IsRefused(error),
         };
+    }
+
+    private static HttpVersionHandler Versioned(
+        DiagnosingHandler inner, RpcEndpoint endpoint, bool hasCredentials)
+    {
+        HttpVersionHandler versioned = new(inner, endpoint, endpoint.IsTls && !hasCredentials);
+        inner.Found = versioned.Remember;
+        return versioned;
     }
 
     // An unencrypted password is sent only on this machine; NTLM and Kerberos do not send it.
@@ -175,6 +192,10 @@ internal static class HttpTransport
 
     private static SocketException? SocketErrorOf(Exception error) =>
         error as SocketException ?? (error.InnerException is { } inner ? SocketErrorOf(inner) : null);
+
+    // A server of HTTP/2 says so of a request that it has not begun with (RFC 9113, section 8.7).
+    private static bool IsRefused(Exception error) => error is HttpProtocolException { ErrorCode: RefusedStream }
+        || (error.InnerException is { } inner && IsRefused(inner));
 
     private static Exception Innermost(Exception error) =>
         error.InnerException is { } inner ? Innermost(inner) : error;

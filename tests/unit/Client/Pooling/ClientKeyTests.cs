@@ -112,6 +112,8 @@ public sealed class ClientKeyTests
         yield return ("ServerName", OnTls(new() { ServerName = "x" }));
         yield return ("SkipCertificateCheck", OnTls(new() { SkipCertificateCheck = true }));
         yield return ("ReplyCompression", new() { ReplyCompression = RpcReplyCompression.Always });
+        yield return ("HttpGet", new() { HttpGet = true });
+        yield return ("GrpcWebText", new() { GrpcWebText = true });
         yield return ("HttpHandler", new RpcClientOptions { HttpHandler = () => new HttpClientHandler() });
         yield return ("Proxy", new RpcClientOptions { Proxy = new WebProxy("http://proxy:1") });
         yield return ("UseTls", new RpcClientOptions { UseTls = true });
