@@ -7,7 +7,6 @@ using Microsoft.AspNetCore.WebUtilities;
 using ProtoRpc.Formats;
 using ProtoRpc.Messages;
 using ProtoRpc.Protocols;
-using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Server;
 using ProtoRpc.Server.Calls;

@@ -72,8 +72,6 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
     public RpcEndpoint Endpoint => _endpoint;
 
-    protected RpcClientOptions Options => _options;
-
     /// <summary>The query of the endpoint, which each request has.</summary>
     protected string Query => _query;
 
