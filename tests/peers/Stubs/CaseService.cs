@@ -122,7 +122,8 @@ internal sealed class CaseService : Cases.CasesBase
                 {
                     await replies.WriteAsync(new CaseReply
                     {
-                        Text = request.Text, Payload = ByteString.CopyFrom(new byte[size]),
+                        Text = request.Text,
+                        Payload = ByteString.CopyFrom(new byte[size]),
                     });
                 }
             }

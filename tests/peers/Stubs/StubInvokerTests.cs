@@ -35,7 +35,8 @@ public static class StubInvokerTests
     {
         await using CaseServer server = await CaseServer.StartAsync("inproc");
         Method<string, string> method = new(
-            MethodType.Unary, "cases.Cases", "Unary", Marshallers.StringMarshaller, Marshallers.StringMarshaller);
+            MethodType.Unary, "cases.Cases", "Unary",
+            Marshallers.StringMarshaller, Marshallers.StringMarshaller);
 
         GrpcException error = Assert.Throws<GrpcException>(
             () => server.Invoker.BlockingUnaryCall(method, null, default, "text"));
