@@ -12,6 +12,9 @@ public enum Peer
     /// <summary>Node's gRPC.</summary>
     NodeGrpc,
 
+    /// <summary>Node's Connect.</summary>
+    NodeConnect,
+
     /// <summary>A protocol analyser.</summary>
     Tshark,
 

@@ -37,6 +37,10 @@ internal static class Peers
             ? null
             : "Node's gRPC is not installed: "
                 + "cp tests/interop/node/package*.json artifacts && npm ci --prefix artifacts",
+        Peer.NodeConnect => Works(Node, Path.Combine(AppContext.BaseDirectory, "node", "connect.js"))
+            ? null
+            : "Node's Connect is not installed: "
+                + "cp tests/interop/node/package*.json artifacts && npm ci --prefix artifacts",
         Peer.Kdc => OperatingSystem.IsWindows()
             ? "Kerberos of Windows is that of its domain"
             : new[] { "krb5kdc", "kadmin.local", "kinit" }.Any(name => FindProgram(name) is null)

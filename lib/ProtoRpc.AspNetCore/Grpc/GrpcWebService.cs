@@ -13,7 +13,8 @@ namespace ProtoRpc.AspNetCore.Grpc;
 internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
 {
     /// <summary>Whether a request is one of gRPC-Web.</summary>
-    public static bool IsGrpcWeb(HttpRequest request) => GrpcWebFraming.TypeOf(request.ContentType) is not null;
+    public static bool IsGrpcWeb(HttpRequest request) =>
+        GrpcWebFraming.TypeOf(request.ContentType) is not null;
 
     /// <summary>Runs a call and answers it, also when it fails.</summary>
     /// <param name="http">The request.</param>

@@ -140,8 +140,8 @@ internal static class ClientOptionsCheck
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"'{endpoint}' does not support the format {options.Format.Name}. Connect has Binary and Json.",
-                endpoint);
+                $"'{endpoint}' does not support the format {options.Format.Name}. Use "
+                + $"{nameof(MessageFormats.Binary)} or {nameof(MessageFormats.Json)}.", endpoint);
         }
 
         ClientAuthorization.Check(endpoint, options);

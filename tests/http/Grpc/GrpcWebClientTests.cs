@@ -88,7 +88,10 @@ public sealed class GrpcWebClientTests : IDisposable
 
     public static TheoryData<byte[], RpcStatusCode, string> Answers { get; } = new()
     {
-        { [.. One, .. Trailers("grpc-status: 5\r\nGRPC-MESSAGE: no%20oil\r\n")], RpcStatusCode.NotFound, "no oil" },
+        {
+            [.. One, .. Trailers("grpc-status: 5\r\nGRPC-MESSAGE: no%20oil\r\n")],
+            RpcStatusCode.NotFound, "no oil"
+        },
         { [.. One, .. Trailers("grpc-status:0\n")], RpcStatusCode.OK, "" },
         { Trailers("grpc-status: 7"), RpcStatusCode.PermissionDenied, "PermissionDenied" },
         { [.. One, .. Trailers("")], RpcStatusCode.Internal, "without a status" },

@@ -267,7 +267,8 @@ internal sealed class GrpcCall : IRpcStream
         if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null
             && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
         {
-            throw GrpcStatus.OfHttp(response, type, await QuoteAsync(response, _end.Token).ConfigureAwait(false));
+            throw GrpcStatus.OfHttp(
+                response, type, await QuoteAsync(response, _end.Token).ConfigureAwait(false));
         }
 
         _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);

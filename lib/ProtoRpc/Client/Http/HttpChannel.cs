@@ -107,9 +107,10 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return RunAsync<TWait, TReply>(call, Request(call, request), read, cancellation);
     }
 
-    public virtual IRpcStream Open(CallSpec call, CancellationToken cancellation) => call.Method.IsClientStreaming
-        ? throw Streams(call.Method)
-        : new HttpCall(this, call, cancellation);
+    public virtual IRpcStream Open(CallSpec call, CancellationToken cancellation) =>
+        call.Method.IsClientStreaming
+            ? throw Streams(call.Method)
+            : new HttpCall(this, call, cancellation);
 
     /// <summary>Sends the request of a call whose replies are read as they arrive.</summary>
     public async Task<(HttpResponseMessage Response, HttpReplies Replies)> SendAsync(

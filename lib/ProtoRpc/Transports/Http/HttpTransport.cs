@@ -194,7 +194,8 @@ internal static class HttpTransport
         error as SocketException ?? (error.InnerException is { } inner ? SocketErrorOf(inner) : null);
 
     // A server of HTTP/2 says so of a request that it has not begun with (RFC 9113, section 8.7).
-    private static bool IsRefused(Exception error) => error is HttpProtocolException { ErrorCode: RefusedStream }
+    private static bool IsRefused(Exception error) =>
+        error is HttpProtocolException { ErrorCode: RefusedStream }
         || (error.InnerException is { } inner && IsRefused(inner));
 
     private static Exception Innermost(Exception error) =>
