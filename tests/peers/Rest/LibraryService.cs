@@ -86,7 +86,7 @@ internal class LibraryService : Library.LibraryBase
 
         if (request.HasMaybe)
         {
-            throw new Grpc.Core.RpcException(new Status(StatusCode.Aborted, "enough"));
+            throw new global::Grpc.Core.RpcException(new Status(StatusCode.Aborted, "enough"));
         }
     }
 

@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Text;
-using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Http;
 
