@@ -116,6 +116,7 @@ public static class RpcErrorIds
     public const string BadPart = nameof(BadPart);
     public const string BadReply = nameof(BadReply);
     public const string CompressionNotSupported = nameof(CompressionNotSupported);
+    public const string EndlessPages = nameof(EndlessPages);
     public const string ExtensionsNotSupported = nameof(ExtensionsNotSupported);
     public const string InvalidExtension = nameof(InvalidExtension);
     public const string InvalidHeader = nameof(InvalidHeader);
@@ -125,8 +126,12 @@ public static class RpcErrorIds
     public const string NoGrpcStatus = nameof(NoGrpcStatus);
     public const string NotForManyCalls = nameof(NotForManyCalls);
     public const string NotGrpc = nameof(NotGrpc);
+    public const string NotPaged = nameof(NotPaged);
     public const string ParameterNotSupported = nameof(ParameterNotSupported);
     public const string ServiceNotServed = nameof(ServiceNotServed);
+    public const string StreamClosed = nameof(StreamClosed);
+    public const string StreamCompleted = nameof(StreamCompleted);
+    public const string StreamTimeout = nameof(StreamTimeout);
     public const string TooManyParts = nameof(TooManyParts);
     public const string UnknownGrpcEncoding = nameof(UnknownGrpcEncoding);
 

@@ -1,5 +1,6 @@
 using System.Runtime.CompilerServices;
 using ProtoRpc.Formats;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.Tool.Verbs;
 
@@ -36,7 +37,8 @@ internal static class CallVerb
             await using ServerSession session =
                 await server.BeginAsync(parsed, target, [name], console, cancellation);
             RpcMethodInfo method = session.Schema.GetMethod(name);
-            ReplyOutput output = replies.Output(parsed, method, console);
+            bool all = requests.All(parsed);
+            ReplyOutput output = replies.Output(parsed, method, console, all);
             IAsyncEnumerable<DynamicMessage> messages =
                 requests.Read(parsed, method, replies.Format(parsed), console);
             if (requests.AsCommand(parsed))
@@ -52,7 +54,8 @@ internal static class CallVerb
                 return ExitCode.Success;
             }
 
-            MethodCall call = new(session, method, headers, output, verbose.Report(parsed, console));
+            MethodCall call = new(
+                session, method, headers, output, verbose.Report(parsed, console), all, console);
             try
             {
                 await call.RunAsync(messages, cancellation);
@@ -96,8 +99,14 @@ internal sealed class RequestOptions
         "Prints the command that repeats the call, with its requests as JSON and without secrets, and does "
         + "not call.");
 
+    private readonly ToolFlag _all = new(
+        "--all",
+        "Follows the pages of a list (page_token, next_page_token) to the end, and writes its elements instead "
+        + "of the pages. --max-time is for all pages together.");
+
     public RequestOptions(Command command)
     {
+        command.Add(_all);
         command.Add(_data);
         command.Add(_set);
         command.Add(_allowUnknown);
@@ -106,6 +115,9 @@ internal sealed class RequestOptions
 
     /// <summary>The options that say what is requested.</summary>
     public IReadOnlyCollection<Option> Options => [_data, _set, _allowUnknown, _asCommand];
+
+    /// <summary>Whether the pages of a list are followed to the end.</summary>
+    public bool All(ParseResult parsed) => parsed.GetValue(_all);
 
     /// <summary>Whether the command is printed, and not run.</summary>
     public bool AsCommand(ParseResult parsed) => parsed.GetValue(_asCommand);
@@ -243,12 +255,24 @@ internal sealed class ReplyOptions
     public bool FormatsErrors(ParseResult parsed) => parsed.GetValue(_formatError);
 
     /// <summary>What writes the replies of a method.</summary>
+    /// <param name="parsed">The command line.</param>
+    /// <param name="method">The method.</param>
+    /// <param name="console">Where they are written.</param>
+    /// <param name="all">Whether they are the elements of a list in pages.</param>
     /// <exception cref="UsageException">Binary replies would go to a terminal.</exception>
-    public ReplyOutput Output(ParseResult parsed, RpcMethodInfo method, ToolConsole console)
+    /// <exception cref="RpcException">InvalidArgument: the method does not return a list in pages.</exception>
+    public ReplyOutput Output(
+        ParseResult parsed, RpcMethodInfo method, ToolConsole console, bool all = false)
     {
         MessageFormat format = Format(parsed);
-        ReplyField? field =
-            parsed.GetValue(_field) is { } path ? ReplyField.Find(method.ReplyType, path) : null;
+        RpcFieldInfo? list = all ? PagedMethod.Create(method).Elements : null;
+        ReplyField? field = parsed.GetValue(_field) is not { } path ? list is { MessageType: null } values
+                // Elements that are no messages have no format of their own.
+                ? ReplyField.Find(method.ReplyType, values.Name)
+                : null
+            : list is null ? ReplyField.Find(method.ReplyType, path)
+            : list.MessageType is { } element ? ReplyField.Find(element, path)
+            : throw new UsageException($"--field {path}: the elements of {list.Name} have no fields.");
         bool isBinary = field?.IsBytes ?? !format.IsText;
         if (isBinary && console.IsOutputTerminal)
         {
@@ -257,7 +281,7 @@ internal sealed class ReplyOptions
                 + (field is null ? "give another --format." : "leave --field out."));
         }
 
-        return new ReplyOutput(console, format, method.IsServerStreaming, new FormatOptions
+        return new ReplyOutput(console, format, method.IsServerStreaming || all, new FormatOptions
         {
             Schema = method.ReplyType.Schema,
             Indented = !parsed.GetValue(_compact),

@@ -1,12 +1,17 @@
 using System.CommandLine.Parsing;
 using System.Runtime.ExceptionServices;
+using ProtoRpc.Messages;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary>One call of <c>protorpc call</c>.</summary>
+/// <summary>One call of <c>protorpc call</c>, or with <c>--all</c> one of each page.</summary>
 internal sealed class MethodCall(
-    ServerSession session, RpcMethodInfo method, RpcMetadata headers, ReplyOutput output, CallReport report)
+    ServerSession session, RpcMethodInfo method, RpcMetadata headers, ReplyOutput output, CallReport report,
+    bool all, ToolConsole console)
 {
+    private const int MaxUnreachable = 5;
+    private const int MaxWarningLength = 1000;
+
     private readonly RpcReplyInfo _response = new() { HasProtocolHeaders = true };
 
     // Why a request cannot be read, or a reply cannot be written.
@@ -31,7 +36,11 @@ internal sealed class MethodCall(
         report.Begin(session, method, headers);
         try
         {
-            if (method.IsUnary)
+            if (all)
+            {
+                await CallPagesAsync(client, only!, options, cancellation);
+            }
+            else if (method.IsUnary)
             {
                 report.Sent();
                 Show(await client.InvokeAsync(method, only!, options, cancellation));
@@ -49,6 +58,38 @@ internal sealed class MethodCall(
         }
 
         report.End(session, _response);
+    }
+
+    private async Task CallPagesAsync(
+        RpcClient client, DynamicMessage first, RpcCallOptions options, CancellationToken cancellation)
+    {
+        PageCursor pages = new(PagedMethod.Create(method), first);
+        DynamicMessage reply;
+        do
+        {
+            report.Sent();
+            reply = await client.InvokeAsync(method, pages.Request, options, cancellation);
+            string[] unreachable = [.. pages.UnreachableOf(reply).Take(MaxUnreachable)];
+            if (unreachable.Length > 0)
+            {
+                console.WriteErrorLine(TerminalText.OneLine(
+                    $"The list is not complete. The server could not reach {string.Join(", ", unreachable)}.",
+                    MaxWarningLength));
+            }
+
+            if (pages.Method.Elements.MessageType is null)
+            {
+                // Of a page, the output writes the values of this field.
+                Show(reply);
+                continue;
+            }
+
+            foreach (DynamicMessage element in pages.ElementsOf(reply))
+            {
+                Show(element);
+            }
+        }
+        while (pages.MoveNext(reply));
     }
 
     private async Task StreamAsync(

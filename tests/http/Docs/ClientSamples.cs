@@ -83,6 +83,20 @@ internal static class ClientSamples
         return output.ToString();
     }
 
+    public static async Task<string> ListAsync(RpcClient client)
+    {
+        using StringWriter output = new();
+        TextWriter Console = output;
+
+        // <list>
+        await foreach (DynamicMessage book in client.InvokeAllAsync("ListBooks", new { page_size = 100 }))
+        {
+            Console.WriteLine(book["title"]);
+        }
+        // </list>
+        return output.ToString();
+    }
+
     public static async Task<string> FailAsync(string address, PlaceRequest request)
     {
         using StringWriter output = new();
