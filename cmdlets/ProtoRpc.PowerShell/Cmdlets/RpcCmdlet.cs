@@ -323,7 +323,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
         try
         {
-            shell.AddCommand($"{MyInvocation.MyCommand.ModuleName}\\Import-RpcSchema")
+            shell.AddCommand($"{Caller.MyInvocation.MyCommand.ModuleName}\\Import-RpcSchema")
                 .AddParameters(parameters)
                 .AddParameter("ErrorAction", ActionPreference.Stop);
             return shell.Invoke<RpcSchema>() is [{ } only]
@@ -345,7 +345,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     }
 
     /// <summary>The folder that relative paths of files are relative to.</summary>
-    private protected string Folder => SessionState.Path.CurrentFileSystemLocation.ProviderPath;
+    private protected string Folder => Caller.SessionState.Path.CurrentFileSystemLocation.ProviderPath;
 
     /// <summary>Resolves a path to schema files by the rules of the shell. A path that means the same to .NET
     /// stays as it was given, relative to <see cref="Folder"/>: errors show it, and import paths are searched
@@ -370,7 +370,8 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         {
             try
             {
-                Collection<string> found = GetResolvedProviderPathFromPSPath(path, out ProviderInfo provider);
+                Collection<string> found = Caller.GetResolvedProviderPathFromPSPath(
+                    path, out ProviderInfo provider);
                 if (provider.Name != "FileSystem")
                 {
                     throw RpcErrors.NotAFile(path, $"it is on the provider {provider.Name}");
@@ -400,7 +401,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
     {
         try
         {
-            string full = SessionState.Path.GetUnresolvedProviderPathFromPSPath(
+            string full = Caller.SessionState.Path.GetUnresolvedProviderPathFromPSPath(
                 path, out ProviderInfo provider, out _);
             // On another provider, the result is no path of a file. .NET would take it as relative to the
             // folder that the process was started in.

@@ -60,6 +60,7 @@ internal sealed class MessageCompleter : RpcCompleter
                 .SelectMany(schema => schema.Messages)
                 .Where(message => type.Equals(message.FullName, StringComparison.OrdinalIgnoreCase)
                     || type.Equals(message.Name, StringComparison.OrdinalIgnoreCase))
+            : Unwrap(bound["Stream"]) is RpcStream { MethodInfo: { } method } ? [method.RequestType]
             : Unwrap(bound["Method"]) is string name ? RequestTypes(SchemasOf(bound), name) : [];
 
     private static bool IsNamed(RpcMethodInfo method, string name) =>

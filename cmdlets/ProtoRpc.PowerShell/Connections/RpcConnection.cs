@@ -1,4 +1,5 @@
 using System.Collections.Specialized;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc;
@@ -8,6 +9,7 @@ public sealed class RpcConnection : IDisposable
 {
     private readonly RpcClient? _client;
     private readonly RpcRawClient? _raw;
+    private readonly HashSet<StreamConversation> _streams = [];
     private Action<RpcConnection>? _closed;
 
     internal RpcConnection(int id, RpcClient client)
@@ -82,6 +84,11 @@ public sealed class RpcConnection : IDisposable
     /// <summary>Closes the connection.</summary>
     public void Dispose()
     {
+        foreach (StreamConversation stream in Streams())
+        {
+            stream.Close(StreamConversation.ByConnection);
+        }
+
         _client?.Dispose();
         _raw?.Dispose();
         Interlocked.Exchange(ref _closed, null)?.Invoke(this);
@@ -92,6 +99,35 @@ public sealed class RpcConnection : IDisposable
 
     /// <summary>Calls an action once when the connection is closed.</summary>
     internal void WhenClosed(Action<RpcConnection> action) => _closed = action;
+
+    /// <summary>Adds a stream, which ends with the connection.</summary>
+    internal void Add(StreamConversation stream)
+    {
+        lock (_streams)
+        {
+            _streams.Add(stream);
+        }
+
+        stream.WhenEnded(ended =>
+        {
+            lock (_streams)
+            {
+                _streams.Remove(ended);
+            }
+        });
+        if (!IsOpen)
+        {
+            stream.Close(StreamConversation.ByConnection);
+        }
+    }
+
+    private StreamConversation[] Streams()
+    {
+        lock (_streams)
+        {
+            return [.. _streams];
+        }
+    }
 
     private RpcException Wrong(string why) =>
         new(

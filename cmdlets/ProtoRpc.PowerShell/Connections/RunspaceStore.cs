@@ -14,6 +14,7 @@ internal sealed class RunspaceStore
     private readonly Lock _gate = new();
     private readonly List<RpcConnection> _connections = [];
     private readonly List<RpcListener> _listeners = [];
+    private readonly List<StreamConversation> _streams = [];
     private PendingTrace? _trace;
     private PendingLog? _log;
     private int _lastId;
@@ -125,6 +126,30 @@ internal sealed class RunspaceStore
         other.Add(connection);
     }
 
+    /// <summary>Keeps a stream until its call has ended, or until the runspace closes.</summary>
+    public void Add(StreamConversation stream)
+    {
+        lock (_gate)
+        {
+            _streams.Add(stream);
+        }
+
+        stream.WhenEnded(Remove);
+        if (_isClosed)
+        {
+            stream.Close(StreamConversation.ByRunspace);
+        }
+    }
+
+    /// <summary>Closes the streams that have the client of an endpoint for themselves.</summary>
+    public void CloseStreamsOfEndpoints()
+    {
+        foreach (StreamConversation stream in Streams.Where(stream => stream.OwnsClient))
+        {
+            stream.Close(StreamConversation.ByConnection);
+        }
+    }
+
     public void Add(RpcListener listener)
     {
         lock (_gate)
@@ -175,6 +200,25 @@ internal sealed class RunspaceStore
         };
     }
 
+    private IReadOnlyList<StreamConversation> Streams
+    {
+        get
+        {
+            lock (_gate)
+            {
+                return [.. _streams];
+            }
+        }
+    }
+
+    private void Remove(StreamConversation stream)
+    {
+        lock (_gate)
+        {
+            _streams.Remove(stream);
+        }
+    }
+
     private void Remove(RpcConnection connection)
     {
         lock (_gate)
@@ -187,6 +231,11 @@ internal sealed class RunspaceStore
     {
         _isClosed = true;
         Completion.EndPrediction();
+        foreach (StreamConversation stream in Streams)
+        {
+            stream.Close(StreamConversation.ByRunspace);
+        }
+
         Clients.Dispose();
         foreach (RpcConnection connection in Connections)
         {

@@ -71,6 +71,7 @@ public sealed class DisconnectRpcEndpointCommand : RpcCmdlet
         {
             // Closed in parallel, because closing takes a while if the server does not answer.
             RunspaceStore store = RunspaceStore.Current;
+            store.CloseStreamsOfEndpoints();
             Task.Run(store.Clients.Clear).WaitAsync(Cancellation).GetAwaiter().GetResult();
             return;
         }

@@ -1,6 +1,5 @@
 using System.Runtime.CompilerServices;
 using ProtoRpc.Client;
-using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Methods;
@@ -14,10 +13,7 @@ public sealed partial class InvokeRpcMethodCommand
     private readonly List<FanOutCall> _jobCalls = [];
     private readonly Dictionary<RpcConnection, RpcException> _unreached = [];
     private FanOut? _fanOut;
-    private MessageMapper? _replies;
     private CallRows? _rows;
-
-    private MessageMapper Replies => _replies ??= ShellMapper.Create(AsHashtable);
 
     // Several calls at the same time; without, each waits for the one before.
     private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Targets.Count > 1
@@ -25,7 +21,7 @@ public sealed partial class InvokeRpcMethodCommand
 
     private void StartCalls()
     {
-        if (ParameterSetName == ByEndpoint)
+        if (IsOneLiner)
         {
             // Copied once for all endpoints, and only if a message is not made at once.
             Lazy<object?> kept = new(() => Snapshot(Request), LazyThreadSafetyMode.None);
@@ -171,9 +167,10 @@ public sealed partial class InvokeRpcMethodCommand
     {
         RpcMethodInfo method = FindMethod(connection, out RpcClient client);
         CheckCommonParts(method);
-        List<DynamicMessage> requests = RequestsOf(method, Request);
+        List<DynamicMessage> requests = Requests.ReadAll(method, Request);
         RpcCallOptions options = Options(info, method: method);
-        return method.IsUnary
+        return All ? PagesOver(client, method, requests, options)
+            : method.IsUnary
             ? cancellation => OneOf(client.InvokeAsync(method, requests[0], options, cancellation))
             : cancellation => client.InvokeDuplexStreamAsync(
                 method, requests.ToAsyncEnumerable(), options, cancellation);
@@ -222,30 +219,10 @@ public sealed partial class InvokeRpcMethodCommand
         }
 
         RpcEndpoint endpoint = result.Place.Server!;
-        DynamicMessage? message = result.Reply as DynamicMessage;
-        if (message is not null)
-        {
-            CheckSchema(message, endpoint, warn);
-        }
-
-        object? reply = message is not null && !Raw ? Replies.ToObject(message) : result.Reply;
-        if (reply is null)
-        {
-            return null;
-        }
-
-        return Tag(reply, endpoint);
-    }
-
-    private static PSObject Tag(object reply, RpcEndpoint endpoint)
-    {
-        PSObject tagged = PSObject.AsPSObject(reply);
-        if (tagged.Properties[EndpointTag.PropertyName] is null)
-        {
-            tagged.Properties.Add(new EndpointTag(endpoint));
-        }
-
-        return tagged;
+        object? reply = result.Reply is DynamicMessage message
+            ? Replies.ToObject(message, endpoint, warn)
+            : result.Reply;
+        return reply is null ? null : ReplyObjects.Tag(reply, endpoint);
     }
 
     private readonly Lock _mapping = new();
@@ -269,7 +246,7 @@ public sealed partial class InvokeRpcMethodCommand
     private void CheckInput()
     {
         object? input = InputObject is PSObject wrapped ? wrapped.BaseObject : InputObject;
-        if (ParameterSetName == ByEndpoint && input is RpcConnection)
+        if (IsOneLiner && input is RpcConnection)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
@@ -315,7 +292,9 @@ public sealed partial class InvokeRpcMethodCommand
         if (SchemaFor(target) is { } schema)
         {
             // Before anything is contacted: all endpoints take the same message.
-            List<DynamicMessage> known = RequestsOf(ServiceMethod(schema, ServiceFor(target)), Request);
+            RpcMethodInfo found = ServiceMethod(schema, ServiceFor(target));
+            CheckPages(found);
+            List<DynamicMessage> known = Requests.ReadAll(found, Request);
             return cancellation => CallAsync(rent, request: null, known, options, extension, cancellation);
         }
 
@@ -324,7 +303,7 @@ public sealed partial class InvokeRpcMethodCommand
     }
 
     // The call is made later, and the script may use its hashtable for the next message.
-    private object? Snapshot(object? value) => ObjectSnapshot.Create(value, (PSObjectModel)Mapper.Objects);
+    private object? Snapshot(object? value) => ObjectSnapshot.Create(value, Requests.Objects);
 
     private RpcSchema? SchemaFor(EndpointTarget target) => GivenSchema ?? NamedSchema(target);
 
@@ -361,6 +340,17 @@ public sealed partial class InvokeRpcMethodCommand
         }
 
         RpcCallOptions full = WithExtensions(options, method, extension);
+        if (All)
+        {
+            await foreach (object element in PagesOver(client, method, requests, full)(cancellation)
+                .ConfigureAwait(false))
+            {
+                yield return element;
+            }
+
+            yield break;
+        }
+
         if (method.IsUnary)
         {
             yield return await client.InvokeAsync(method, requests[0], full, cancellation)
@@ -387,7 +377,7 @@ public sealed partial class InvokeRpcMethodCommand
         // The objects of a shell are for one thread at a time.
         lock (_mapping)
         {
-            return (method, RequestsOf(method, request));
+            return (method, Requests.ReadAll(method, request));
         }
     }
 
@@ -435,49 +425,13 @@ public sealed partial class InvokeRpcMethodCommand
             "-MessagePath cannot be used with -Message or with messages from the pipeline. "
             + "Give one of them.");
 
-    // A list is a message each where the method takes a stream.
-    private List<DynamicMessage> RequestsOf(RpcMethodInfo method, object? request)
-    {
-        object? value = request is PSObject wrapped ? wrapped.BaseObject : request;
-        IEnumerable<object?> requests = !method.IsClientStreaming ? [request] : value switch
-        {
-            null => [],
-            IList list and not byte[] => list.Cast<object?>(),
-            _ => [request],
-        };
-        return [.. requests.Select(message => ToRequest(method, message))];
-    }
-
-    private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
-        message is PSObject { BaseObject: DynamicMessage raw }
-            ? raw
-            : WrittenMessage.TryRead(
-                method.RequestType, message is PSObject wrapped ? wrapped.BaseObject : message,
-                AllowUnknownField)
-            ?? Mapper.ToMessage(method.RequestType, message);
-
-    private MessageMapper Mapper => _mapper ??= ShellMapper.Create(AsHashtable, AllowUnknownField);
-
     // A connection to several servers says which one answered.
     private void Write(RpcClient client, DynamicMessage reply, RpcReplyInfo? info)
     {
         RpcEndpoint server = info?.Endpoint ?? client.Endpoint;
-        CheckSchema(reply, server, WriteWarning);
-        object? shown = Raw ? reply : Replies.ToObject(reply);
-        WriteObject(client.Endpoints.Count > 1 && shown is not null ? Tag(shown, server) : shown);
-    }
-
-    // Fields that came as another type would look empty. Once is enough: the next reply is like this one.
-    private void CheckSchema(DynamicMessage reply, RpcEndpoint endpoint, Action<string> warn)
-    {
-        if (!_warnedOfSchema && ReplyMismatch.Find(reply) is { } field)
-        {
-            _warnedOfSchema = true;
-            warn(
-                $"The schema does not match that of '{endpoint}': the field {field.FullName} was not sent as "
-                + $"{field.TypeName} and is left empty. Use the server's .proto files. If the server has "
-                + "reflection, Test-RpcEndpoint -Schema lists the differences.");
-        }
+        object? shown = Replies.ToObject(reply, server, WriteWarning);
+        WriteObject(
+            client.Endpoints.Count > 1 && shown is not null ? ReplyObjects.Tag(shown, server) : shown);
     }
 
     private readonly Dictionary<RpcConnection, (RpcSchema? Schema, RpcMethodInfo Method)> _methods = [];
@@ -500,7 +454,7 @@ public sealed partial class InvokeRpcMethodCommand
         // The same for all objects of a pipeline, but for headers: a script may change them between two.
         bool isKnown = _methods.TryGetValue(connection, out (RpcSchema? Schema, RpcMethodInfo Method) found)
             && ReferenceEquals(found.Schema, client.Schema);
-        if (!isKnown && ParameterSetName != ByEndpoint)
+        if (!isKnown && !IsOneLiner)
         {
             Checked(connection);
         }
@@ -529,8 +483,8 @@ public sealed partial class InvokeRpcMethodCommand
             return;
         }
 
-        string? endpoint = ParameterSetName == ByEndpoint ? Endpoint[0] : null;
-        if (RepeatLine.Create(client, method, requests, endpoint, Schema) is { } line)
+        string? endpoint = IsOneLiner ? Endpoint[0] : null;
+        if (RepeatLine.Create(client, method, requests, endpoint, Schema, All) is { } line)
         {
             WriteVerbose(line);
         }
@@ -549,7 +503,7 @@ public sealed partial class InvokeRpcMethodCommand
         }
 
         return client.Schema is not null ? client.GetMethod(Method)
-            : throw (ParameterSetName == ByEndpoint
+            : throw (IsOneLiner
                 ? NoSchemaOf(connection.Endpoint)
                 : RpcErrors.NoSchema(connection));
     }

@@ -1,6 +1,6 @@
-using System.Diagnostics;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
+using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Methods;
 using ProtoRpc.PowerShell.Objects;
 using ProtoRpc.Protocols.Headers;
@@ -19,7 +19,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private const string ByInput = "InputObject";
     private const string ByBytes = "Bytes";
 
-    private MessageMapper? _mapper;
     private StreamingInvocation? _stream;
     private RpcReplyInfo? _info;
     private bool _connectionIsGiven;
@@ -27,7 +26,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private bool _connectionWaits;
     private bool _sawInput;
     private bool _streamEnded;
-    private volatile bool _warnedOfSchema;
     private bool _disposing;
 
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
@@ -195,7 +193,11 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         }
 
         RpcMethodInfo method = FindMethod(out RpcClient client);
-        if (method.IsUnary)
+        if (All)
+        {
+            CallPages(client, method);
+        }
+        else if (method.IsUnary)
         {
             CallUnary(client, method);
         }
@@ -215,7 +217,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         using TransferProgress progress = new(method, WriteProgress);
         try
         {
-            DynamicMessage request = ToRequest(method, Request);
+            DynamicMessage request = Requests.Read(method, Request);
             WriteRepeat(client, method, [request]);
             Write(client, Invoke(client, method, request, Options(info, progress, method)), info);
         }
@@ -228,7 +230,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     // One call with all that -Message gives.
     private void CallStream(RpcClient client, RpcMethodInfo method)
     {
-        List<DynamicMessage> requests = RequestsOf(method, Request);
+        List<DynamicMessage> requests = Requests.ReadAll(method, Request);
         WriteRepeat(client, method, requests);
         OpenStream(client, method);
         try
@@ -251,7 +253,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
                 OpenStream(client, method);
             }
 
-            if (!_stream!.Send(ToRequest(method, Request)))
+            if (!_stream!.Send(Requests.Read(method, Request)))
             {
                 _streamEnded = true;
                 FinishStream();
@@ -300,10 +302,13 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         }
     }
 
-    private RpcConnection Resolve(RpcConnection? given) => ParameterSetName == ByEndpoint
+    private RpcConnection Resolve(RpcConnection? given) => IsOneLiner
         ? KeepConnection()
         : Store.Resolve(
-            given, _command is null ? "-Endpoint or -Connection" : "-Connection");
+            given,
+            _command is null || _isOneLinerOfStream is not null
+                ? "-Endpoint or -Connection"
+                : "-Connection");
 
     // Nothing can be written when the pipeline has ended, and then there is nothing to take away.
     private WaitProgress NewProgress(string doing) => new(
@@ -361,15 +366,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         set => Own.CACertificate = value;
     }
 
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [ValidateNotNull]
-    [ArgumentCompleter(typeof(CertificateCompleter))]
-    public RpcCertificateSource? ClientCertificate
-    {
-        get => Own.ClientCertificate;
-        set => Own.ClientCertificate = value;
-    }
-
     [Parameter]
     [ValidateRange(0, 100)]
     public int RetryCount { get => Own.RetryCount; set => Own.RetryCount = value; }
@@ -382,7 +378,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     public IDictionary? Header { get => Own.Header; set => Own.Header = value; }
 
     // The settings of the calls: of the endpoint, or what the command line has for a connection.
-    private RpcConnectionOption CallOption => ParameterSetName == ByEndpoint ? Option
+    private RpcConnectionOption CallOption => IsOneLiner ? Option
         : ConnectionOption is null ? Own
         : _callOption ??= CommandOption;
 
@@ -394,7 +390,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     // The client of an endpoint has it already.
     private T? OfCall<T>(string setting)
         where T : struct =>
-        ParameterSetName == ByEndpoint ? null : CallOption.Find<T>(setting);
+        IsOneLiner ? null : CallOption.Find<T>(setting);
 
     // Headers go with the call, so that a connection is kept for calls with others.
     private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with
@@ -494,7 +490,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     {
         if (ReplyInfoVariable is not null)
         {
-            SessionState.PSVariable.Set(ReplyInfoVariable, HeaderMapping.ToObject(info!));
+            Caller.SessionState.PSVariable.Set(ReplyInfoVariable, HeaderMapping.ToObject(info!));
         }
     }
 
@@ -572,29 +568,4 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     private protected override bool IsGiven(string parameter) =>
         _givenToCommand?.Contains(parameter) ?? base.IsGiven(parameter);
-}
-
-/// <summary>What <c>-Verbose</c> says of a call when it has ended.</summary>
-/// <param name="method">The full name of the method, or the id of a raw interface.</param>
-/// <param name="endpoint">Where.</param>
-/// <param name="info">Has the sizes at the end.</param>
-internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyInfo info)
-{
-    private readonly long _start = Stopwatch.GetTimestamp();
-
-    /// <summary>The call in one line.</summary>
-    /// <param name="status">How it ended.</param>
-    public string TextOf(RpcStatusCode status)
-    {
-        string trace = Activity.Current is { IdFormat: ActivityIdFormat.W3C } current
-            ? $", trace {current.TraceId}"
-            : "";
-        return FormattableString.Invariant(
-            $"{method} on {info.Endpoint ?? endpoint}: {status} in {Elapsed:0.###} ms, ")
-            + FormattableString.Invariant(
-                $"{info.BytesSent} bytes sent, {info.BytesReceived} bytes received, {info.Retries} retries")
-            + trace;
-    }
-
-    private double Elapsed => Stopwatch.GetElapsedTime(_start).TotalMilliseconds;
 }

@@ -17,9 +17,10 @@ internal static class RepeatLine
     /// <param name="requests">The requests.</param>
     /// <param name="endpoint">What <c>-Endpoint</c> was given; null for a call over a connection.</param>
     /// <param name="schema">What <c>-Schema</c> was given; null for none.</param>
+    /// <param name="all">Whether <c>-All</c> was given.</param>
     public static string? Create(
         RpcClient client, RpcMethodInfo method, IEnumerable<DynamicMessage> requests, string? endpoint,
-        RpcSchemaSource? schema)
+        RpcSchemaSource? schema, bool all = false)
     {
         if (TextOf(requests) is not { } messages)
         {
@@ -27,7 +28,8 @@ internal static class RepeatLine
         }
 
         string line = $"Repeat: Invoke-RpcMethod {ScriptLiteral.Argument(method.FullName)} {messages} "
-            + (endpoint is null ? ConnectionOf(client) : EndpointOf(endpoint, schema));
+            + (endpoint is null ? ConnectionOf(client) : EndpointOf(endpoint, schema))
+            + (all ? " -All" : "");
         return line.Length <= MaxLength ? line : null;
     }
 

@@ -31,6 +31,12 @@ internal sealed class CommandHelp
         ("AsJob", "", "Runs the calls in the background, and returns a job."),
     ];
 
+    private static readonly (string Name, string Type, string Help)[] PagedParameters =
+    [
+        ("All", "", "Calls all pages of the list, and writes its elements instead of the pages. Deadline is "
+            + "the time of one page."),
+    ];
+
     private static readonly (string Name, string Type, string Help)[] ConfirmingParameters =
     [
         ("WhatIf", "", "Shows what would be called, and calls nothing."),
@@ -117,7 +123,11 @@ internal sealed class CommandHelp
 
         _xml.WriteStartElement("syntax", Command);
         (string Name, string Type, string Help)[] others =
-            command.CanConfirm ? [.. OwnParameters, .. ConfirmingParameters] : OwnParameters;
+        [
+            .. OwnParameters,
+            .. command.IsPaged ? PagedParameters : [],
+            .. command.CanConfirm ? ConfirmingParameters : [],
+        ];
         WriteSyntax(command.Name, own, others, byInput: false);
         WriteSyntax(command.Name, own, others, byInput: true);
         _xml.WriteEndElement();

@@ -76,6 +76,13 @@ public abstract class RpcServiceCommand : PSCmdlet, IDisposable
     protected override void EndProcessing() => _call!.End();
 }
 
+/// <summary>What all commands have whose methods return a list in pages.</summary>
+public abstract class RpcPagedServiceCommand : RpcServiceCommand
+{
+    [Parameter]
+    public SwitchParameter All { get; set; }
+}
+
 /// <summary>A call of a service's command: its parameters make the messages, and Invoke-RpcMethod sends
 /// them.</summary>
 internal sealed class ServiceCall : IDisposable
@@ -225,6 +232,10 @@ internal sealed class ServiceCall : IDisposable
                 return true;
             case nameof(_invoke.AsJob):
                 _invoke.AsJob = (SwitchParameter)value!;
+                return true;
+            // Of other commands, it is the parameter of a field.
+            case nameof(_invoke.All) when _plan.IsPaged:
+                _invoke.All = (SwitchParameter)value!;
                 return true;
             default:
                 return false;

@@ -4,6 +4,7 @@ using System.Reflection.Emit;
 using System.Security.Cryptography;
 using System.Text;
 using System.Text.Json;
+using ProtoRpc.Messages;
 using ProtoRpc.Messages.Mapping;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Objects;
@@ -41,7 +42,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
     {
         (string request, string[][] suggestions) = RequestOf(command);
         return Known.GetOrAdd(
-            KeyOf(command.Name, command.Method.ReplyType.FullName, request),
+            KeyOf([command.Name, request, .. OutputsOf(command)]),
             static (_, all) => all.Types.Create(all.Command, all.Request, all.Suggestions),
             (Types: this, Command: command, Request: request, Suggestions: suggestions));
     }
@@ -51,7 +52,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
     {
         string[][] suggestions =
             [.. command.Parameters.Select(parameter => ParameterSuggestions.Get(parameter, budget))];
-        List<string> parts = [];
+        List<string> parts = [command.IsPaged ? nameof(RpcPagedServiceCommand) : nameof(RpcServiceCommand)];
         foreach ((CommandParameter parameter, string[] values) in command.Parameters.Zip(suggestions))
         {
             parts.AddRange(
@@ -80,7 +81,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
     private Type Create(ServiceCommand command, string request, string[][] suggestions)
     {
         Type fields = Known.GetOrAdd(
-            request, static (_, all) => all.Types.CreateRequest(all.Command.Parameters, all.Suggestions),
+            request, static (_, all) => all.Types.CreateRequest(all.Command, all.Suggestions),
             (Types: this, Command: command, Suggestions: suggestions));
 
         // The shell ends the ids of errors with the name of the class.
@@ -98,18 +99,28 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
             ],
             [RpcServiceCommand.ByFields, command.CanConfirm, ConfirmImpact.Medium]));
         type.SetCustomAttribute(
-            CreateAttribute(typeof(OutputTypeAttribute), [ObjectTypeNames.Get(command.Method.ReplyType)]));
+            CreateAttribute(typeof(OutputTypeAttribute), [.. OutputsOf(command)]));
         return type.CreateType();
     }
 
+    // The reply, and with -All the elements of the list.
+    private static IEnumerable<string> OutputsOf(ServiceCommand command)
+    {
+        yield return ObjectTypeNames.Get(command.Method.ReplyType);
+        if (command.IsPaged && PagedMethod.Create(command.Method).Elements.MessageType is { } element)
+        {
+            yield return ObjectTypeNames.Get(element);
+        }
+    }
+
     // Commands with the same request have the same base class: it has most of the work.
-    private Type CreateRequest(IReadOnlyList<CommandParameter> parameters, string[][] suggestions)
+    private Type CreateRequest(ServiceCommand command, string[][] suggestions)
     {
         TypeBuilder type = Module.DefineType(
             $"Request{++_requests}", TypeAttributes.Public | TypeAttributes.Abstract,
-            typeof(RpcServiceCommand));
+            command.IsPaged ? typeof(RpcPagedServiceCommand) : typeof(RpcServiceCommand));
         type.DefineDefaultConstructor(MethodAttributes.Family);
-        foreach ((CommandParameter parameter, string[] values) in parameters.Zip(suggestions))
+        foreach ((CommandParameter parameter, string[] values) in command.Parameters.Zip(suggestions))
         {
             Add(type, parameter, values);
         }

@@ -11,16 +11,19 @@ internal static class CommandParameters
         request is WellKnownType.Struct or WellKnownType.Value or WellKnownType.ListValue;
 
     /// <summary>The parameters in declared order.</summary>
-    public static IReadOnlyList<CommandParameter> Create(RpcMessageInfo request)
+    /// <param name="request">The request.</param>
+    /// <param name="isPaged">Whether the command has <c>-All</c>, because the method returns a list in
+    /// pages.</param>
+    public static IReadOnlyList<CommandParameter> Create(RpcMessageInfo request, bool isPaged = false)
     {
         // A hashtable or a list is itself such a request, and its keys are not the fields.
         IReadOnlyList<RpcFieldInfo> fields = IsAnyObject(WellKnownTypes.Get(request)) ? [] : request.Fields;
-        string[] names = NamesOf(fields);
+        string[] names = NamesOf(fields, isPaged);
         HashSet<string> used = new(names, StringComparer.OrdinalIgnoreCase);
         CommandParameter[] parameters = new CommandParameter[fields.Count];
         for (int i = 0; i < fields.Count; i++)
         {
-            parameters[i] = Create(names[i], AliasesOf(fields[i], used), fields[i]);
+            parameters[i] = Create(names[i], AliasesOf(fields[i], used, isPaged), fields[i]);
         }
 
         int first = parameters.Length == 1
@@ -37,9 +40,9 @@ internal static class CommandParameters
 
     // Several fields may be the same in Pascal case, or without regard to case: all but the first get their
     // number, which no other field has.
-    private static string[] NamesOf(IReadOnlyList<RpcFieldInfo> fields)
+    private static string[] NamesOf(IReadOnlyList<RpcFieldInfo> fields, bool isPaged)
     {
-        string[] names = [.. fields.Select(NameOf)];
+        string[] names = [.. fields.Select(field => NameOf(field, isPaged))];
         HashSet<string> all = new(names, StringComparer.OrdinalIgnoreCase);
         HashSet<string> used = new(StringComparer.OrdinalIgnoreCase);
         for (int i = 0; i < names.Length; i++)
@@ -63,22 +66,23 @@ internal static class CommandParameters
         return names;
     }
 
-    private static string NameOf(RpcFieldInfo field)
+    private static string NameOf(RpcFieldInfo field, bool isPaged)
     {
         string name = NameWords.Pascal(field.Name);
         return name.Length == 0 || char.IsAsciiDigit(name[0]) ? ReservedNames.Suffix + name
-            : ReservedNames.IsParameter(name) || ReservedNames.IsVariable(name) ? name + ReservedNames.Suffix
+            : ReservedNames.IsParameter(name, isPaged) || ReservedNames.IsVariable(name)
+                ? name + ReservedNames.Suffix
             : name;
     }
 
     // The names that columns and properties have, and the plain name where only its variable is taken.
-    private static List<string> AliasesOf(RpcFieldInfo field, HashSet<string> used)
+    private static List<string> AliasesOf(RpcFieldInfo field, HashSet<string> used, bool isPaged)
     {
         List<string> aliases = [];
         foreach (string name in new[] { NameWords.Pascal(field.Name), field.Name })
         {
             bool isName = name.Length > 0 && !char.IsAsciiDigit(name[0]);
-            if (isName && !ReservedNames.IsParameter(name) && used.Add(name))
+            if (isName && !ReservedNames.IsParameter(name, isPaged) && used.Add(name))
             {
                 aliases.Add(name);
             }
@@ -171,6 +175,9 @@ internal static class ReservedNames
     // The same for all commands of services.
     private const string Own = "InputObject Connection Deadline Header AsHashtable ThrottleLimit AsJob";
 
+    // Only of the commands of methods that return a list in pages.
+    private const string All = "All";
+
     // Properties of all cmdlets.
     private const string Members =
         """
@@ -197,7 +204,10 @@ internal static class ReservedNames
 
     /// <summary>Whether a command has a parameter or alias of this name already, so that a field cannot even
     /// have it as an alias.</summary>
-    public static bool IsParameter(string name) => OfParameters.Contains(name);
+    /// <param name="name">The name.</param>
+    /// <param name="isPaged">Whether the command has <c>-All</c>.</param>
+    public static bool IsParameter(string name, bool isPaged) => OfParameters.Contains(name)
+        || (isPaged && name.Equals(All, StringComparison.OrdinalIgnoreCase));
 
     /// <summary>Whether a variable or a property of a cmdlet has this name, which means something to the
     /// shell.</summary>

@@ -138,7 +138,8 @@ internal sealed class ServiceCommand
         Name = name;
         Method = method;
         HasParameters = hasParameters;
-        Parameters = hasParameters ? CommandParameters.Create(method.RequestType) : [];
+        IsPaged = PagedMethod.IsPaged(method);
+        Parameters = hasParameters ? CommandParameters.Create(method.RequestType, IsPaged) : [];
         WellKnown = WellKnownTypes.Get(method.RequestType);
         _byName = new(() => Index(Parameters));
         _byField = new(() => IndexFields(Parameters));
@@ -154,6 +155,9 @@ internal sealed class ServiceCommand
 
     /// <summary>Whether the command takes <c>-WhatIf</c> and <c>-Confirm</c>: not if it only reads.</summary>
     public bool CanConfirm => !ReadingVerbs.Contains(Name.Split('-')[0]);
+
+    /// <summary>Whether the method returns a list in pages, so that the command has <c>-All</c>.</summary>
+    public bool IsPaged { get; }
 
     /// <summary>The parameter whose value a text of the pipeline is: that of the only field, if it takes text
     /// or numbers; or null.</summary>
@@ -330,13 +334,15 @@ internal static class ShellCommands
 
     private const string OfProtoRpc =
         """
-        Assert-RpcMockCall Connect-RpcEndpoint ConvertFrom-RpcMessage ConvertTo-RpcMessage
+        Assert-RpcMockCall Close-RpcStream Complete-RpcStream Connect-RpcEndpoint ConvertFrom-RpcMessage
+        ConvertTo-RpcMessage
         ConvertTo-RpcRecord Disable-RpcCompletion Disconnect-RpcEndpoint Enable-RpcCompletion
         Export-RpcSchema Export-RpcService Get-RpcConnection Get-RpcEndpoint Get-RpcListener
         Get-RpcMessageType Get-RpcMethod Get-RpcMockCall Get-RpcService Get-RpcSession Import-RpcSchema
         Import-RpcService Invoke-RpcMethod Measure-RpcEndpoint New-RpcConnectionOption
-        New-RpcListenerOption New-RpcMessage New-RpcMock Receive-RpcListener Register-RpcEndpoint
-        Remove-RpcSession Set-RpcListener Set-RpcMock Start-RpcListener Stop-RpcListener Test-RpcEndpoint
+        New-RpcListenerOption New-RpcMessage New-RpcMock Open-RpcStream Receive-RpcListener
+        Receive-RpcStream Register-RpcEndpoint Remove-RpcSession Send-RpcStream Set-RpcListener
+        Set-RpcMock Start-RpcListener Stop-RpcListener Test-RpcEndpoint
         Unregister-RpcEndpoint Wait-RpcEndpoint Wait-RpcListener
         """;
 

@@ -65,6 +65,8 @@ internal static class HousePlan
         // A mock is a listener.
         ["cmdlets/Mock"] = [.. Cmdlets, "cmdlets/Listener"],
         ["cmdlets/Session"] = Cmdlets,
+        // Open-RpcStream finds its method as Invoke-RpcMethod does.
+        ["cmdlets/Streams"] = [.. Cmdlets, "cmdlets/Methods"],
         ["cmdlets/ServiceCommands"] = ServiceCommands,
     };
 

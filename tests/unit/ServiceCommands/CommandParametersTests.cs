@@ -38,6 +38,19 @@ public static class CommandParametersTests
         Assert.False(parameter.IsSwitch || parameter.IsMandatory);
     }
 
+    [Theory]
+    [InlineData(true, "AllField")]
+    [InlineData(false, "All")]
+    public static void All_is_reserved_where_the_command_has_it(bool isPaged, string name)
+    {
+        RpcSchema schema = CommandSchema.Of("message M { bool all = 1; }");
+
+        IReadOnlyList<CommandParameter> parameters =
+            CommandParameters.Create(schema.GetMessage("M"), isPaged);
+
+        Assert.Equal(name, Assert.Single(parameters).Name);
+    }
+
     [Fact]
     public static void Makes_a_switch_of_a_bool_that_may_be_left_out()
     {

@@ -1,0 +1,29 @@
+using System.Diagnostics;
+
+namespace ProtoRpc.PowerShell.Connections;
+
+/// <summary>What <c>-Verbose</c> says of a call when it has ended.</summary>
+/// <param name="method">The full name of the method, or the id of a raw interface.</param>
+/// <param name="endpoint">Where.</param>
+/// <param name="info">Has the sizes at the end.</param>
+internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyInfo info)
+{
+    private readonly long _start = Stopwatch.GetTimestamp();
+
+    /// <summary>The call in one line.</summary>
+    /// <param name="status">How it ended.</param>
+    public string TextOf(RpcStatusCode status)
+    {
+        string trace = Activity.Current is { IdFormat: ActivityIdFormat.W3C } current
+            ? $", trace {current.TraceId}"
+            : "";
+        return FormattableString.Invariant(
+            $"{method} on {info.Endpoint ?? endpoint}: {status} in {Elapsed:0.###} ms, ")
+            + FormattableString.Invariant(
+                $"{info.BytesSent} bytes sent, {info.BytesReceived} bytes received, {info.Retries} retries")
+            + trace;
+    }
+
+    // In milliseconds, with the time to connect.
+    private double Elapsed => Stopwatch.GetElapsedTime(_start).TotalMilliseconds;
+}
