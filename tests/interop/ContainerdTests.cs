@@ -161,7 +161,11 @@ public sealed class ContainerdTests : IDisposable
     {
         yield return new
         {
-            action = "WRITE", @ref = "r", total = content.Length, expected = digest, data = content,
+            action = "WRITE",
+            @ref = "r",
+            total = content.Length,
+            expected = digest,
+            data = content,
         };
         await Task.Yield();
         yield return new { action = "COMMIT", @ref = "r", offset = content.Length, expected = digest };

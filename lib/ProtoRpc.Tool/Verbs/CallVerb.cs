@@ -101,8 +101,8 @@ internal sealed class RequestOptions
 
     private readonly ToolFlag _all = new(
         "--all",
-        "Follows the pages of a list (page_token, next_page_token) to the end, and writes its elements instead "
-        + "of the pages. --max-time is for all pages together.");
+        "Follows the pages of a list (page_token, next_page_token) to the end, and writes its elements "
+        + "instead of the pages. --max-time is for all pages together.");
 
     public RequestOptions(Command command)
     {
@@ -260,7 +260,7 @@ internal sealed class ReplyOptions
     /// <param name="console">Where they are written.</param>
     /// <param name="all">Whether they are the elements of a list in pages.</param>
     /// <exception cref="UsageException">Binary replies would go to a terminal.</exception>
-    /// <exception cref="RpcException">InvalidArgument: the method does not return a list in pages.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the method returns no list in pages.</exception>
     public ReplyOutput Output(
         ParseResult parsed, RpcMethodInfo method, ToolConsole console, bool all = false)
     {
