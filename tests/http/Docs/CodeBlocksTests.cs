@@ -18,7 +18,7 @@ public static partial class CodeBlocksTests
     ];
 
     private static readonly string[] Samples = [.. Directory.EnumerateFiles(
-        Path.Combine(Repository.Root, "tests", "http", "Docs"), "*.cs")
+        Path.Combine(Repository.Root, "tests", "http", "Docs"), "*.cs", SearchOption.AllDirectories)
         .SelectMany(file => Sample().Matches(File.ReadAllText(file).ReplaceLineEndings("\n")))
         .Select(match => Plain(match.Groups["code"].Value))];
 

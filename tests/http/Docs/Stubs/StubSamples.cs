@@ -2,7 +2,7 @@ using Grpc.Core;
 using Shop;
 using GrpcException = Grpc.Core.RpcException;
 
-namespace ProtoRpc.Http.Tests.Docs;
+namespace ProtoRpc.Http.Tests.Docs.Stubs;
 
 /// <summary>The code of docs/csharp.md with generated gRPC clients and services.</summary>
 internal static class StubSamples

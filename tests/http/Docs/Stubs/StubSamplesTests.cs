@@ -1,6 +1,6 @@
 using Shop;
 
-namespace ProtoRpc.Http.Tests.Docs;
+namespace ProtoRpc.Http.Tests.Docs.Stubs;
 
 /// <summary>Runs the code of docs/csharp.md with generated gRPC clients and services.</summary>
 public static class StubSamplesTests
