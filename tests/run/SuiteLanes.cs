@@ -39,6 +39,13 @@ internal sealed class SuiteLanes(string root, string? filter)
         SuiteResult result = await CatchAsync(suite);
         Console.WriteLine(
             $"  {suite.Name}: {result.Counts}, {Stopwatch.GetElapsedTime(start):m\\:ss} minutes");
+
+        // The reasons come at the end of the run, which is long.
+        foreach (TestCase failed in result.Failures)
+        {
+            Console.WriteLine($"  FAILED {failed.Name}");
+        }
+
         return result;
     }
 
