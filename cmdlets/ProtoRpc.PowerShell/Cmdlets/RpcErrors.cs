@@ -138,8 +138,7 @@ internal static partial class ParameterWording
         [$"{nameof(RpcServerOptions)}.{nameof(RpcServerOptions.Certificate)}"] = "-Certificate",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.CaCertificates)}"] =
             $"{nameof(RpcConnectionOption.CACertificate)} {OfConnection}",
-        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ClientCertificate)}"] =
-            $"{nameof(RpcConnectionOption.ClientCertificate)} {OfConnection}",
+        [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ClientCertificate)}"] = "-ClientCertificate",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.ServerName)}"] =
             $"{nameof(RpcConnectionOption.ServerName)} {OfConnection}",
         [$"{nameof(RpcTlsOptions)}.{nameof(RpcTlsOptions.SkipCertificateCheck)}"] =

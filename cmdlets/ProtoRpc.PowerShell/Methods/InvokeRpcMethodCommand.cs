@@ -366,6 +366,15 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         set => Own.CACertificate = value;
     }
 
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(CertificateCompleter))]
+    public RpcCertificateSource? ClientCertificate
+    {
+        get => Own.ClientCertificate;
+        set => Own.ClientCertificate = value;
+    }
+
     [Parameter]
     [ValidateRange(0, 100)]
     public int RetryCount { get => Own.RetryCount; set => Own.RetryCount = value; }
