@@ -35,7 +35,7 @@ internal sealed class WindowsSuite(string root) : ITestSuite
     // NTLM of an old Wine is done by a program of winbind's, which may not be installed.
     private static readonly string[] OldNtlm = File.Exists("/usr/bin/ntlm_auth") ? ["Security.Sspi"] : [];
 
-    private static readonly TimeSpan BuildLimit = TimeSpan.FromMinutes(5);
+    private static readonly TimeSpan BuildLimit = TimeSpan.FromMinutes(10);
 
     public string Name => "windows";
 
