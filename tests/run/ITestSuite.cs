@@ -15,9 +15,6 @@ internal interface ITestSuite
     /// <summary>Whether the tests start PowerShell from the PATH.</summary>
     bool StartsPowerShell => false;
 
-    /// <summary>Whether the tests mostly wait, for peers and clocks, and so run beside the others.</summary>
-    bool MostlyWaits => false;
-
     /// <summary>Whether there is something to run here.</summary>
     bool Exists => true;
 

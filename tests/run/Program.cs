@@ -35,14 +35,46 @@ if (await (options.All
 }
 else
 {
-    Console.WriteLine($"  {Stopwatch.GetElapsedTime(start):m\\:ss} minutes");
-    results.AddRange(await new SuiteLanes(root, options.Filter)
-        .RunAsync([.. suites.Wanted.Where(suite => suite.Exists || !options.All)]));
+    Console.WriteLine($"  {Since(start)}");
+    foreach (ITestSuite suite in suites.Wanted.Where(suite => suite.Exists || !options.All))
+    {
+        Console.WriteLine($"Running {suite.Name} ...");
+        if (suite.StartsPowerShell)
+        {
+            await TestShell.FindAsync(root);
+        }
+
+        start = Stopwatch.GetTimestamp();
+        results.Add(await RunAsync(suite, options.Filter));
+        Console.WriteLine($"  {results[^1].Counts}, {Since(start)}");
+
+        // The reasons come at the end of the run, which is long.
+        foreach (TestCase failed in results[^1].Failures)
+        {
+            Console.WriteLine($"  FAILED {failed.Name}");
+        }
+    }
 }
 
 RunSummary summary = new(results, suites.Left);
 summary.Write(Console.Out);
 return summary.Succeeded ? 0 : Failed;
+
+static string Since(long start) => $"{Stopwatch.GetElapsedTime(start):m\\:ss} minutes";
+
+static async Task<SuiteResult> RunAsync(ITestSuite suite, string? filter)
+{
+    try
+    {
+        return await suite.RunAsync(filter);
+    }
+#pragma warning disable CA1031 // Whatever breaks in one suite, the others still run and the last line comes.
+    catch (Exception e)
+#pragma warning restore CA1031
+    {
+        return SuiteResult.Empty(suite.Name).WithFailure($"{suite.Name}: the whole run", e.ToString());
+    }
+}
 
 static async Task<int> PackAsync(string root, string[] arguments)
 {

@@ -59,11 +59,11 @@ internal sealed class TestSuites
             new PackSuite(root),
             new XunitSuite("unit", root, "tests/unit/ProtoRpc.Tests.csproj"),
             new PackedToolSuite(root),
-            new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj") { MostlyWaits = true },
-            new XunitSuite("peers", root, "tests/peers/ProtoRpc.Peers.csproj") { MostlyWaits = true },
+            new XunitSuite("http", root, "tests/http/ProtoRpc.Http.Tests.csproj"),
+            new XunitSuite("peers", root, "tests/peers/ProtoRpc.Peers.csproj"),
             new XunitSuite("interop", root, "tests/interop/ProtoRpc.Interop.csproj")
             {
-                Needs = Peers, StartsPowerShell = true, MostlyWaits = true,
+                Needs = Peers, StartsPowerShell = true,
             },
             // Fuzzing and load find what changes over weeks, not from commit to commit.
             new ProgramSuite(

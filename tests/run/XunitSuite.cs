@@ -13,8 +13,6 @@ internal sealed class XunitSuite(string name, string root, string project, strin
 
     public bool StartsPowerShell { get; init; }
 
-    public bool MostlyWaits { get; init; }
-
     public IReadOnlyList<string> Projects =>
         project.EndsWith("proj", StringComparison.Ordinal) ? [project] : [];
 
