@@ -80,10 +80,7 @@ internal sealed class GrpcWebResponse(HttpContext http) : GrpcResponse(http)
     public override async Task EndAsync(PipeWriter output)
     {
         byte[] body = Encoding.ASCII.GetBytes(_trailers.ToString());
-        Span<byte> prefix = output.GetSpan(GrpcFraming.PrefixLength);
-        GrpcFraming.WritePrefix(prefix, FrameRules.Trailers, body.Length);
-        output.Advance(GrpcFraming.PrefixLength);
-        output.Write(body);
+        GrpcFraming.Write(output, FrameRules.Trailers, body);
         await output.FlushAsync().ConfigureAwait(false);
     }
 

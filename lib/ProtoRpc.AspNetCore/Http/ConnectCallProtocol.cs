@@ -191,10 +191,7 @@ internal sealed class ConnectCallProtocol(
         ConnectEnd.Write(
             end, error is null ? null : json => replies.WriteConnectError(json, error), trailers);
         PipeWriter output = http.Response.BodyWriter;
-        GrpcFraming.WritePrefix(
-            output.GetSpan(GrpcFraming.PrefixLength), ConnectFraming.EndStream, end.WrittenCount);
-        output.Advance(GrpcFraming.PrefixLength);
-        output.Write(end.WrittenSpan);
+        GrpcFraming.Write(output, ConnectFraming.EndStream, end.WrittenSpan);
         await output.FlushAsync().ConfigureAwait(false);
     }
 }
@@ -243,16 +240,14 @@ internal sealed class ConnectServerStream(
         }
 
         ReadOnlySpan<byte> bytes = body.Message.Span;
-        bool compresses = encoding is not null && bytes.Length > 0
-            && (_isSelected || replies.Pays(bytes));
-        if (compresses)
+        byte flags = 0;
+        if (encoding is not null && bytes.Length > 0 && (_isSelected || replies.Pays(bytes)))
         {
-            bytes = encoding!.Encode(bytes);
+            bytes = encoding.Encode(bytes);
+            flags = FrameRules.Compressed;
         }
 
-        GrpcFraming.WritePrefix(output.GetSpan(GrpcFraming.PrefixLength), compresses, bytes.Length);
-        output.Advance(GrpcFraming.PrefixLength);
-        output.Write(bytes);
+        GrpcFraming.Write(output, flags, bytes);
         return bytes.Length;
     }
 

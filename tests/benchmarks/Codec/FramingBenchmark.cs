@@ -52,7 +52,7 @@ internal static class FramingBenchmark
 
     private static void CopyAsGrpcFrame(byte[] payload, byte[] near, byte[] far)
     {
-        GrpcFraming.WritePrefix(near, isCompressed: false, payload.Length);
+        GrpcFraming.WritePrefix(near, flags: 0, payload.Length);
         payload.CopyTo(near, GrpcFraming.PrefixLength);
         near.CopyTo(far, 0);
         ReadOnlySequence<byte> received = new(far);

@@ -138,7 +138,7 @@ internal sealed class GrpcTarget : FuzzTarget
     private static byte[] Frame(byte flag, byte[] body)
     {
         byte[] prefix = new byte[GrpcFraming.PrefixLength];
-        GrpcFraming.WritePrefix(prefix, flag == 1, body.Length);
+        GrpcFraming.WritePrefix(prefix, flag == 1 ? FrameRules.Compressed : (byte)0, body.Length);
         return [.. prefix, .. body];
     }
 }

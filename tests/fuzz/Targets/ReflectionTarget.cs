@@ -43,7 +43,7 @@ internal sealed class ReflectionTarget : FuzzTarget
         foreach (WireField field in WireField.Split(input))
         {
             byte[] prefix = new byte[GrpcFraming.PrefixLength];
-            GrpcFraming.WritePrefix(prefix, false, field.Value.Length);
+            GrpcFraming.WritePrefix(prefix, flags: 0, field.Value.Length);
             frames.AddRange(prefix);
             frames.AddRange(field.Value);
         }

@@ -4,7 +4,6 @@ using System.Net.Http.Headers;
 using ProtoRpc.Client.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
-using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
@@ -14,9 +13,6 @@ namespace ProtoRpc.Client.Grpc;
 /// <summary>A gRPC call: an HTTP/2 request whose body and response are streams of messages.</summary>
 internal sealed class GrpcCall : IRpcStream
 {
-    private const int QuotedBytes = 200;
-    private static readonly TimeSpan QuotePatience = TimeSpan.FromSeconds(1);
-
     // As long as a server has said nothing for less, it may have begun with a call all the same.
     private static readonly TimeSpan Silence = TimeSpan.FromSeconds(0.9);
 
@@ -79,20 +75,8 @@ internal sealed class GrpcCall : IRpcStream
                 _single.Sent = bytes => Record(isSent: true, bytes);
             }
 
-            GrpcHeaders.Add(_request, channel.Options.Headers);
-            if (options?.Headers is { } headers)
-            {
-                GrpcHeaders.Add(_request, headers);
-            }
-
             TimeSpan left = clock.Left;
-            GrpcHeaders.AddStandard(_request.Headers, left, _compression);
-            RpcCallContext context = CallSideChannel.CreateContext(channel, options);
-            if (context.CalculateSize() > 0)
-            {
-                _request.Headers.TryAddWithoutValidation(
-                    GrpcCallContext.HeaderName, GrpcCallContext.Write(context));
-            }
+            GrpcExchange.AddHeaders(_request, channel, channel.Options, options, left, _compression);
 
             if (!clock.IsEndless)
             {
@@ -263,57 +247,20 @@ internal sealed class GrpcCall : IRpcStream
             && (type.Equals(GrpcHeaders.ContentType, StringComparison.OrdinalIgnoreCase)
                 || type.StartsWith($"{GrpcHeaders.ContentType}+", StringComparison.OrdinalIgnoreCase));
 
-        // If there is a grpc-status, it counts more than the HTTP status and the content type.
-        if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null
-            && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
+        bool hasStatus = GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is not null;
+        if (!hasStatus && (response.StatusCode != HttpStatusCode.OK || !isGrpc))
         {
-            throw GrpcStatus.OfHttp(
-                response, type, await QuoteAsync(response, _end.Token).ConfigureAwait(false));
+            throw await GrpcExchange.ErrorOfHttpAsync(response, _end.Token).ConfigureAwait(false);
         }
 
-        _encoding = GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
-        if (_info is not null)
+        _encoding = GrpcExchange.ReadHead(response, _info);
+        if (!hasStatus)
         {
-            _info.Headers = _info.HasProtocolHeaders
-                ? GrpcHeaders.ReadAll(response.Headers, response.Content.Headers)
-                : GrpcHeaders.Read(response.Headers);
-            if (GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is null)
-            {
-                _info.Began?.Invoke();
-            }
+            _info?.Began?.Invoke();
         }
 
         Stream body = await response.Content.ReadAsStreamAsync(_end.Token).ConfigureAwait(false);
         return _reader = new GrpcFrameReader(body, _channel.MaxMessageBytes);
-    }
-
-    /// <summary>Quotes the beginning of the answer of a proxy or web server, in one line.</summary>
-    public static async Task<string> QuoteAsync(HttpResponseMessage response, CancellationToken ended)
-    {
-        using CancellationTokenSource patience = CancellationTokenSource.CreateLinkedTokenSource(ended);
-        patience.CancelAfter(QuotePatience);
-        byte[] bytes = new byte[QuotedBytes];
-        int count = 0;
-        try
-        {
-            Stream body = await response.Content.ReadAsStreamAsync(patience.Token).ConfigureAwait(false);
-            int read;
-            while (count < bytes.Length
-                && (read = await body.ReadAsync(bytes.AsMemory(count), patience.Token)
-                    .ConfigureAwait(false)) > 0)
-            {
-                count += read;
-            }
-        }
-        catch (Exception e) when (e is IOException or HttpRequestException
-            || (e is OperationCanceledException && !ended.IsCancellationRequested))
-        {
-            // An answer that is cut off, or does not end, is quoted as far as it came.
-        }
-
-        string[] words = Encoding.UTF8.GetString(bytes, 0, count).Split(
-            [' ', '\r', '\n', '\t', '\0'], StringSplitOptions.RemoveEmptyEntries);
-        return string.Join(' ', words);
     }
 
     private bool Finish(int left)
@@ -321,8 +268,6 @@ internal sealed class GrpcCall : IRpcStream
         HttpResponseMessage response = _response!;
         bool onlyTrailers = GrpcHeaders.Find(response.TrailingHeaders, GrpcHeaders.Status) is null
             && GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is not null;
-        HttpHeaders trailing = onlyTrailers ? response.Headers : response.TrailingHeaders;
-        RpcMetadata trailers = GrpcHeaders.Read(trailing);
         if (!onlyTrailers && _channel.Options.Trace is { IsEnabled: true } trace)
         {
             trace.Add(
@@ -330,21 +275,8 @@ internal sealed class GrpcCall : IRpcStream
                 $"trailers{TracingHandler.TextOf(response.TrailingHeaders)}");
         }
 
-        if (_info is not null)
-        {
-            _info.Trailers = trailers;
-        }
-
-        if (GrpcCallContext.Read(GrpcHeaders.Find(trailing, GrpcCallContext.HeaderName)) is { } changed)
-        {
-            CallSideChannel.Save(_channel, _options, changed);
-        }
-
-        if (GrpcStatus.Read(trailing, trailers, _hasReplies) is { } failure)
-        {
-            throw failure;
-        }
-
+        GrpcExchange.End(
+            onlyTrailers ? response.Headers : response.TrailingHeaders, _channel, _options, _hasReplies);
         _over = left == 0
             ? true
             : throw GrpcDefects.BadFrame(

@@ -5,7 +5,6 @@ using ProtoRpc.Client.Grpc;
 using ProtoRpc.Client.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
-using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
 using ProtoRpc.Transports.Http;
 
@@ -96,11 +95,8 @@ internal sealed class GrpcWebCall : FramedHttpCall
         };
         try
         {
-            GrpcHeaders.Add(request, Channel.Options.Headers);
-            if (Call.Options?.Headers is { } headers)
-            {
-                GrpcHeaders.Add(request, headers);
-            }
+            GrpcExchange.AddHeaders(
+                request, Channel, Channel.Options, Call.Options, Call.Clock.Left, Compression);
         }
         catch
         {
@@ -108,17 +104,9 @@ internal sealed class GrpcWebCall : FramedHttpCall
             throw;
         }
 
-        GrpcHeaders.AddStandard(request.Headers, Call.Clock.Left, Compression);
         request.Headers.Remove("te");
         request.Headers.TryAddWithoutValidation(WebHeader, "1");
         request.Headers.TryAddWithoutValidation("Accept", MediaType);
-        RpcCallContext context = CallSideChannel.CreateContext(Channel, Call.Options);
-        if (context.CalculateSize() > 0)
-        {
-            request.Headers.TryAddWithoutValidation(
-                GrpcCallContext.HeaderName, GrpcCallContext.Write(context));
-        }
-
         return request;
     }
 
@@ -132,31 +120,17 @@ internal sealed class GrpcWebCall : FramedHttpCall
     protected override async ValueTask<string?> CheckAsync(
         HttpResponseMessage response, CancellationToken cancellation)
     {
-        string? type = response.Content.Headers.ContentType?.MediaType;
-
-        // If there is a grpc-status, it counts more than the HTTP status and the content type.
         bool hasStatus = GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is not null;
-        if (!hasStatus
-            && (response.StatusCode != HttpStatusCode.OK || GrpcWebFraming.TypeOf(type) is null))
+        if (!hasStatus && (response.StatusCode != HttpStatusCode.OK || TypeOf(response) is null))
         {
-            throw GrpcStatus.OfHttp(
-                response, type, await GrpcCall.QuoteAsync(response, cancellation).ConfigureAwait(false));
+            throw await GrpcExchange.ErrorOfHttpAsync(response, cancellation).ConfigureAwait(false);
         }
 
-        if (Call.Options?.ReplyInfo is { } info)
-        {
-            info.Headers = info.HasProtocolHeaders
-                ? GrpcHeaders.ReadAll(response.Headers, response.Content.Headers)
-                : GrpcHeaders.Read(response.Headers);
-        }
-
-        return GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
+        return GrpcExchange.ReadHead(response, Call.Options?.ReplyInfo);
     }
 
     protected override Stream Decode(HttpResponseMessage response, Stream body) =>
-        GrpcWebFraming.TypeOf(response.Content.Headers.ContentType?.MediaType) == GrpcWebFraming.Text
-            ? new GrpcWebTextStream(body)
-            : body;
+        TypeOf(response) == GrpcWebFraming.Text ? new GrpcWebTextStream(body) : body;
 
     protected override bool IsEnd(in GrpcFrame frame) => (frame.Flags & FrameRules.Trailers) != 0;
 
@@ -183,18 +157,9 @@ internal sealed class GrpcWebCall : FramedHttpCall
             ? response.Headers
             : response.TrailingHeaders);
 
-    private void Finish(HttpHeaders trailing)
-    {
-        RpcMetadata trailers = GrpcHeaders.Read(trailing);
-        SetTrailers(trailers);
-        if (GrpcCallContext.Read(GrpcHeaders.Find(trailing, GrpcCallContext.HeaderName)) is { } changed)
-        {
-            CallSideChannel.Save(Channel, Call.Options, changed);
-        }
+    private static string? TypeOf(HttpResponseMessage response) =>
+        GrpcWebFraming.TypeOf(response.Content.Headers.ContentType?.MediaType);
 
-        if (GrpcStatus.Read(trailing, trailers, HasReplies) is { } failure)
-        {
-            throw failure;
-        }
-    }
+    private void Finish(HttpHeaders trailing) =>
+        GrpcExchange.End(trailing, Channel, Call.Options, HasReplies);
 }

@@ -105,9 +105,6 @@ internal sealed class ConnectChannel : HttpChannel, IRpcChannelMaker
 /// <summary>A call that streams over the Connect protocol.</summary>
 internal sealed class ConnectCall : FramedHttpCall
 {
-    // Smaller messages are not worth compressing.
-    private const int Threshold = 256;
-
     private readonly ConnectChannel _channel;
     private readonly MessageFormat _format;
     private readonly FormatOptions? _reading;
@@ -166,16 +163,14 @@ internal sealed class ConnectCall : FramedHttpCall
         }
 
         ReadOnlySpan<byte> bytes = body.Message.Span;
-        bool compresses = compress && Compression is not null && bytes.Length >= Threshold
-            && CompressionProbe.Shrinks(bytes);
-        if (compresses)
+        byte flags = 0;
+        if (HttpCompression.TryCompress(bytes, compress ? Compression : null, out byte[]? packed))
         {
-            bytes = Compression!.Encode(bytes);
+            bytes = packed;
+            flags = FrameRules.Compressed;
         }
 
-        GrpcFraming.WritePrefix(output.GetSpan(GrpcFraming.PrefixLength), compresses, bytes.Length);
-        output.Advance(GrpcFraming.PrefixLength);
-        output.Write(bytes);
+        GrpcFraming.Write(output, flags, bytes);
         return bytes.Length;
     }
 
@@ -203,7 +198,11 @@ internal sealed class ConnectCall : FramedHttpCall
     protected override void End(HttpResponseMessage response, in ReadOnlySequence<byte> body)
     {
         ConnectEnd end = ConnectEnd.Read(body.ToArray());
-        SetTrailers(end.Trailers);
+        if (Call.Options?.ReplyInfo is { } info)
+        {
+            info.Trailers = end.Trailers;
+        }
+
         if (end.Error is not null)
         {
             bool isBusy = !HasReplies && response.Headers.NonValidated.Contains(HttpNames.Busy);

@@ -217,15 +217,6 @@ internal abstract class FramedHttpCall : IRpcStream
     /// <exception cref="RpcException">The call failed, or the body was cut off.</exception>
     protected abstract void EndWithoutFrame(HttpResponseMessage response);
 
-    /// <summary>Sets the trailers of the reply.</summary>
-    protected void SetTrailers(RpcMetadata trailers)
-    {
-        if (Call.Options?.ReplyInfo is { } info)
-        {
-            info.Trailers = trailers;
-        }
-    }
-
     private bool IsSent => _content?.Opened.IsCompleted
         ?? (_request is not null && WatchedContent.IsSent(_request));
 

@@ -333,22 +333,16 @@ internal static class HttpCompression
 
     /// <summary>Compresses a body if compression is on and makes the body smaller.</summary>
     /// <param name="body">The body.</param>
-    /// <param name="compression">The selected compression.</param>
+    /// <param name="encoding">The selected compression; null for none.</param>
     /// <param name="packed">The compressed bytes.</param>
-    /// <param name="encoding">Their Content-Encoding.</param>
     public static bool TryCompress(
-        ReadOnlySpan<byte> body, RpcCompression compression, [NotNullWhen(true)] out byte[]? packed,
-        [NotNullWhen(true)] out string? encoding)
+        ReadOnlySpan<byte> body, [NotNullWhen(true)] ContentEncoding? encoding,
+        [NotNullWhen(true)] out byte[]? packed)
     {
-        (packed, encoding) = (null, null);
-        if (ContentEncoding.Get(compression) is not { } selected
-            || body.Length < Threshold || !CompressionProbe.Shrinks(body))
-        {
-            return false;
-        }
-
-        (packed, encoding) = (selected.Encode(body), selected.Name);
-        return true;
+        packed = encoding is not null && body.Length >= Threshold && CompressionProbe.Shrinks(body)
+            ? encoding.Encode(body)
+            : null;
+        return packed is not null;
     }
 }
 

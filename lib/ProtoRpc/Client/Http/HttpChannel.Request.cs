@@ -227,10 +227,11 @@ internal sealed class HttpBody : IDisposable
         _owner = bytes;
         Bytes = bytes.Message;
         PlainLength = Bytes.Length;
-        if (HttpCompression.TryCompress(Bytes.Span, compression, out byte[]? packed, out string? encoding))
+        ContentEncoding? encoding = ContentEncoding.Get(compression);
+        if (HttpCompression.TryCompress(Bytes.Span, encoding, out byte[]? packed))
         {
             Bytes = packed;
-            Encoding = encoding;
+            Encoding = encoding.Name;
         }
     }
 

@@ -61,14 +61,24 @@ internal static class GrpcFraming
     }
 
     /// <summary>Writes the prefix of a body.</summary>
-    public static void WritePrefix(Span<byte> prefix, bool isCompressed, int length) =>
-        WritePrefix(prefix, isCompressed ? FrameRules.Compressed : (byte)0, length);
-
-    /// <summary>Writes the prefix of a body.</summary>
     public static void WritePrefix(Span<byte> prefix, byte flags, int length)
     {
         prefix[0] = flags;
         BinaryPrimitives.WriteUInt32BigEndian(prefix[1..], (uint)length);
+    }
+
+    /// <summary>Writes the prefix of a body.</summary>
+    public static void WritePrefix(IBufferWriter<byte> output, byte flags, int length)
+    {
+        WritePrefix(output.GetSpan(PrefixLength), flags, length);
+        output.Advance(PrefixLength);
+    }
+
+    /// <summary>Writes a body with its prefix.</summary>
+    public static void Write(IBufferWriter<byte> output, byte flags, ReadOnlySpan<byte> body)
+    {
+        WritePrefix(output, flags, body.Length);
+        output.Write(body);
     }
 }
 
@@ -132,20 +142,13 @@ internal static class GrpcFrameWriter
         if (encoding is not null && body.Length > 0)
         {
             ReadOnlySpan<byte> compressed = encoding.Encode(body.ToArray());
-            WritePrefix(output, isCompressed: true, compressed.Length);
-            output.Write(compressed);
+            GrpcFraming.Write(output, FrameRules.Compressed, compressed);
             return compressed.Length;
         }
 
-        WritePrefix(output, isCompressed: false, body.Length);
+        GrpcFraming.WritePrefix(output, flags: 0, body.Length);
         body.WriteTo(output);
         return body.Length;
-    }
-
-    private static void WritePrefix(IBufferWriter<byte> output, bool isCompressed, int length)
-    {
-        GrpcFraming.WritePrefix(output.GetSpan(GrpcFraming.PrefixLength), isCompressed, length);
-        output.Advance(GrpcFraming.PrefixLength);
     }
 }
 

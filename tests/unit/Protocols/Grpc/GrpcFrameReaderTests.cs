@@ -50,7 +50,7 @@ public static class GrpcFrameReaderTests
     public static async Task Memory_grows_with_what_comes_and_not_with_what_is_announced()
     {
         byte[] prefix = new byte[GrpcFraming.PrefixLength];
-        GrpcFraming.WritePrefix(prefix, isCompressed: false, 1024 * 1024 * 1024);
+        GrpcFraming.WritePrefix(prefix, flags: 0, 1024 * 1024 * 1024);
         CutStream stream = new([.. prefix, .. new byte[100_000]], int.MaxValue);
         GrpcFrameReader reader = new(stream, int.MaxValue);
 
@@ -65,7 +65,7 @@ public static class GrpcFrameReaderTests
         Span<byte> prefix = stackalloc byte[GrpcFraming.PrefixLength];
         foreach (int size in sizes)
         {
-            GrpcFraming.WritePrefix(prefix, isCompressed: size % 2 == 1, size);
+            GrpcFraming.WritePrefix(prefix, (byte)(size % 2), size);
             frames.Write(prefix);
             frames.Write(Body(size));
         }

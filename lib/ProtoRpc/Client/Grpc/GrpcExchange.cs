@@ -1,0 +1,123 @@
+using System.Net.Http.Headers;
+using ProtoRpc.Protocols;
+using ProtoRpc.Protocols.Grpc;
+using ProtoRpc.Protocols.Headers;
+
+namespace ProtoRpc.Client.Grpc;
+
+/// <summary>What calls of gRPC and gRPC-Web have around their messages: the headers of the request, the head
+/// of the response, and the trailers with the status.</summary>
+internal static class GrpcExchange
+{
+    private const int QuotedBytes = 200;
+    private static readonly TimeSpan QuotePatience = TimeSpan.FromSeconds(1);
+
+    /// <summary>Adds the headers of a call to its request.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="channel">The channel, which keeps the side channel.</param>
+    /// <param name="client">The options of the client.</param>
+    /// <param name="call">The options of the call; null for none.</param>
+    /// <param name="left">The time that is left for the call.</param>
+    /// <param name="compression">How requests are compressed; null for not.</param>
+    /// <exception cref="RpcException">InvalidArgument: for example, the name of a header is
+    /// reserved.</exception>
+    public static void AddHeaders(
+        HttpRequestMessage request, IRpcChannel channel, RpcClientOptions client, RpcCallOptions? call,
+        TimeSpan left, ContentEncoding? compression)
+    {
+        GrpcHeaders.Add(request, client.Headers);
+        if (call?.Headers is { } headers)
+        {
+            GrpcHeaders.Add(request, headers);
+        }
+
+        GrpcHeaders.AddStandard(request.Headers, left, compression);
+        RpcCallContext context = CallSideChannel.CreateContext(channel, call);
+        if (context.CalculateSize() > 0)
+        {
+            request.Headers.TryAddWithoutValidation(
+                GrpcCallContext.HeaderName, GrpcCallContext.Write(context));
+        }
+    }
+
+    /// <summary>The error for a response that is not one of gRPC and has no status of gRPC. If there is such
+    /// a status, it counts more than the HTTP status and the content type.</summary>
+    /// <param name="response">The response.</param>
+    /// <param name="ended">Cancelled when the call has ended.</param>
+    public static async Task<RpcException> ErrorOfHttpAsync(
+        HttpResponseMessage response, CancellationToken ended) =>
+        GrpcStatus.OfHttp(
+            response, response.Content.Headers.ContentType?.MediaType,
+            await QuoteAsync(response, ended).ConfigureAwait(false));
+
+    /// <summary>Reads the head of a response.</summary>
+    /// <param name="response">The response.</param>
+    /// <param name="info">Gets its headers; null if nobody asks for them.</param>
+    /// <returns>How replies are compressed; null for not.</returns>
+    public static string? ReadHead(HttpResponseMessage response, RpcReplyInfo? info)
+    {
+        if (info is not null)
+        {
+            info.Headers = info.HasProtocolHeaders
+                ? GrpcHeaders.ReadAll(response.Headers, response.Content.Headers)
+                : GrpcHeaders.Read(response.Headers);
+        }
+
+        return GrpcHeaders.Find(response.Headers, GrpcHeaders.Encoding);
+    }
+
+    /// <summary>Reads the trailers of a call.</summary>
+    /// <param name="trailing">The trailers with those of the protocol.</param>
+    /// <param name="channel">The channel, which keeps the side channel.</param>
+    /// <param name="call">The options of the call; null for none.</param>
+    /// <param name="hasReplies">Whether replies came before, so that the call has run.</param>
+    /// <exception cref="RpcException">The call failed.</exception>
+    public static void End(
+        HttpHeaders trailing, IRpcChannel channel, RpcCallOptions? call, bool hasReplies)
+    {
+        RpcMetadata trailers = GrpcHeaders.Read(trailing);
+        if (call?.ReplyInfo is { } info)
+        {
+            info.Trailers = trailers;
+        }
+
+        if (GrpcCallContext.Read(GrpcHeaders.Find(trailing, GrpcCallContext.HeaderName)) is { } changed)
+        {
+            CallSideChannel.Save(channel, call, changed);
+        }
+
+        if (GrpcStatus.Read(trailing, trailers, hasReplies) is { } failure)
+        {
+            throw failure;
+        }
+    }
+
+    // Quotes the beginning of the answer of a proxy or web server, in one line.
+    private static async Task<string> QuoteAsync(HttpResponseMessage response, CancellationToken ended)
+    {
+        using CancellationTokenSource patience = CancellationTokenSource.CreateLinkedTokenSource(ended);
+        patience.CancelAfter(QuotePatience);
+        byte[] bytes = new byte[QuotedBytes];
+        int count = 0;
+        try
+        {
+            Stream body = await response.Content.ReadAsStreamAsync(patience.Token).ConfigureAwait(false);
+            int read;
+            while (count < bytes.Length
+                && (read = await body.ReadAsync(bytes.AsMemory(count), patience.Token)
+                    .ConfigureAwait(false)) > 0)
+            {
+                count += read;
+            }
+        }
+        catch (Exception e) when (e is IOException or HttpRequestException
+            || (e is OperationCanceledException && !ended.IsCancellationRequested))
+        {
+            // An answer that is cut off, or does not end, is quoted as far as it came.
+        }
+
+        string[] words = Encoding.UTF8.GetString(bytes, 0, count).Split(
+            [' ', '\r', '\n', '\t', '\0'], StringSplitOptions.RemoveEmptyEntries);
+        return string.Join(' ', words);
+    }
+}
