@@ -26,6 +26,13 @@ internal static class StubTypes
                 $"{method.FullName.TrimStart('/')} has messages of the class {typeof(TMessage)}, which "
                 + "protoc did not generate. Use messages that protoc generates.");
 
+    /// <summary>A message as its generated class. An interceptor may pass another class of the same
+    /// message.</summary>
+    /// <param name="message">The message.</param>
+    /// <param name="parser">Creates messages of the class.</param>
+    public static TMessage Cast<TMessage>(IMessage message, MessageParser parser)
+        where TMessage : class => message as TMessage ?? (TMessage)parser.ParseFrom(message.ToByteString());
+
     /// <summary>The files that may declare a method: that of its generated class, and those of its
     /// messages.</summary>
     public static IEnumerable<FileDescriptor> FilesOf<TRequest>(

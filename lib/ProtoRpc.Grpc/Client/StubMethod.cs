@@ -13,7 +13,7 @@ internal sealed record StubMethod(RpcMethodInfo Info, ReplyReader<IMessage> Read
     /// <summary>The reply as its generated class. An interceptor of the client may return another class of
     /// the same message.</summary>
     public TReply Cast<TReply>(IMessage reply)
-        where TReply : class => reply as TReply ?? (TReply)Parser.ParseFrom(reply.ToByteString());
+        where TReply : class => StubTypes.Cast<TReply>(reply, Parser);
 }
 
 /// <summary>The methods that a client has called, by those of generated code.</summary>

@@ -36,7 +36,7 @@ internal sealed class StubRequestReader<TRequest>(RpcServerStream stream, Messag
             _pending = null;
         }
 
-        _current = request is null ? null : StubServiceBinder.Cast<TRequest>(request, parser);
+        _current = request is null ? null : StubTypes.Cast<TRequest>(request, parser);
         return request is not null;
     }
 }

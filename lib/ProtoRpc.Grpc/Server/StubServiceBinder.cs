@@ -35,8 +35,8 @@ internal sealed class StubServiceBinder(Guid? interfaceId) : ServiceBinderBase
         async ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request)
         {
             StubServerContext stub = new(context, stream: null);
-            return (IMessage)await stub.RunAsync(Start(handler, Cast<TRequest>(request, parser), stub))
-                .ConfigureAwait(false);
+            TRequest typed = StubTypes.Cast<TRequest>(request, parser);
+            return (IMessage)await stub.RunAsync(Start(handler, typed, stub)).ConfigureAwait(false);
         }
     }
 
@@ -60,11 +60,6 @@ internal sealed class StubServiceBinder(Guid? interfaceId) : ServiceBinderBase
         Method<TRequest, TResponse> method, DuplexStreamingServerMethod<TRequest, TResponse>? handler) =>
         Add(method, handler is null ? null : async (context, requests, replies) =>
             await handler(requests, replies, context).ConfigureAwait(false));
-
-    /// <summary>A request as its generated class. An interceptor may pass another class of the same
-    /// message.</summary>
-    public static TRequest Cast<TRequest>(IMessage request, MessageParser parser)
-        where TRequest : class => request as TRequest ?? (TRequest)parser.ParseFrom(request.ToByteString());
 
     // A method that the service does not override throws before it returns a task.
     private static Task<TResponse> Start<TRequest, TResponse>(

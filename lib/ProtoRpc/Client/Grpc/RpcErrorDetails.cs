@@ -1,4 +1,3 @@
-using Google.Protobuf.Reflection;
 using Google.Protobuf.WellKnownTypes;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Grpc;
@@ -33,25 +32,32 @@ public static class RpcErrorDetails
     private static TDetail? Read<TDetail>(IMessage detail)
         where TDetail : class, IMessage<TDetail>, new()
     {
-        MessageParser<TDetail> parser = Generated<TDetail>.Parser;
-        MessageDescriptor descriptor = Generated<TDetail>.Descriptor;
         try
         {
             Any packed = GrpcStatusDetails.Pack(detail);
-            if (GrpcStatusDetails.NameOf(packed) != descriptor.FullName)
+            if (GrpcStatusDetails.NameOf(packed) != Generated<TDetail>.Descriptor.FullName)
             {
                 return null;
             }
 
             RpcLimits limits = RpcLimits.Default;
             GeneratedLimits.Check(
-                RpcSchema.FromDescriptors(descriptor.File).GetMessage(descriptor.FullName),
-                packed.Value.Span, limits.MaxMessageElements, limits.MaxGeneratedMapEntries);
-            return parser.ParseFrom(packed.Value);
+                Known<TDetail>.Type, packed.Value.Span, limits.MaxMessageElements,
+                limits.MaxGeneratedMapEntries);
+            return Generated<TDetail>.Parser.ParseFrom(packed.Value);
         }
         catch (Exception e) when (e is RpcException or InvalidProtocolBufferException)
         {
             return null;
         }
+    }
+
+    // Made once for a class, because a schema reads all files that the class needs.
+    private static class Known<TDetail>
+        where TDetail : class, IMessage<TDetail>, new()
+    {
+        public static readonly RpcMessageInfo Type =
+            RpcSchema.FromDescriptors(Generated<TDetail>.Descriptor.File)
+                .GetMessage(Generated<TDetail>.Descriptor.FullName);
     }
 }
