@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Globalization;
 using System.Net.Sockets;
 using Grpc.Net.Client;
@@ -11,8 +10,6 @@ namespace ProtoRpc.Benchmarks.Grpc;
 /// process.</summary>
 internal static class GrpcClients
 {
-    private const int CountedCalls = 1000;
-
     /// <summary>Measures both at an endpoint of Benchmark.SampleService.</summary>
     public static void Run(RpcEndpoint endpoint, RpcSchema schema, BenchmarkOptions options)
     {
@@ -33,12 +30,14 @@ internal static class GrpcClients
         using RpcClient client = RpcClient.Connect(endpoint, schema);
         Func<Task> theirs = CallOf(channel, request);
         Func<Task> ours = CallOf(client, request);
-        Rate(theirs, options, options.WarmUp);
-        Rate(ours, options, options.WarmUp);
+        CallMeter.Rate(theirs, options.Callers, options.WarmUp);
+        CallMeter.Rate(ours, options.Callers, options.WarmUp);
         List<(double Theirs, double Ours)> rounds = [];
         for (int i = 0; i < options.Rounds; i++)
         {
-            rounds.Add((Rate(theirs, options, options.Round), Rate(ours, options, options.Round)));
+            rounds.Add((
+                CallMeter.Rate(theirs, options.Callers, options.Round),
+                CallMeter.Rate(ours, options.Callers, options.Round)));
         }
 
         (long theirSent, long ourSent) = CountSent(endpoint, schema, request);
@@ -48,8 +47,8 @@ internal static class GrpcClients
             ResultTable.Rate(ResultTable.Median(rounds.Select(round => round.Ours))),
             ResultTable.Median(rounds.Select(round => round.Ours / round.Theirs))
                 .ToString("P0", CultureInfo.InvariantCulture),
-            ResultTable.Rate(Allocated(theirs)),
-            ResultTable.Rate(Allocated(ours)),
+            ResultTable.Rate(CallMeter.Allocated(theirs)),
+            ResultTable.Rate(CallMeter.Allocated(ours)),
             ResultTable.Rate(theirSent),
             ResultTable.Rate(ourSent));
     }
@@ -64,30 +63,6 @@ internal static class GrpcClients
     {
         RpcMethodInfo method = client.GetMethod("Test");
         return () => client.InvokeAsync<SampleResponse>(method, request);
-    }
-
-    private static double Rate(Func<Task> call, BenchmarkOptions options, TimeSpan time)
-    {
-        long calls = 0;
-        long start = Stopwatch.GetTimestamp();
-        Task[] callers = [.. Enumerable.Range(0, options.Callers).Select(_ => Task.Run(async () =>
-        {
-            while (Stopwatch.GetElapsedTime(start) < time)
-            {
-                await call();
-                Interlocked.Increment(ref calls);
-            }
-        }))];
-        Task.WaitAll(callers);
-        return calls / Stopwatch.GetElapsedTime(start).TotalSeconds;
-    }
-
-    // The server's share is in both numbers.
-    private static long Allocated(Func<Task> call)
-    {
-        long before = GC.GetTotalAllocatedBytes(precise: true);
-        Repeat(call);
-        return (GC.GetTotalAllocatedBytes(precise: true) - before) / CountedCalls;
     }
 
     // After the first calls, whose headers fill the table of HPACK.
@@ -116,18 +91,10 @@ internal static class GrpcClients
 
     private static long Count(Func<Task> call, SentBytes sent)
     {
-        Repeat(call);
+        CallMeter.Repeat(call);
         long before = Interlocked.Read(ref sent.Count);
-        Repeat(call);
-        return (Interlocked.Read(ref sent.Count) - before) / CountedCalls;
-    }
-
-    private static void Repeat(Func<Task> call)
-    {
-        for (int i = 0; i < CountedCalls; i++)
-        {
-            call().GetAwaiter().GetResult();
-        }
+        CallMeter.Repeat(call);
+        return (Interlocked.Read(ref sent.Count) - before) / CallMeter.CountedCalls;
     }
 
     private sealed class SentBytes

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.Globalization;
 using ProtoRpc.Benchmarks.Messages;
 
@@ -8,8 +7,6 @@ namespace ProtoRpc.Benchmarks.Stubs;
 /// the same server over TCP.</summary>
 internal static class StubBenchmark
 {
-    private const int CountedCalls = 2000;
-
     public static void Run(BenchmarkOptions options)
     {
         using RpcServer server = RpcServer.Create(new RpcServerOptions())
@@ -41,13 +38,14 @@ internal static class StubBenchmark
 
             void Measure(string kind, Func<Task> typed, Func<Task> generated)
             {
-                Rate(typed, options, options.WarmUp);
-                Rate(generated, options, options.WarmUp);
+                CallMeter.Rate(typed, options.Callers, options.WarmUp);
+                CallMeter.Rate(generated, options.Callers, options.WarmUp);
                 List<(double Typed, double Generated)> rounds = [];
                 for (int i = 0; i < options.Rounds; i++)
                 {
                     rounds.Add((
-                        Rate(typed, options, options.Round), Rate(generated, options, options.Round)));
+                        CallMeter.Rate(typed, options.Callers, options.Round),
+                        CallMeter.Rate(generated, options.Callers, options.Round)));
                 }
 
                 table.Row(
@@ -57,37 +55,9 @@ internal static class StubBenchmark
                     ResultTable.Rate(ResultTable.Median(rounds.Select(round => round.Generated))),
                     ResultTable.Median(rounds.Select(round => round.Generated / round.Typed))
                         .ToString("P0", CultureInfo.InvariantCulture),
-                    Allocated(typed).ToString("N0", CultureInfo.InvariantCulture),
-                    Allocated(generated).ToString("N0", CultureInfo.InvariantCulture));
+                    CallMeter.Allocated(typed).ToString("N0", CultureInfo.InvariantCulture),
+                    CallMeter.Allocated(generated).ToString("N0", CultureInfo.InvariantCulture));
             }
         }
-    }
-
-    private static double Rate(Func<Task> call, BenchmarkOptions options, TimeSpan time)
-    {
-        long calls = 0;
-        long start = Stopwatch.GetTimestamp();
-        Task[] callers = [.. Enumerable.Range(0, options.Callers).Select(_ => Task.Run(async () =>
-        {
-            while (Stopwatch.GetElapsedTime(start) < time)
-            {
-                await call();
-                Interlocked.Increment(ref calls);
-            }
-        }))];
-        Task.WaitAll(callers);
-        return calls / Stopwatch.GetElapsedTime(start).TotalSeconds;
-    }
-
-    // The server's share is in both numbers.
-    private static long Allocated(Func<Task> call)
-    {
-        long before = GC.GetTotalAllocatedBytes(precise: true);
-        for (int i = 0; i < CountedCalls; i++)
-        {
-            call().GetAwaiter().GetResult();
-        }
-
-        return (GC.GetTotalAllocatedBytes(precise: true) - before) / CountedCalls;
     }
 }

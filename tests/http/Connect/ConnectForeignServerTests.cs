@@ -9,8 +9,8 @@ namespace ProtoRpc.Http.Tests.Connect;
 /// <summary>Answers of Connect servers that are not ours, and of hostile ones.</summary>
 public static class ConnectForeignServerTests
 {
-    private static readonly byte[] One = ConnectFrames.Frame(0, WordsServer.Text("one").ToByteArray());
-    private static readonly byte[] End = ConnectFrames.Frame(2, "{}"u8.ToArray());
+    private static readonly byte[] One = FrameBytes.Create(0, WordsServer.Text("one").ToByteArray());
+    private static readonly byte[] End = FrameBytes.Create(2, "{}"u8.ToArray());
 
     [Fact]
     public static async Task A_stream_ends_with_its_last_frame()
@@ -34,7 +34,7 @@ public static class ConnectForeignServerTests
         { [2, 0, 0, 0, 0], "the end of the stream cannot be read" },
         { [.. End, .. End], "more bytes follow the end" },
         { [.. End, 0], "more bytes follow the end" },
-        { [.. End, .. ConnectFrames.Frame(0)], "more bytes follow the end" },
+        { [.. End, .. FrameBytes.Create(0)], "more bytes follow the end" },
     };
 
     [Theory]
@@ -73,7 +73,7 @@ public static class ConnectForeignServerTests
         }
 
         (_, RpcException? error) = await StreamAsync(
-            ConnectFrames.Frame(flags, packed.ToArray()), encoding: "gzip");
+            FrameBytes.Create(flags, packed.ToArray()), encoding: "gzip");
 
         Assert.Equal((RpcStatusCode.ResourceExhausted, "MessageTooLarge"), (error?.Code, error?.ErrorId));
     }
@@ -88,7 +88,7 @@ public static class ConnectForeignServerTests
         }
 
         (_, RpcException? error) = await StreamAsync(
-            [.. One, .. ConnectFrames.Frame(3, packed.ToArray())], encoding: "gzip");
+            [.. One, .. FrameBytes.Create(3, packed.ToArray())], encoding: "gzip");
 
         Assert.Equal((RpcStatusCode.Aborted, "no"), (error?.Code, error?.Message));
     }
@@ -102,7 +102,7 @@ public static class ConnectForeignServerTests
     public static async Task An_error_never_looks_like_success(string json, RpcStatusCode code)
     {
         (_, RpcException? error) = await StreamAsync(
-            ConnectFrames.Frame(2, Encoding.UTF8.GetBytes($"{{\"error\":{json}}}")));
+            FrameBytes.Create(2, Encoding.UTF8.GetBytes($"{{\"error\":{json}}}")));
 
         Assert.Equal(code, error?.Code);
     }

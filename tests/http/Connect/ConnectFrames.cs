@@ -1,4 +1,3 @@
-using System.Buffers.Binary;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
@@ -12,16 +11,9 @@ internal static class ConnectFrames
     public const string Json = "application/connect+json";
     public const string Proto = "application/connect+proto";
 
-    public static byte[] Frame(byte flags, params byte[] body)
-    {
-        byte[] frame = [flags, 0, 0, 0, 0, .. body];
-        BinaryPrimitives.WriteInt32BigEndian(frame.AsSpan(1), body.Length);
-        return frame;
-    }
-
     /// <summary>Messages of streams.Text, each in a frame.</summary>
     public static byte[] Texts(params string[] texts) =>
-        [.. texts.SelectMany(text => Frame(
+        [.. texts.SelectMany(text => FrameBytes.Create(
             0, Encoding.UTF8.GetBytes($$"""{"text":{{JsonSerializer.Serialize(text)}}}""")))];
 
     /// <summary>Posts a body, and splits the answer.</summary>
@@ -47,19 +39,6 @@ internal static class ConnectFrames
         byte[] answer = await response.Content.ReadAsByteArrayAsync();
         return new ConnectAnswer(response, answer);
     }
-
-    public static List<(byte Flags, byte[] Body)> Split(byte[] bytes)
-    {
-        List<(byte, byte[])> frames = [];
-        for (int at = 0; at < bytes.Length;)
-        {
-            int length = BinaryPrimitives.ReadInt32BigEndian(bytes.AsSpan(at + 1));
-            frames.Add((bytes[at], bytes[(at + 5)..(at + 5 + length)]));
-            at += 5 + length;
-        }
-
-        return frames;
-    }
 }
 
 /// <summary>An answer.</summary>
@@ -69,7 +48,7 @@ internal sealed record ConnectAnswer(HttpResponseMessage Response, byte[] Bytes)
 
     public string Text => Encoding.UTF8.GetString(Bytes);
 
-    public List<(byte Flags, byte[] Body)> Frames => ConnectFrames.Split(Bytes);
+    public List<(byte Flags, byte[] Body)> Frames => FrameBytes.Split(Bytes);
 
     /// <summary>The texts of the frames before the end.</summary>
     public IEnumerable<string> Messages => Frames.SkipLast(1).Select(f => Encoding.UTF8.GetString(f.Body));

@@ -43,7 +43,7 @@ public sealed class ConnectStreamTests : IDisposable
     public async Task Binary_messages_are_framed_as_well()
     {
         ConnectAnswer answer = await ConnectFrames.PostAsync(
-            _server, "Split", ConnectFrames.Frame(0, WordsServer.Text("a b").ToByteArray()),
+            _server, "Split", FrameBytes.Create(0, WordsServer.Text("a b").ToByteArray()),
             ConnectFrames.Proto);
 
         Assert.Equal(
@@ -131,7 +131,7 @@ public sealed class ConnectStreamTests : IDisposable
     public async Task A_bomb_is_refused_by_what_it_inflates_to()
     {
         ConnectAnswer answer = await ConnectFrames.PostAsync(
-            _server, "Join", ConnectFrames.Frame(1, Gzip(new byte[64 * 1024 * 1024])),
+            _server, "Join", FrameBytes.Create(1, Gzip(new byte[64 * 1024 * 1024])),
             headers: ("Connect-Content-Encoding", "gzip"));
 
         Assert.StartsWith("""{"error":{"code":"resource_exhausted""", answer.End);
@@ -146,7 +146,7 @@ public sealed class ConnectStreamTests : IDisposable
             "http://127.0.0.1:0/", http: new() { ReplyCompression = RpcReplyCompression.Always });
         string long1 = new('x', 5000);
         byte[] request = encoding == "gzip"
-            ? ConnectFrames.Frame(1, Gzip(Encoding.UTF8.GetBytes($$"""{"text":"{{long1}} b"}""")))
+            ? FrameBytes.Create(1, Gzip(Encoding.UTF8.GetBytes($$"""{"text":"{{long1}} b"}""")))
             : ConnectFrames.Texts($"{long1} b");
 
         ConnectAnswer answer = await ConnectFrames.PostAsync(
@@ -288,8 +288,8 @@ public sealed class ConnectStreamTests : IDisposable
         // The server says this when the handler reads.
         int head = await stream.ReadAsync(buffer, patience.Token);
         Assert.StartsWith("HTTP/1.1 100", Encoding.ASCII.GetString(buffer, 0, head));
-        await stream.WriteAsync(ConnectFrames.Frame(0, "{}"u8.ToArray()), patience.Token);
-        await stream.WriteAsync(ConnectFrames.Frame(0, "{}"u8.ToArray()), patience.Token);
+        await stream.WriteAsync(FrameBytes.Create(0, "{}"u8.ToArray()), patience.Token);
+        await stream.WriteAsync(FrameBytes.Create(0, "{}"u8.ToArray()), patience.Token);
 
         string answer = "";
         while (!answer.Contains("\"2\"", StringComparison.Ordinal))

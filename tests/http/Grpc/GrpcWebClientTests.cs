@@ -9,8 +9,8 @@ namespace ProtoRpc.Http.Tests.Grpc;
 /// <summary>Calls of grpcweb:// endpoints: to a listener of ours, and of answers that others send.</summary>
 public sealed class GrpcWebClientTests : IDisposable
 {
-    private static readonly byte[] One = ConnectFrames.Frame(0, WordsServer.Text("one").ToByteArray());
-    private static readonly byte[] Ok = ConnectFrames.Frame(0x80, "grpc-status:0\r\n"u8.ToArray());
+    private static readonly byte[] One = FrameBytes.Create(0, WordsServer.Text("one").ToByteArray());
+    private static readonly byte[] Ok = FrameBytes.Create(0x80, "grpc-status:0\r\n"u8.ToArray());
 
     private readonly WordsServer _server = new("http://127.0.0.1:0/");
 

@@ -1,4 +1,3 @@
-using System.Buffers.Binary;
 using System.Net;
 using System.Net.Http.Headers;
 using System.Net.Sockets;
@@ -20,13 +19,13 @@ public sealed class GrpcWebTests : IDisposable
     [InlineData("application/grpc-web-text+proto")]
     public async Task A_call_has_its_reply_and_then_its_trailers_in_the_body(string type)
     {
-        (HttpResponseMessage response, List<(byte Flag, byte[] Body)> frames) =
+        (HttpResponseMessage response, List<(byte Flags, byte[] Body)> frames) =
             await PostAsync("Say", type, WordsServer.Frame(WordsServer.Text("headers")), ("x-asked", "here"));
 
         Assert.Equal(HttpStatusCode.OK, response.StatusCode);
         Assert.StartsWith(type, response.Content.Headers.ContentType!.MediaType, StringComparison.Ordinal);
         Assert.Equal("here", response.Headers.GetValues("x-first").Single());
-        Assert.Equal([(byte)0, (byte)0x80], frames.Select(f => f.Flag));
+        Assert.Equal([(byte)0, (byte)0x80], frames.Select(f => f.Flags));
         Assert.Contains("grpc-status:0\r\n", Encoding.ASCII.GetString(frames[1].Body));
     }
 
@@ -35,7 +34,7 @@ public sealed class GrpcWebTests : IDisposable
     [InlineData("application/grpc-web-text")]
     public async Task Replies_stream(string type)
     {
-        (_, List<(byte Flag, byte[] Body)> frames) =
+        (_, List<(byte Flags, byte[] Body)> frames) =
             await PostAsync("Split", type, WordsServer.Frame(WordsServer.Text("one two three")));
 
         Assert.Equal(4, frames.Count);
@@ -45,7 +44,7 @@ public sealed class GrpcWebTests : IDisposable
     [Fact]
     public async Task A_failure_is_in_the_trailers()
     {
-        (HttpResponseMessage response, List<(byte Flag, byte[] Body)> frames) =
+        (HttpResponseMessage response, List<(byte Flags, byte[] Body)> frames) =
             await PostAsync("Say", "application/grpc-web", WordsServer.Frame(WordsServer.Text("fail")));
 
         Assert.Equal(HttpStatusCode.OK, response.StatusCode);
@@ -60,7 +59,7 @@ public sealed class GrpcWebTests : IDisposable
     [InlineData("Say", "####", "grpc-status:13")]
     public async Task Nonsense_is_refused_in_the_trailers(string method, string text, string status)
     {
-        (_, List<(byte Flag, byte[] Body)> frames) =
+        (_, List<(byte Flags, byte[] Body)> frames) =
             await PostAsync(
                 method, "application/grpc-web-text", Encoding.ASCII.GetBytes(text), encoded: true);
 
@@ -73,7 +72,7 @@ public sealed class GrpcWebTests : IDisposable
         byte[] frame = WordsServer.Frame(WordsServer.Text("pieces"));
         string text = Convert.ToBase64String(frame[..4]) + Convert.ToBase64String(frame[4..]);
 
-        (_, List<(byte Flag, byte[] Body)> frames) =
+        (_, List<(byte Flags, byte[] Body)> frames) =
             await PostAsync("Say", "application/grpc-web-text", Encoding.ASCII.GetBytes(text), encoded: true);
 
         Assert.EndsWith("pieces", Encoding.ASCII.GetString(frames[0].Body), StringComparison.Ordinal);
@@ -89,11 +88,11 @@ public sealed class GrpcWebTests : IDisposable
         Assert.Equal(HttpStatusCode.Forbidden, response.StatusCode);
     }
 
-    private Task<(HttpResponseMessage Response, List<(byte Flag, byte[] Body)> Frames)> PostAsync(
+    private Task<(HttpResponseMessage Response, List<(byte Flags, byte[] Body)> Frames)> PostAsync(
         string method, string type, byte[] body, params (string Name, string Value)[] headers) =>
         PostAsync(method, type, body, encoded: false, headers);
 
-    private async Task<(HttpResponseMessage Response, List<(byte Flag, byte[] Body)> Frames)> PostAsync(
+    private async Task<(HttpResponseMessage Response, List<(byte Flags, byte[] Body)> Frames)> PostAsync(
         string method, string type, byte[] body, bool encoded, params (string Name, string Value)[] headers)
     {
         bool isText = type.Contains("text", StringComparison.Ordinal);
@@ -113,26 +112,13 @@ public sealed class GrpcWebTests : IDisposable
         HttpResponseMessage response = await http.SendAsync(request);
         byte[] answer = await response.Content.ReadAsByteArrayAsync();
         bool isAnswered = response.StatusCode == HttpStatusCode.OK;
-        return (response, isAnswered ? Frames(isText ? Decode(answer) : answer) : []);
+        return (response, isAnswered ? FrameBytes.Split(isText ? Decode(answer) : answer) : []);
     }
 
     // Four characters at a time, for each piece has its own padding.
     private static byte[] Decode(byte[] text) =>
         [.. Encoding.ASCII.GetString(text).Chunk(4).SelectMany(
             four => Convert.FromBase64String(new string(four)))];
-
-    private static List<(byte Flag, byte[] Body)> Frames(byte[] bytes)
-    {
-        List<(byte, byte[])> frames = [];
-        for (int at = 0; at < bytes.Length;)
-        {
-            int length = BinaryPrimitives.ReadInt32BigEndian(bytes.AsSpan(at + 1));
-            frames.Add((bytes[at], bytes[(at + 5)..(at + 5 + length)]));
-            at += 5 + length;
-        }
-
-        return frames;
-    }
 
     [Fact]
     public async Task Texts_that_are_received_count_as_memory_of_requests()
