@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Http.Tests.Faults;
@@ -6,16 +7,21 @@ namespace ProtoRpc.Http.Tests.Faults;
 /// server.</summary>
 internal sealed partial class Journal : IDisposable
 {
-    // The shell appends a line at once, and ends with its standard input.
+    // The shell appends a line at once, and ends with its standard input. It waits for a line of a named
+    // pipe, which takes no time of the processor. Loops that ask went on for ever after killed runs of tests.
     private const string Handler = """
         while IFS= read -r line; do
           printf '%s\n' "$line" >> "$1"
-          until [ ! -e "$2" ]; do sleep 0.02; done
+          [ -p "$2" ] && read -r _ < "$2"
           echo '{"reply":{"text":"done"}}'
         done
         """;
 
+    // More than the handlers of a test that wait.
+    private const int Lines = 1000;
+
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-");
+    private FileStream? _wait;
 
     public Journal()
     {
@@ -31,9 +37,23 @@ internal sealed partial class Journal : IDisposable
     public string[] Ran => [.. Name().Matches(File.ReadAllText(In("journal"))).Select(match => match.Value)];
 
     /// <summary>Lets handlers wait from now on, after they wrote their call.</summary>
-    public void Hold() => File.WriteAllText(In("wait"), "");
+    public void Hold()
+    {
+        using Process maker = Process.Start("mkfifo", [In("wait")]);
+        maker.WaitForExit();
+        Assert.Equal(0, maker.ExitCode);
 
-    public void Release() => File.Delete(In("wait"));
+        // For both directions, since opening one waits for the other.
+        _wait = new FileStream(In("wait"), FileMode.Open, FileAccess.ReadWrite, FileShare.ReadWrite,
+            bufferSize: 0);
+    }
+
+    /// <summary>Ends the wait, of handlers that are about to wait as well.</summary>
+    public void Release()
+    {
+        File.Delete(In("wait"));
+        _wait?.Write([.. Enumerable.Repeat((byte)'\n', Lines)]);
+    }
 
     public string In(string name) => Path.Combine(_folder.FullName, name);
 
@@ -48,6 +68,7 @@ internal sealed partial class Journal : IDisposable
     public void Dispose()
     {
         Release();
+        _wait?.Dispose();
         _folder.Delete(recursive: true);
     }
 
