@@ -1,4 +1,3 @@
-using Microsoft.AspNetCore.Server.Kestrel.Core;
 using ProtoRpc.AspNetCore;
 using ProtoRpc.AspNetCore.Grpc;
 using ProtoRpc.AspNetCore.Http;
@@ -8,8 +7,9 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc;
 
-/// <summary>Serves methods over HTTP, in the formats that client and server agree on.</summary>
-internal sealed class HttpServerProtocol(HttpServerOptions options, TlsPorts ports) : IServerProtocol
+/// <summary>Serves methods over HTTP, in the formats that client and server agree on, and over
+/// gRPC.</summary>
+internal sealed class HttpServerProtocol(HttpServerOptions options, HttpPorts ports) : IServerProtocol
 {
     public bool ChecksCallers => options.Security.IsRequired;
 
@@ -24,17 +24,20 @@ internal sealed class HttpServerProtocol(HttpServerOptions options, TlsPorts por
         RequireNoQuery(endpoint);
         ServerTls.Check(endpoint, host.Options, options);
 
-        // HTTP/2 without TLS is for gRPC alone: who speaks HTTP to http:// begins with HTTP/1.1.
-        // Negotiate proves who a connection is, which HTTP/2 lets many share.
+        // Negotiate authenticates a connection. Over HTTP/2, many callers share one.
         SecurityPolicy policy = new(host.Options.Security, isDce: false);
-        HttpProtocols protocols = endpoint.IsTls && !policy.OffersMechanisms
-            ? HttpProtocols.Http1AndHttp2
-            : HttpProtocols.Http1;
-        Func<RpcEndpoint, RequestDelegate> service = bound =>
-            new HttpService(host, options, policy, bound).HandleAsync;
-        return endpoint.IsTls
-            ? ports.Serve(endpoint, host, options, protocols, service)
-            : KestrelEndpoint.Start(endpoint, host, protocols, tls: null, service);
+        bool hasHttp2 = !policy.OffersMechanisms;
+        bool hasGrpc = hasHttp2 && !GrpcServerProtocol.LacksProof(endpoint, host.Options.Security, options);
+        HealthService? health = hasGrpc ? GrpcServerProtocol.HealthOf(host, options) : null;
+        GrpcRoutes? routes = hasGrpc
+            ? GrpcServerProtocol.Routes(host, options, health, endpoint.Name)
+            : null;
+        return new GrpcEndpoint(
+            ports.Serve(endpoint, host, options, new PortService(
+                bound => new HttpService(host, options, policy, bound).HandleAsync,
+                routes is null ? null : bound => GrpcServerProtocol.ServiceOf(host, options, routes, bound),
+                hasHttp2)),
+            health);
     }
 
     private static void RequireNoQuery(RpcEndpoint endpoint)
@@ -60,7 +63,7 @@ public static class HttpHosting
     {
         ArgumentNullException.ThrowIfNull(options);
         http ??= new HttpServerOptions();
-        TlsPorts ports = new();
+        HttpPorts ports = new();
         return options with
         {
             Protocols =

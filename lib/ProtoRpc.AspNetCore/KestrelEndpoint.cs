@@ -41,15 +41,15 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     private RequestDelegate _handle = _ => Task.CompletedTask;
     private readonly HttpConnections _connections;
 
-    // Whether a handler that blocks its thread keeps Kestrel from reading the connection. HTTP/2 runs
-    // requests on other threads. Under TLS, only reading detects that a client has disconnected.
+    // Whether a handler of HTTP/1.1 that blocks its thread keeps Kestrel from reading the connection. HTTP/2
+    // runs requests on other threads. Under TLS, only reading detects that a client has disconnected.
     private readonly bool _isInline;
     private volatile bool _stopping;
 
     private KestrelEndpoint(
         RpcEndpoint endpoint,
         ServerHost host,
-        HttpProtocols protocols,
+        Func<HttpProtocols> versions,
         HttpsConnectionAdapterOptions? tls,
         Func<RpcEndpoint, RequestDelegate> service)
     {
@@ -57,12 +57,15 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         _service = service;
         RpcLimits limits = host.Options.Limits;
         _connections = new HttpConnections(limits);
-        _isInline = tls is null && protocols == HttpProtocols.Http1;
+
+        // Decided once: an HTTP endpoint that later joins a gRPC endpoint keeps the scheduling of gRPC.
+        _isInline = tls is null && versions().HasFlag(HttpProtocols.Http1);
         WebApplicationBuilder builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
         builder.WebHost.UseKestrelCore().UseKestrelHttpsConfiguration();
         builder.Services.AddSingleton<IConnectionListenerFactory>(services =>
             ActivatorUtilities.CreateInstance<SpareHandleSockets>(
                 services, new Action(() => host.Monitor.ReportHandleShortage(Endpoint))));
+        builder.Services.AddSingleton<IConnectionListenerFactory, UnreachableListeners>();
         AllowedAccounts? allowed = AllowedAccounts.Resolve(endpoint, host.Options.Security);
         builder.Services.Configure<SocketTransportOptions>(sockets =>
         {
@@ -80,23 +83,14 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         builder.WebHost.ConfigureKestrel(options =>
         {
             Configure(options, limits);
-            Listen(options, endpoint, listen =>
+            if (tls is null)
             {
-                listen.Protocols = protocols;
-
-                // Before TLS: a client that never ends its handshake counts as well.
-                listen.Use(_connections.Admit);
-                if (tls is not null)
-                {
-                    tls.HandshakeTimeout = limits.BindTimeout;
-                    listen.UseHttps(tls);
-                }
-
-                if (protocols.HasFlag(HttpProtocols.Http2) && limits.MinPingInterval > TimeSpan.Zero)
-                {
-                    listen.Use(next => PingGuard.Watch(next, limits.MinPingInterval));
-                }
-            });
+                ListenInClear(options, endpoint, limits, versions);
+            }
+            else
+            {
+                ListenByTls(options, endpoint, limits, versions(), tls);
+            }
         });
         _application = builder.Build();
         _server = _application.Services.GetRequiredService<IServer>();
@@ -111,14 +105,15 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     /// <summary>Binds an endpoint.</summary>
     /// <param name="endpoint">Where.</param>
     /// <param name="host">The server.</param>
-    /// <param name="protocols">The versions of HTTP.</param>
+    /// <param name="versions">Returns the versions of HTTP of new connections. With TLS, those at the start
+    /// stay.</param>
     /// <param name="tls">Null for none.</param>
     /// <param name="service">Makes what handles the requests, when the endpoint as bound is known.</param>
     /// <exception cref="RpcException">It cannot be bound, and why.</exception>
     public static KestrelEndpoint Start(
         RpcEndpoint endpoint,
         ServerHost host,
-        HttpProtocols protocols,
+        Func<HttpProtocols> versions,
         HttpsConnectionAdapterOptions? tls,
         Func<RpcEndpoint, RequestDelegate> service)
     {
@@ -126,7 +121,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         KestrelEndpoint? kestrel = null;
         try
         {
-            kestrel = new KestrelEndpoint(endpoint, host, protocols, tls, service);
+            kestrel = new KestrelEndpoint(endpoint, host, versions, tls, service);
             kestrel.Start();
             return kestrel;
         }
@@ -188,6 +183,37 @@ internal sealed class KestrelEndpoint : IServedEndpoint
             ? MaxPatienceSeconds
             : Math.Clamp(timeout.TotalSeconds, MinPatienceSeconds, MaxPatienceSeconds));
 
+    private void ListenInClear(
+        KestrelServerOptions options, RpcEndpoint endpoint, RpcLimits limits, Func<HttpProtocols> versions)
+    {
+        PrefaceSwitch version = new(versions);
+        version.AddHttp2(options, limits.MinPingInterval);
+        Listen(options, endpoint, listen =>
+        {
+            listen.Protocols = HttpProtocols.Http1;
+
+            // First, so that clients that send half a preface count as connections.
+            listen.Use(_connections.Admit);
+            listen.Use(version.Select);
+        });
+    }
+
+    private void ListenByTls(
+        KestrelServerOptions options, RpcEndpoint endpoint, RpcLimits limits, HttpProtocols versions,
+        HttpsConnectionAdapterOptions tls) => Listen(options, endpoint, listen =>
+        {
+            listen.Protocols = versions;
+
+            // Before TLS: a client that never ends its handshake counts as well.
+            listen.Use(_connections.Admit);
+            tls.HandshakeTimeout = limits.BindTimeout;
+            listen.UseHttps(tls);
+            if (versions.HasFlag(HttpProtocols.Http2) && limits.MinPingInterval > TimeSpan.Zero)
+            {
+                listen.Use(next => PingGuard.Watch(next, limits.MinPingInterval));
+            }
+        });
+
     private static void Listen(
         KestrelServerOptions options, RpcEndpoint endpoint, Action<ListenOptions> configure)
     {
@@ -225,7 +251,9 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         _handle = async http => await (await ready.Task.ConfigureAwait(false))(http).ConfigureAwait(false);
         _server.StartAsync(new KestrelApplication(HandleAsync), CancellationToken.None)
             .GetAwaiter().GetResult();
-        string address = _server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses.First();
+
+        // The first address may be that of UnreachableEndPoint.
+        string address = _server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses.Last();
         if (Endpoint.Kind.HasPort)
         {
             Endpoint = Endpoint.WithPort(BindingAddress.Parse(address).Port);
@@ -244,7 +272,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     private async Task HandleAsync(HttpContext http)
     {
         HttpConnection connection = HttpConnection.From(http);
-        if (!connection.TryBegin(_isInline ? http : null))
+        if (!connection.TryBegin(_isInline && !HttpProtocol.IsHttp2(http.Request.Protocol) ? http : null))
         {
             // It is being closed, and its client will send the request on another one.
             http.Abort();

@@ -114,7 +114,7 @@ internal sealed class PingScanner(Action found)
     private int _payload;
     private bool _isOther;
 
-    private static ReadOnlySpan<byte> Preface => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"u8;
+    private static ReadOnlySpan<byte> Preface => Http2Preface.Bytes;
 
     /// <summary>Goes on where it stopped before.</summary>
     public void Scan(in ReadOnlySequence<byte> bytes)

@@ -41,7 +41,6 @@ public sealed class WrongProtocolTests : IDisposable
     [InlineData("tcp", "http", "Use http://127.0.0.1:")]
     [InlineData("tcp", "grpc", "Use grpc://127.0.0.1:")]
     [InlineData("tcp", "https", "https://127.0.0.1:")]
-    [InlineData("grpc", "http", "Use http://127.0.0.1:")]
     [InlineData("grpc", "https", "")]
     [InlineData("grpc", "native", "Use ncacn_ip_tcp:127.0.0.1[")]
     [InlineData("grpcs", "http", "Use http://127.0.0.1:")]

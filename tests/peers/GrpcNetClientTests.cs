@@ -39,6 +39,21 @@ public sealed class GrpcNetClientTests : IDisposable
     }
 
     [Fact]
+    public async Task An_HTTP_endpoint_answers_it_as_well()
+    {
+        using WordsServer server = new("http://127.0.0.1:0/");
+        using GrpcChannel channel = GrpcNetClient.Open(server.Endpoint);
+        Words.WordsClient client = new(channel);
+        using AsyncServerStreamingCall<Text> replies = client.Split(new Text { Text_ = "one two" });
+
+        Assert.Equal("hi", (await client.SayAsync(new Text { Text_ = "hi" })).Text_);
+        Assert.Equal(["one", "two"], await TextsAsync(replies.ResponseStream));
+        Assert.Equal(
+            HealthCheckResponse.Types.ServingStatus.Serving,
+            (await new Health.HealthClient(channel).CheckAsync(new HealthCheckRequest())).Status);
+    }
+
+    [Fact]
     public async Task Replies_stream()
     {
         using AsyncServerStreamingCall<Text> call = _client.Split(new Text { Text_ = "one two three" });

@@ -1,7 +1,6 @@
 using System.Collections.Frozen;
 using System.Net.Security;
 using Microsoft.AspNetCore.Http.Features;
-using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Protocols.Grpc;
@@ -12,7 +11,7 @@ using ProtoRpc.Server.Calls;
 namespace ProtoRpc.AspNetCore.Grpc;
 
 /// <summary>Serves methods over gRPC: HTTP/2 without TLS, with it, and on Unix sockets.</summary>
-internal sealed class GrpcServerProtocol(HttpServerOptions options, TlsPorts ports) : IServerProtocol
+internal sealed class GrpcServerProtocol(HttpServerOptions options, HttpPorts ports) : IServerProtocol
 {
     private const string HealthName = "grpc.health.v1.Health";
     private const string ReflectionName = "grpc.reflection.v1.ServerReflection";
@@ -31,15 +30,25 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, TlsPorts por
         RequireProof(endpoint, host.Options.Security);
         HealthService? health = HealthOf(host, options);
         GrpcRoutes routes = Routes(host, options, health);
-        Func<RpcEndpoint, RequestDelegate> service = bound => new GrpcService(
-            host, new HostPolicy(options, bound), routes,
-            HttpAuthentication.OfGrpc(options.Security, host.Options.Security, bound), bound).HandleAsync;
         return new GrpcEndpoint(
-            endpoint.IsTls
-                ? ports.Serve(endpoint, host, options, HttpProtocols.Http1AndHttp2, service)
-                : KestrelEndpoint.Start(endpoint, host, HttpProtocols.Http2, tls: null, service),
+            ports.Serve(
+                endpoint, host, options, new PortService(bound => ServiceOf(host, options, routes, bound))),
             health);
     }
+
+    /// <summary>The handler of the gRPC requests of a bound endpoint.</summary>
+    public static RequestDelegate ServiceOf(
+        ServerHost host, HttpServerOptions options, GrpcRoutes routes, RpcEndpoint bound) => new GrpcService(
+        host, new HostPolicy(options, bound), routes,
+        HttpAuthentication.OfGrpc(options.Security, host.Options.Security, bound), bound).HandleAsync;
+
+    /// <summary>Whether callers must authenticate, and gRPC has no way to do it on an endpoint.</summary>
+    /// <remarks>NTLM and Kerberos authenticate a connection, and HTTP/2 lets many callers share one. On Unix
+    /// sockets the kernel identifies callers, but not on Windows.</remarks>
+    public static bool LacksProof(
+        RpcEndpoint endpoint, RpcServerSecurity security, HttpServerOptions options) =>
+        !security.Authentication.HasFlag(RpcAuthentication.None) && options.Security.IsOpen
+        && !(endpoint.IsLocalOnly && UnixPeer.IsIdentified);
 
     /// <summary>The health service of a server; null if it is off, or the server has its own.</summary>
     public static HealthService? HealthOf(ServerHost host, HttpServerOptions options) =>
@@ -51,7 +60,12 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, TlsPorts por
         host.Services.Any(s => s.Info.FullName == service);
 
     /// <summary>The methods of a server, with those of gRPC unless its schema has such services.</summary>
-    public static GrpcRoutes Routes(ServerHost host, HttpServerOptions options, HealthService? health)
+    /// <param name="host">The server.</param>
+    /// <param name="options">Whether reflection is on.</param>
+    /// <param name="health">Its health service; null for none.</param>
+    /// <param name="basePath">The first part of all paths.</param>
+    public static GrpcRoutes Routes(
+        ServerHost host, HttpServerOptions options, HealthService? health, string basePath = "")
     {
         List<ServerService> services = [.. host.Services];
         if (health is not null)
@@ -74,15 +88,12 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, TlsPorts por
             further.Add((ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
         }
 
-        return new GrpcRoutes(services, [.. further]);
+        return new GrpcRoutes(basePath, services, [.. further]);
     }
 
-    // NTLM and Kerberos prove who a connection is, and HTTP/2 lets many callers share one. The kernel's word
-    // is enough on Unix sockets, but Windows does not say who is on the other side of one.
     private void RequireProof(RpcEndpoint endpoint, RpcServerSecurity security)
     {
-        if (!security.Authentication.HasFlag(RpcAuthentication.None) && options.Security.IsOpen
-            && !(endpoint.IsLocalOnly && UnixPeer.IsIdentified))
+        if (LacksProof(endpoint, security, options))
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition, RpcErrorIds.NoProofOnGrpc,
@@ -93,7 +104,7 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, TlsPorts por
     }
 }
 
-/// <summary>A bound gRPC endpoint, which reports NOT_SERVING to watching clients before it stops.</summary>
+/// <summary>A bound endpoint with gRPC. Reports NOT_SERVING to watching clients before it stops.</summary>
 internal sealed class GrpcEndpoint(IServedEndpoint kestrel, HealthService? health) : IServedEndpoint
 {
     public RpcEndpoint Endpoint => kestrel.Endpoint;
@@ -119,11 +130,16 @@ internal sealed class GrpcRoutes
     private readonly FrozenDictionary<string, ServerMethod> _further;
     private readonly FrozenDictionary<string, ServerService> _services;
 
+    private readonly string _base;
+
+    /// <param name="basePath">The first part of all paths.</param>
     /// <param name="services">The services.</param>
     /// <param name="further">Methods that have another path as well.</param>
     public GrpcRoutes(
-        IEnumerable<ServerService> services, params (string Path, ServerMethod Method)[] further)
+        string basePath, IEnumerable<ServerService> services,
+        params (string Path, ServerMethod Method)[] further)
     {
+        _base = basePath.TrimEnd('/');
         _services = services.ToFrozenDictionary(s => s.Info.FullName, StringComparer.Ordinal);
         _methods = _services.Values
             .SelectMany(s => s.Info.Methods.Select(m => (Path: $"/{m.FullName}", Found: (s, m.Name))))
@@ -139,6 +155,13 @@ internal sealed class GrpcRoutes
     /// <exception cref="RpcException">Unimplemented: there is none.</exception>
     public ServerMethod Find(string path)
     {
+        if (_base.Length > 0)
+        {
+            path = path.StartsWith($"{_base}/", StringComparison.OrdinalIgnoreCase)
+                ? path[_base.Length..]
+                : throw NotFound(path);
+        }
+
         if (_methods.TryGetValue(path, out (ServerService Service, string Method) found))
         {
             return found.Service.Get(found.Method);
@@ -152,11 +175,13 @@ internal sealed class GrpcRoutes
         int slash = path.LastIndexOf('/');
         return slash > 0 && _services.TryGetValue(path[1..slash], out ServerService? service)
             ? service.Get(path[(slash + 1)..])
-            : throw new RpcException(
-                RpcStatusCode.Unimplemented,
-                $"There is no service at '{path}'. The services are: "
-                + $"{string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}.");
+            : throw NotFound(path);
     }
+
+    private RpcException NotFound(string path) => new(
+        RpcStatusCode.Unimplemented,
+        $"There is no service at '{path}'. The services are: "
+        + $"{string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}.");
 }
 
 /// <summary>Answers the requests of one gRPC endpoint.</summary>

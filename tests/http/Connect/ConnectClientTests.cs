@@ -74,7 +74,16 @@ public sealed class ConnectClientTests : IDisposable
     [Fact]
     public async Task A_stream_in_both_directions_needs_HTTP_2_and_says_so()
     {
-        using RpcClient client = Connect(isSecure: false);
+        // Where callers can authenticate by NTLM, an endpoint has only HTTP/1.1.
+        RpcServerSecurity security = new()
+        {
+            Authentication = RpcAuthentication.None | RpcAuthentication.Ntlm,
+            NtlmAccounts = [NtlmAccount.From(new System.Net.NetworkCredential("ann", "secret"))],
+        };
+        using WordsServer server = new("http://127.0.0.1:0/", new() { Security = security });
+        using RpcClient client = RpcClient.Connect(
+            RpcEndpoint.Parse($"connect://127.0.0.1:{server.Endpoint.Port}/"), WordsServer.Schema,
+            new() { Service = "streams.Words" });
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(
             () => TextsAsync(client.InvokeDuplexStreamAsync("Chat", Requests("1"))));

@@ -75,7 +75,16 @@ public sealed class SharedPortTests : IDisposable
         Assert.Equal("one", Say(client, "one"));
         using RpcClient later = Connect(second);
         Assert.Equal("later", Say(later, "later"));
-        Assert.Throws<RpcException>(() => Say(Connect(first), "gone"));
+        if (stays == "https://")
+        {
+            // HTTP endpoints answer gRPC as well.
+            Assert.Equal("still", Say(Connect(first), "still"));
+        }
+        else
+        {
+            Assert.Throws<RpcException>(() => Say(Connect(first), "gone"));
+        }
+
         Assert.InRange(server.Server.Counters.Accepted, 2, 9);
 
         await server.Server.ChangeAsync(new() { Endpoints = [second, first] });
