@@ -76,7 +76,8 @@ internal sealed class HeaderShape(IReadOnlyList<HashtableKey> named) : Hashtable
         new("if-match", Type, "The version that a change is for"),
         new("x-forwarded-for", Type, "The address of the original client, set by proxies"),
         new("x-tenant-id", Type, "The tenant whose data it is"),
-        new("x-user-agent", Type, "The program that calls; user-agent is set by the transport"),
+        new("user-agent", Type, "The program that calls, as NAME/VERSION; ProtoRpc adds itself"),
+        new("x-user-agent", Type, "The program that calls, where user-agent is that of a browser"),
     ];
 
     public static HeaderShape From(IEnumerable<RpcSchema> schemas) => new(

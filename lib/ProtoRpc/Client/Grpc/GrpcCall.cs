@@ -77,6 +77,7 @@ internal sealed class GrpcCall : IRpcStream
 
             TimeSpan left = clock.Left;
             GrpcExchange.AddHeaders(_request, channel, channel.Options, options, left, _compression);
+            UserAgent.Add(_request.Headers);
 
             if (!clock.IsEndless)
             {

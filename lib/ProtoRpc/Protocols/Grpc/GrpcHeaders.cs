@@ -22,8 +22,6 @@ internal static class GrpcHeaders
     public const string RetryPushback = "grpc-retry-pushback-ms";
 
     private const string ReservedPrefix = "grpc-";
-    private static readonly string UserAgent =
-        $"protorpc/{typeof(GrpcHeaders).Assembly.GetName().Version?.ToString(3)}";
 
     private static readonly HashSet<string> Reserved =
     [
@@ -55,11 +53,6 @@ internal static class GrpcHeaders
         if (encoding is not null)
         {
             headers.TryAddWithoutValidation(Encoding, encoding.Name);
-        }
-
-        if (!headers.NonValidated.Contains("user-agent"))
-        {
-            headers.TryAddWithoutValidation("user-agent", UserAgent);
         }
     }
 

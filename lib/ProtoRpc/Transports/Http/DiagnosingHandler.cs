@@ -170,6 +170,17 @@ internal abstract class WaitingHandler(HttpMessageHandler inner) : DelegatingHan
             : new(base.SendAsync(request, cancellation));
 }
 
+/// <summary>Names this program in requests.</summary>
+internal sealed class NamingHandler(HttpMessageHandler inner) : WaitingHandler(inner)
+{
+    protected override ValueTask<HttpResponseMessage> SendAsync<TWait>(
+        HttpRequestMessage request, CancellationToken cancellation)
+    {
+        UserAgent.Add(request.Headers);
+        return NextAsync<TWait>(request, cancellation);
+    }
+}
+
 /// <summary>Gives the content of replies decompressed. A reply that is cut off fails, where the HTTP client's
 /// own decompression would take it as whole.</summary>
 /// <param name="inner">Sends the requests.</param>

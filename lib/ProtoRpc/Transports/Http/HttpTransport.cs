@@ -54,8 +54,8 @@ internal static class HttpTransport
         if (foreign is not null)
         {
             return new HttpMessageInvoker(
-                new DecompressingHandler(
-                    TracingHandler.Around(new ForeignHandler(foreign()), trace, endpoint), asksCompressed),
+                new NamingHandler(new DecompressingHandler(
+                    TracingHandler.Around(new ForeignHandler(foreign()), trace, endpoint), asksCompressed)),
                 disposeHandler: true);
         }
 
@@ -92,9 +92,9 @@ internal static class HttpTransport
             TracingHandler.Around(handler, trace, endpoint), endpoint, trust, tls,
             isDirect: () => IsDirect(proxy, AddressOf(endpoint)));
         return new HttpMessageInvoker(
-            new DecompressingHandler(
+            new NamingHandler(new DecompressingHandler(
                 usesHttp2 ? Versioned(diagnosing, endpoint, credentials is not null) : diagnosing,
-                asksCompressed),
+                asksCompressed)),
             disposeHandler: true);
     }
 
