@@ -39,6 +39,18 @@ Describe 'Named endpoints' {
         { Unregister-RpcEndpoint shop -ErrorAction Stop } | Should -Throw -ErrorId 'EndpointNameNotFound,*'
     }
 
+    It 'keep HttpGet and GrpcWebText' {
+        Register-RpcEndpoint get connect://h -ConnectionOption @{ HttpGet = $true }
+        $text = Register-RpcEndpoint text grpcweb://h -ConnectionOption @{ GrpcWebText = $true } -PassThru
+
+        (Get-RpcEndpoint get).HttpGet | Should -BeTrue
+        (Get-RpcEndpoint get).GrpcWebText | Should -BeFalse
+        $text.GrpcWebText | Should -BeTrue
+        $file = Get-Content $env:PROTORPC_ENDPOINTS -Raw | ConvertFrom-Json
+        $file.endpoints.get.httpGet | Should -BeTrue
+        $file.endpoints.text.PSObject.Properties.Name | Should -Be endpoint, grpcWebText
+    }
+
     It 'are registered from rows whose cells are empty: <Row>' -ForEach @(
         @{ Row = 'a,grpc://h:1,,,,,,,' }
         @{ Row = 'a,grpc://h:1' }

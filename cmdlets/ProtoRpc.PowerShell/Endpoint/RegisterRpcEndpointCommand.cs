@@ -99,6 +99,8 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
             Format = option.IsGiven(nameof(option.Format)) ? option.Format : null,
             Compression = option.Find<RpcCompression>(nameof(option.Compression)),
             RetryCount = option.Find<int>(nameof(option.RetryCount)),
+            HttpGet = option.HttpGet,
+            GrpcWebText = option.GrpcWebText,
         };
     }
 

@@ -130,7 +130,7 @@ internal static class EndpointEntry
         "endpoint", "schema", "service", "interfaceId", "tags", "authentication", "userName", "credential",
         "token", "mechanism", "protectionLevel", "servicePrincipalName", "serverUser",
         "tls", "caCertificate", "clientCertificate",
-        "serverName", "format", "compression", "retryCount",
+        "serverName", "format", "compression", "retryCount", "httpGet", "grpcWebText",
     ];
 
     /// <summary>Checks what is about to be written.</summary>
@@ -192,6 +192,8 @@ internal static class EndpointEntry
                 Format = reader.Text("format"),
                 Compression = reader.Name<RpcCompression>("compression"),
                 RetryCount = reader.Value<int>("retryCount"),
+                HttpGet = reader.Value<bool>("httpGet") ?? false,
+                GrpcWebText = reader.Value<bool>("grpcWebText") ?? false,
             };
             if (endpoint.RetryCount is < 0 or > 100)
             {
@@ -220,9 +222,10 @@ internal static class EndpointEntry
             endpoint.InterfaceId?.ToString(), List(endpoint.Tag), endpoint.Authentication?.ToString(),
             endpoint.UserName, endpoint.Credential, endpoint.Token, endpoint.Mechanism?.ToString(),
             endpoint.ProtectionLevel?.ToString(), endpoint.ServicePrincipalName, endpoint.ServerUser,
-            endpoint.Tls ? JsonValue.Create(true) : null, List(endpoint.CACertificate),
+            TrueOrNull(endpoint.Tls), List(endpoint.CACertificate),
             endpoint.ClientCertificate, endpoint.ServerName, endpoint.Format,
-            endpoint.Compression?.ToString(), endpoint.RetryCount,
+            endpoint.Compression?.ToString(), endpoint.RetryCount, TrueOrNull(endpoint.HttpGet),
+            TrueOrNull(endpoint.GrpcWebText),
         ];
         JsonObject entry = [];
         foreach ((string key, JsonNode? value) in Known.Zip(values))
@@ -243,6 +246,8 @@ internal static class EndpointEntry
 
         return entry;
     }
+
+    private static JsonValue? TrueOrNull(bool value) => value ? JsonValue.Create(true) : null;
 
     private static JsonArray? List(IReadOnlyList<string> texts) =>
         texts.Count == 0 ? null : [.. texts.Select(text => (JsonNode?)text)];

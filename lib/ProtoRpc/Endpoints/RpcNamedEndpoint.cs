@@ -84,6 +84,12 @@ public sealed record RpcNamedEndpoint
     /// <summary>How requests are compressed.</summary>
     public RpcCompression? Compression { get; init; }
 
+    /// <summary>Whether methods without side effects are called by GET over Connect.</summary>
+    public bool HttpGet { get; init; }
+
+    /// <summary>Whether gRPC-Web uses its text form.</summary>
+    public bool GrpcWebText { get; init; }
+
     /// <summary>How often to retry a call that cannot have run.</summary>
     public int? RetryCount { get; init; }
 

@@ -273,6 +273,8 @@ public sealed class RpcEndpointRegistryTests : IDisposable
         Format = "Json",
         Compression = RpcCompression.Gzip,
         RetryCount = 3,
+        HttpGet = true,
+        GrpcWebText = true,
     };
 
     private static void Close(string file)
