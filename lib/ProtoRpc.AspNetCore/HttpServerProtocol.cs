@@ -30,7 +30,7 @@ internal sealed class HttpServerProtocol(HttpServerOptions options, HttpPorts po
         bool hasGrpc = hasHttp2 && !GrpcServerProtocol.LacksProof(endpoint, host.Options.Security, options);
         HealthService? health = hasGrpc ? GrpcServerProtocol.HealthOf(host, options) : null;
         GrpcRoutes? routes = hasGrpc
-            ? GrpcServerProtocol.Routes(host, options, health, endpoint.Name)
+            ? GrpcServerProtocol.Routes(host, options, health, BasePath.Get(endpoint))
             : null;
         return new GrpcEndpoint(
             ports.Serve(endpoint, host, options, new PortService(

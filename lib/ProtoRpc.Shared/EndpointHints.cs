@@ -22,7 +22,8 @@ internal static class EndpointHints
     /// <summary>Whether a text begins as an endpoint of a kind does, so that another part is
     /// wrong.</summary>
     public static bool HasKnownKind(string text) => text.IndexOf(':') is > 0 and var colon
-        && (EndpointKinds.OfScheme(text[..colon]) ?? EndpointKinds.OfSequence(text[..colon])) is not null;
+        && (GrpcNameSyntax.IsName(text)
+            || (EndpointKinds.OfScheme(text[..colon]) ?? EndpointKinds.OfSequence(text[..colon])) is { });
 
     /// <summary>Examples of the usual forms, for a text that is near to none.</summary>
     public static string UsualForms() => EndpointKinds.Enumerate(
@@ -50,6 +51,12 @@ internal static class EndpointHints
 
         string first = text[..colon];
         string rest = text[(colon + 1)..];
+        if (GrpcNameSyntax.IsName(text))
+        {
+            return FindOfName(first.ToLowerInvariant(), rest.TrimStart('/'))
+                .Select(name => (IEnumerable<string>)[name]);
+        }
+
         return rest.StartsWith("//", StringComparison.Ordinal)
             ? FindOfUri(first, rest)
             : FindOfBinding(text, first, rest);
@@ -96,15 +103,30 @@ internal static class EndpointHints
         yield return FindBindings(scheme, rest.Trim('/'));
 
         yield return Nearest(scheme, kind => kind.Scheme).Select(near => $"{near}:{rest}");
+    }
 
-        // The names of gRPC for its targets.
-        yield return scheme.ToLowerInvariant() switch
+    // A name of gRPC of which another part is wrong.
+    private static IEnumerable<string> FindOfName(string scheme, string rest)
+    {
+        // The host behind a name server, or behind the path of another resolver.
+        string host = rest[(rest.LastIndexOf('/') + 1)..];
+        return scheme switch
         {
-            "unix" => [$"{EndpointKinds.Get(RpcTransport.GrpcUnix).Scheme}:{rest}"],
-            "dns" or "ipv4" or "ipv6" =>
-                [$"{EndpointKinds.Get(RpcTransport.Grpc).Scheme}://{rest.TrimStart('/')}"],
+            "unix" => [$"unix:///{rest}"],
+            "dns" or "passthrough" => [$"dns:///{host}"],
+            "ipv4" or "ipv6" => FindHosts(rest),
             _ => [],
         };
+    }
+
+    private static IEnumerable<string> FindHosts(string rest)
+    {
+        yield return $"ipv6:{rest}";
+        yield return $"ipv4:{rest}";
+        if (!rest.Contains(','))
+        {
+            yield return $"dns:///{rest}";
+        }
     }
 
     private static IEnumerable<string> FindAddresses(EndpointKindAttribute kind, string rest)

@@ -14,25 +14,36 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// platform.</summary>
     public const int MaxNameLength = 64;
 
-    private RpcEndpoint(EndpointKindAttribute kind, string host, int port, string name)
+    /// <summary>The maximum number of hosts in one address.</summary>
+    internal const int MaxHosts = 64;
+
+    // The servers of an address with several hosts; null for one host. The members show the first.
+    private readonly RpcEndpoint[]? _servers;
+
+    private RpcEndpoint(
+        EndpointKindAttribute kind, string host, int port, string name, RpcEndpoint[]? servers = null)
     {
         Kind = kind;
         Host = host;
         Port = port;
         Name = name;
+        _servers = servers;
     }
 
     /// <summary>The transport.</summary>
     public RpcTransport Transport => Kind.Transport;
 
-    /// <summary>The host name or address; empty for pipes and local endpoints on this machine.</summary>
+    /// <summary>The host name or address; empty for pipes and local endpoints on this machine. With several
+    /// hosts (<c>grpc://a:50051,b:50051</c>), the first.</summary>
     public string Host { get; }
 
-    /// <summary>The port. 0 lets the system assign one; also 0 if the transport has no ports.</summary>
+    /// <summary>The port. 0 lets the system assign one; also 0 if the transport has no ports. With several
+    /// hosts, that of the first.</summary>
     public int Port { get; }
 
-    /// <summary>The name of a pipe or local endpoint without prefix, a socket's path, or the path and query
-    /// of an HTTP address.</summary>
+    /// <summary>The name of a pipe or local endpoint without prefix, a socket's path, the name of an abstract
+    /// socket behind <c>@</c>, the path and query of an HTTP address, or the path before the methods of a
+    /// gRPC address (<c>/prefix</c>); otherwise empty.</summary>
     public string Name { get; }
 
     /// <summary>Whether the endpoint can only be reached from this machine.</summary>
@@ -49,7 +60,15 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     public bool IsTls => Kind.Has(EndpointFeatures.Tls);
 
     /// <summary>The endpoint as a URI.</summary>
-    public string Uri => Kind.ToUri(Host, Port, Name);
+    public string Uri => _servers is null
+        ? Kind.ToUri(Host, Port, Name)
+        : Kind.ToUri([.. _servers.Select(server => (server.Host, server.Port))], Name);
+
+    /// <summary>The servers of the endpoint, each as an endpoint: one for each host.</summary>
+    internal IReadOnlyList<RpcEndpoint> Servers => _servers ?? [this];
+
+    /// <summary>Whether the endpoint is a socket without a file, which only Linux has.</summary>
+    internal bool IsAbstractSocket => Kind.Form == AddressForm.SocketPath && Name.StartsWith('@');
 
     /// <summary>The kind of the endpoint, with its features.</summary>
     internal EndpointKindAttribute Kind { get; }
@@ -129,8 +148,9 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         && Transport == other.Transport
         && Port == other.Port
         && string.Equals(Host, other.Host, StringComparison.OrdinalIgnoreCase)
-        && string.Equals(Name, other.Name, Kind.Form == AddressForm.SocketPath || Name.Contains('?')
-            ? StringComparison.Ordinal : StringComparison.OrdinalIgnoreCase);
+        && string.Equals(Name, other.Name, HasCase ? StringComparison.Ordinal
+            : StringComparison.OrdinalIgnoreCase)
+        && (_servers ?? []).SequenceEqual(other._servers ?? []);
 
     /// <inheritdoc/>
     public override bool Equals(object? obj) => Equals(obj as RpcEndpoint);
@@ -141,7 +161,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         Name.ToUpperInvariant().GetHashCode(StringComparison.Ordinal));
 
     /// <summary>The string binding of a native endpoint, or the URI of another one.</summary>
-    public override string ToString() => Kind.ToBinding(Host, Port, Name);
+    public override string ToString() => _servers is null ? Kind.ToBinding(Host, Port, Name) : Uri;
 
     /// <summary>Creates an endpoint from its parts.</summary>
     /// <returns>Null if the parts are not valid, with the reason.</returns>
@@ -160,6 +180,12 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
         return problem is null ? new RpcEndpoint(kind, host, port, name) : null;
     }
 
+    /// <summary>Creates one endpoint of the servers of an address with several hosts.</summary>
+    /// <param name="servers">At least one, all with the same kind and path.</param>
+    internal static RpcEndpoint Join(IReadOnlyList<RpcEndpoint> servers) => servers is [RpcEndpoint only]
+        ? only
+        : new(servers[0].Kind, servers[0].Host, servers[0].Port, servers[0].Name, [.. servers]);
+
     internal static bool TryReadPort(string digits, out int port) =>
         int.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out port);
 
@@ -171,6 +197,10 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     internal static string SocketPathOf(string name, bool isWindows) =>
         isWindows && name.Length > 2 && char.IsAsciiLetter(name[1]) && name[2] == ':' ? name[1..] : name;
 
+    // A server may distinguish the case of paths.
+    private bool HasCase =>
+        Kind.Form is AddressForm.SocketPath or AddressForm.HostsAndPrefix || Name.Contains('?');
+
     private static RpcEndpoint Create(RpcTransport transport, string host, int port, string name) =>
         TryCreate(EndpointKinds.Get(transport), host, port, name, out string? problem)
         ?? throw Invalid($"{transport} {host}:{port} {name}".TrimEnd(), problem!);
@@ -179,7 +209,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     {
         string trimmed = text.Trim();
         int scheme = trimmed.IndexOf("://", StringComparison.Ordinal);
-        return scheme > 0
+        return GrpcNameSyntax.IsName(trimmed) ? GrpcNameSyntax.Read(trimmed, tls: true, out problem)
+            : scheme > 0
             ? UriEndpointSyntax.Read(
                 trimmed[..scheme].ToLowerInvariant(), trimmed[(scheme + 3)..], out problem)
             : StringBindingSyntax.Read(trimmed, out problem);
@@ -347,7 +378,7 @@ internal static class UriEndpointSyntax
 
     private static RpcEndpoint? ReadPath(EndpointKindAttribute kind, string rest, out string? problem)
     {
-        if (rest.StartsWith('/') && rest.Length > 1)
+        if (rest.Length > 1 && rest[0] is '/' or '@')
         {
             return RpcEndpoint.TryCreate(kind, "", 0, rest, out problem);
         }
@@ -375,9 +406,47 @@ internal static class UriEndpointSyntax
         int end = rest.AsSpan().IndexOfAny('/', '?', '#');
         string authority = end < 0 ? rest : rest[..end];
         string path = end < 0 ? "/" : rest[end] == '/' ? rest[end..] : "/" + rest[end..];
-        int fragment = path.IndexOf('#');
-        bool takesPath = kind.Form == AddressForm.HostPortAndPath;
+        problem = FindPathProblem(kind, path, end < 0 ? "" : rest[end..]);
+        if (problem is not null)
+        {
+            return null;
+        }
 
+        string name = kind.Form switch
+        {
+            AddressForm.HostPortAndPath => path,
+            AddressForm.HostsAndPrefix => path.TrimEnd('/'),
+            _ => "",
+        };
+        return kind.Form == AddressForm.HostsAndPrefix && authority.Contains(',')
+            ? ReadServers(kind, authority, name, out problem)
+            : ReadServer(kind, authority, name, out problem);
+    }
+
+    private static RpcEndpoint? ReadServers(
+        EndpointKindAttribute kind, string authorities, string name, out string? problem)
+    {
+        string[] written = authorities.Split(',', RpcEndpoint.MaxHosts + 1);
+        problem = written.Length > RpcEndpoint.MaxHosts
+            ? $"it has more than {RpcEndpoint.MaxHosts} hosts"
+            : null;
+        List<RpcEndpoint> servers = [];
+        foreach (string authority in problem is null ? written : [])
+        {
+            if (ReadServer(kind, authority, name, out problem) is not { } server)
+            {
+                return null;
+            }
+
+            servers.Add(server);
+        }
+
+        return servers.Count == 0 ? null : RpcEndpoint.Join(servers);
+    }
+
+    private static RpcEndpoint? ReadServer(
+        EndpointKindAttribute kind, string authority, string name, out string? problem)
+    {
         // The last colon outside an IPv6 address's brackets parts host and port.
         int bracket = authority.LastIndexOf(']');
         int colon = authority.IndexOf(':', bracket + 1);
@@ -385,16 +454,36 @@ internal static class UriEndpointSyntax
         string digits = colon < 0 ? "" : authority[(colon + 1)..];
         int port = kind.DefaultPort;
         string host = "";
-        problem = !takesPath && path != "/" ? $"'{rest[end..]}' after the port is not understood"
-            : fragment >= 0 ? $"'{path[fragment..]}' is a fragment, which is never sent; remove it"
-            : authority.Contains('@') ? "user names are not part of an endpoint; give a credential instead"
+        problem = authority.Contains('@')
+                ? "user names are not part of an endpoint; give a credential instead"
             : colon < 0 && !kind.HasDefaultPort ? FindPortProblem(kind, written)
             : colon >= 0 && !RpcEndpoint.TryReadPort(digits, out port) ? $"'{digits}' is not a port number"
             : HostNames.FindBracketProblem(written, out host);
-        return problem is null
-            ? RpcEndpoint.TryCreate(kind, host, port, takesPath ? path : "", out problem)
+        return problem is null ? RpcEndpoint.TryCreate(kind, host, port, name, out problem) : null;
+    }
+
+    private static string? FindPathProblem(EndpointKindAttribute kind, string path, string written)
+    {
+        int fragment = path.IndexOf('#');
+        return kind.Form == AddressForm.HostAndPort && path != "/"
+                ? $"'{written}' after the port is not understood"
+            : fragment >= 0 ? $"'{path[fragment..]}' is a fragment, which is never sent; remove it"
+            : kind.Form == AddressForm.HostsAndPrefix ? FindPrefixProblem(path)
             : null;
     }
+
+    // The path must reach the server as it is written: the HTTP client resolves '..' and replaces '\'.
+    private static string? FindPrefixProblem(string path)
+    {
+        int query = path.IndexOf('?');
+        return query >= 0 ? $"'{path[query..]}' is a query, which gRPC calls do not have; remove it"
+            : path.Contains('\\') ? "the path has a backslash; write '/'"
+            : path.Split('/').FirstOrDefault(IsDots) is { } dots ? $"'{dots}' in the path is not understood"
+            : null;
+    }
+
+    private static bool IsDots(string segment) =>
+        segment.Replace("%2e", ".", StringComparison.OrdinalIgnoreCase) is "." or "..";
 
     private static string FindPortProblem(EndpointKindAttribute kind, string written) =>
         HostNames.FindBracketProblem(written, out string host)

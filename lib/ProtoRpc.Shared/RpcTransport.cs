@@ -43,12 +43,13 @@ public enum RpcTransport
 
     /// <summary>gRPC without TLS (<c>grpc://</c>).</summary>
     [EndpointKind(
-        "grpc", EndpointProtocol.Grpc, HostAndPort, OfGrpc, ExamplePort = 50051, Hint = "gRPC without TLS")]
+        "grpc", EndpointProtocol.Grpc, HostsAndPrefix, OfGrpc, ExamplePort = 50051,
+        Hint = "gRPC without TLS")]
     Grpc,
 
     /// <summary>gRPC over TLS (<c>grpcs://</c>).</summary>
     [EndpointKind(
-        "grpcs", EndpointProtocol.Grpc, HostAndPort, OfGrpc | Tls, DefaultPort = 443,
+        "grpcs", EndpointProtocol.Grpc, HostsAndPrefix, OfGrpc | Tls, DefaultPort = 443,
         Hint = "gRPC over TLS")]
     Grpcs,
 
@@ -268,7 +269,8 @@ internal sealed class EndpointKindAttribute(
     public bool HasDefaultPort => DefaultPort != NoPort;
 
     /// <summary>Whether an address has a port of a host, where somebody else's server may listen.</summary>
-    public bool HasPort => form is AddressForm.HostAndPort or AddressForm.HostPortAndPath;
+    public bool HasPort =>
+        form is AddressForm.HostAndPort or AddressForm.HostPortAndPath or AddressForm.HostsAndPrefix;
 
     /// <summary>Whether an address may be without a host, because it can mean this machine.</summary>
     public bool MayLackHost => !HasPort;
@@ -289,17 +291,16 @@ internal sealed class EndpointKindAttribute(
     public bool Has(EndpointFeatures any) => (features & any) != 0;
 
     /// <summary>An address with a scheme.</summary>
-    public string ToUri(string host, int port, string name)
+    public string ToUri(string host, int port, string name) => form switch
     {
-        string place = host.Contains(':') ? $"[{host}]" : host;
-        return form switch
-        {
-            AddressForm.HostAndPort => $"{scheme}://{place}:{Text(port)}",
-            AddressForm.HostPortAndPath => $"{scheme}://{place}:{Text(port)}{name}",
-            AddressForm.HostAndName => $"{scheme}://{(host.Length == 0 ? "." : host)}/{name}",
-            _ => $"{scheme}://{name}",
-        };
-    }
+        AddressForm.HostAndName => $"{scheme}://{(host.Length == 0 ? "." : host)}/{name}",
+        _ when HasPort => ToUri([(host, port)], name),
+        _ => $"{scheme}://{name}",
+    };
+
+    /// <summary>An address with several hosts.</summary>
+    public string ToUri(IReadOnlyList<(string Host, int Port)> servers, string name) =>
+        $"{scheme}://{string.Join(',', servers.Select(server => Authority(server.Host, server.Port)))}{name}";
 
     /// <summary>An address as a string binding, or with its scheme if it has no such form.</summary>
     public string ToBinding(string host, int port, string name) => Sequence.Length == 0
@@ -323,9 +324,13 @@ internal sealed class EndpointKindAttribute(
     private string ExampleName => form switch
     {
         AddressForm.HostPortAndPath => "/",
+        AddressForm.HostAndPort or AddressForm.HostsAndPrefix => "",
         AddressForm.SocketPath => "/PATH",
         _ => "NAME",
     };
+
+    private static string Authority(string host, int port) =>
+        $"{(host.Contains(':') ? $"[{host}]" : host)}:{Text(port)}";
 
     private static string Text(int port) => port.ToString(CultureInfo.InvariantCulture);
 }
@@ -339,6 +344,10 @@ internal enum AddressForm
     /// <summary><c>scheme://host:port/path</c>.</summary>
     HostPortAndPath,
 
+    /// <summary><c>scheme://host:port</c>, also with several hosts, <c>scheme://a:1,b:2</c>, and with a path
+    /// before the methods, <c>scheme://host:port/prefix</c>.</summary>
+    HostsAndPrefix,
+
     /// <summary><c>scheme://host/name</c>, <c>sequence:host[\pipe\name]</c>; the host <c>.</c>, or none, is
     /// this machine.</summary>
     HostAndName,
@@ -346,7 +355,7 @@ internal enum AddressForm
     /// <summary><c>scheme://name</c>, <c>sequence:[name]</c>.</summary>
     NameAlone,
 
-    /// <summary><c>scheme:///path</c> of a socket.</summary>
+    /// <summary><c>scheme:///path</c> of a socket, or <c>scheme://@name</c> of an abstract one.</summary>
     SocketPath,
 }
 

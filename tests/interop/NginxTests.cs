@@ -57,6 +57,21 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
     }
 
     [PeerFact(Peer.Nginx)]
+    public async Task Passes_calls_at_a_path_to_a_listener_without_one()
+    {
+        using RpcClient client = ConnectTls("/search");
+        using RpcClient wrong = ConnectTls("/other");
+
+        Assert.Empty(
+            client.Invoke(client.GetMethod("EmptyCall"), InteropCases.Message("Empty")).ToByteArray());
+        Assert.Equal("Serving", (await client.PingAsync()).Health);
+        Assert.NotNull((await client.FetchSchemaAsync()).GetService("grpc.testing.TestService"));
+        RpcException error = Assert.Throws<RpcException>(
+            () => wrong.Invoke(wrong.GetMethod("EmptyCall"), InteropCases.Message("Empty")));
+        Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
+    }
+
+    [PeerFact(Peer.Nginx)]
     public void Cuts_a_stream_that_pauses_for_longer_than_it_waits()
     {
         using RpcClient client = ConnectTls();
@@ -119,8 +134,8 @@ public sealed class NginxTests(NginxTests.Running running) : IClassFixture<Nginx
         }
     }
 
-    private RpcClient ConnectTls() => RpcClient.Connect(
-        $"grpcs://127.0.0.1:{running.Proxy.TlsPort}",
+    private RpcClient ConnectTls(string path = "") => RpcClient.Connect(
+        $"grpcs://127.0.0.1:{running.Proxy.TlsPort}{path}",
         GrpcServer.Schema,
         new RpcClientOptions
         {

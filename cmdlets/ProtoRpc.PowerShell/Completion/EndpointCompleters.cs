@@ -19,7 +19,10 @@ internal class EndpointCompleter : RpcCompleter
             .Distinct()
             .Select(endpoint => new Candidate(endpoint.ToString(), endpoint.Uri)))
             .Concat((OffersClientOnly ? EndpointKinds.All : EndpointKinds.Served)
-                .Select(kind => new Candidate(kind.ExampleBinding(HostOf(kind)), kind.Hint)));
+                .Select(kind => new Candidate(kind.ExampleBinding(HostOf(kind)), kind.Hint)))
+            .Concat(OffersClientOnly
+                ? GrpcNameSyntax.Examples.Select(example => new Candidate(example.Name, example.Hint))
+                : []);
     }
 
     private static string HostOf(EndpointKindAttribute kind) =>

@@ -26,10 +26,11 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, HttpPorts po
 
     public IServedEndpoint Bind(RpcEndpoint endpoint, ServerHost host)
     {
+        RequirePlace(endpoint);
         ServerTls.Check(endpoint, host.Options, options);
         RequireProof(endpoint, host.Options.Security);
         HealthService? health = HealthOf(host, options);
-        GrpcRoutes routes = Routes(host, options, health);
+        GrpcRoutes routes = Routes(host, options, health, BasePath.Get(endpoint));
         return new GrpcEndpoint(
             ports.Serve(
                 endpoint, host, options, new PortService(bound => ServiceOf(host, options, routes, bound))),
@@ -89,6 +90,22 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, HttpPorts po
         }
 
         return new GrpcRoutes(basePath, services, [.. further]);
+    }
+
+    private static void RequirePlace(RpcEndpoint endpoint)
+    {
+        string? problem = endpoint.Servers.Count > 1
+            ? "only clients have several hosts in an address. Give each host as an endpoint of its own."
+            : endpoint.IsAbstractSocket
+                ? "every account of the machine can use a socket without a file. Use grpc+unix:///PATH, "
+                    + "which is open to its owner."
+            : null;
+        if (problem is not null)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidEndpoint,
+                $"Cannot listen on '{endpoint}': {problem}", endpoint);
+        }
     }
 
     private void RequireProof(RpcEndpoint endpoint, RpcServerSecurity security)

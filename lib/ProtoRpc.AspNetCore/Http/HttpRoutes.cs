@@ -276,3 +276,12 @@ internal static class RequestPath
             .Replace("%252F", "%2F", StringComparison.OrdinalIgnoreCase)
         : decoded;
 }
+
+/// <summary>What the paths of an endpoint begin with.</summary>
+internal static class BasePath
+{
+    /// <summary>The path of an endpoint as Kestrel decodes paths: all codes but those of slashes.</summary>
+    public static string Get(RpcEndpoint endpoint) => endpoint.Kind.HasPort
+        ? RestText.Decode(endpoint.Name, keepsSlash: true) ?? endpoint.Name
+        : "";
+}

@@ -32,7 +32,7 @@ internal sealed class HttpService
     public HttpService(
         ServerHost host, HttpServerOptions options, SecurityPolicy policy, RpcEndpoint endpoint)
         : this(
-            host, options, new HttpRoutes(host, endpoint.Name),
+            host, options, new HttpRoutes(host, BasePath.Get(endpoint)),
             new HttpAuthentication(options.Security, policy, endpoint),
             new HostPolicy(options, endpoint), endpoint, isMapped: false)
     {

@@ -99,6 +99,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
         string[] schemes =
         [
             .. (isServed ? EndpointKinds.Served : EndpointKinds.All).Select(kind => $"{kind.Scheme}://"),
+            .. isServed ? [] : GrpcNameSyntax.Prefixes,
         ];
         try
         {

@@ -56,12 +56,21 @@ internal sealed partial class ConnectOptions
         + "Without it, only the own account and administrators get tokens and passwords.");
 
     private readonly ToolFlag _plaintext = new(
-        "--plaintext", "Calls HOST:PORT without TLS: grpc:// instead of grpcs://.");
+        "--plaintext",
+        "Calls HOST:PORT and names of gRPC, as dns:///HOST:PORT, without TLS: grpc:// instead of grpcs://.");
 
     private readonly ToolOption<string?> _proxy = new(
         "--proxy", "ADDRESS",
         "The proxy for HTTP and gRPC, as http://HOST:PORT, instead of that of the environment "
         + "(HTTPS_PROXY, ALL_PROXY, NO_PROXY); none for none.");
+
+    private readonly ToolFlag _get = new(
+        "--http-get",
+        "Calls methods without side effects by GET, on connect:// and connects:// endpoints.");
+
+    private readonly ToolFlag _webText = new(
+        "--grpc-web-text",
+        "Uses the text form of gRPC-Web, on grpcweb:// and grpcwebs:// endpoints.");
 
     private readonly HeaderOptions _headers;
 
@@ -73,7 +82,7 @@ internal sealed partial class ConnectOptions
         Option[] all =
         [
             _plaintext, _tls, _authorities, _certificate, _key, _insecure, _serverName, _user, _bearer,
-            _authentication, _principal, _serverUser, _proxy,
+            _authentication, _principal, _serverUser, _proxy, _get, _webText,
         ];
         Array.ForEach(all, command.Add);
         _headers = new HeaderOptions(command, reflects);
@@ -85,9 +94,11 @@ internal sealed partial class ConnectOptions
     /// <summary>Whether an argument is written as an endpoint, and not as a name.</summary>
     public bool IsEndpoint(string text) => HostAndPort().IsMatch(text) || RpcEndpoint.TryParse(text, out _);
 
-    /// <summary>The endpoint that HOST:PORT stands for; other texts as they are.</summary>
+    /// <summary>The endpoint that HOST:PORT or a name of gRPC stands for; other texts as they are.</summary>
     public static string Expand(string text, bool isPlain) =>
-        HostAndPort().IsMatch(text) ? $"{(isPlain ? "grpc" : "grpcs")}://{text}" : text;
+        HostAndPort().IsMatch(text) ? $"{(isPlain ? "grpc" : "grpcs")}://{text}"
+        : GrpcNameSyntax.IsName(text) && GrpcNameSyntax.Read(text, !isPlain, out _) is { } named ? named.Uri
+        : text;
 
     /// <summary>The server that an argument names: an endpoint, a registered name, or HOST:PORT as users of
     /// other clients of gRPC write it.</summary>
@@ -142,8 +153,22 @@ internal sealed partial class ConnectOptions
             Tls = TlsOf(parsed, target.Named),
             Headers = _headers.OfAll(parsed, console),
             RetryCount = target.Named?.RetryCount ?? options.RetryCount,
+            HttpGet = IsGiven(parsed, _get, target.Endpoint, EndpointProtocol.Connect)
+                || target.Named is { HttpGet: true },
+            GrpcWebText = IsGiven(parsed, _webText, target.Endpoint, EndpointProtocol.GrpcWeb)
+                || target.Named is { GrpcWebText: true },
         };
     }
+
+    private static bool IsGiven(ParseResult parsed, ToolFlag flag, RpcEndpoint endpoint, string protocol) =>
+        parsed.GetValue(flag) && (endpoint.Kind.Protocol == protocol
+            ? true
+            : throw new UsageException(
+                $"{flag.Name} cannot be used with '{endpoint}'. It is for "
+                + $"{EndpointKinds.Enumerate([.. SchemesOf(protocol)], "and")} endpoints."));
+
+    private static IEnumerable<string> SchemesOf(string protocol) =>
+        EndpointKinds.All.Where(kind => kind.Protocol == protocol).Select(kind => $"{kind.Scheme}://");
 
     private WebProxy? ProxyOf(ParseResult parsed, RpcEndpoint endpoint)
     {

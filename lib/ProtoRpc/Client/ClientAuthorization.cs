@@ -12,7 +12,8 @@ internal static class ClientAuthorization
 
     /// <summary>Whether only the endpoint, or only this machine, can read what is sent there.</summary>
     public static bool IsPrivate(RpcEndpoint endpoint) =>
-        endpoint.IsTls || endpoint.IsLocalOnly || HttpTransport.IsLoopback(endpoint.Host);
+        endpoint.IsTls || endpoint.IsLocalOnly
+        || endpoint.Servers.All(server => HttpTransport.IsLoopback(server.Host));
 
     /// <exception cref="RpcException">InvalidArgument or Unimplemented: the credential cannot be sent to the
     /// endpoint.</exception>

@@ -239,6 +239,12 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions? options, CancellationToken cancellation)
     {
         ArgumentNullException.ThrowIfNull(endpoint);
+        if (endpoint.Servers.Count > 1)
+        {
+            // As gRPC does with the addresses of a name, unless told otherwise.
+            return Create([endpoint], RpcLoadBalancing.PickFirst, schema, options, cancellation);
+        }
+
         cancellation.ThrowIfCancellationRequested();
         options = options?.Copy() ?? new RpcClientOptions();
         ClientOptionsCheck.Check(endpoint, options);
@@ -266,14 +272,15 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         }
 
         options = options?.Copy() ?? new RpcClientOptions();
-        foreach (RpcEndpoint endpoint in endpoints)
+        RpcEndpoint[] servers = [.. endpoints.SelectMany(endpoint => endpoint.Servers)];
+        foreach (RpcEndpoint endpoint in servers)
         {
             ClientOptionsCheck.Check(endpoint, options);
         }
 
         options = ClientAuthorization.Apply(first, options);
         RpcServiceInfo? service = FirstService(first, schema, options);
-        BackendPicker picker = RpcChannels.CreatePicker(endpoints, balancing, service, options);
+        BackendPicker picker = RpcChannels.CreatePicker(servers, balancing, service, options);
         return new RpcClient([.. endpoints], schema, service, picker, options);
     }
 

@@ -44,6 +44,12 @@ internal static class EndpointErrors
         + $"Use '{RpcEndpoint.Local(endpoint.Name)}' within this machine, or a TCP endpoint for a service on "
         + "Windows.", endpoint);
 
+    /// <summary>This system does not have abstract sockets.</summary>
+    public static RpcException NeedsLinux(RpcEndpoint endpoint) => new(
+        RpcStatusCode.Unimplemented, RpcErrorIds.TransportNotSupported,
+        $"'{endpoint}' works on Linux only, because other systems have no sockets without a file. Use the "
+        + "path of a socket, grpc+unix:///PATH.", endpoint);
+
     /// <summary>An endpoint speaks TLS with one certificate, or none.</summary>
     public static RpcException OtherCertificate(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition, RpcErrorIds.OtherCertificate,

@@ -18,6 +18,9 @@ public static class CompletionTests
     [InlineData("rest://,rests://", "call", "res")]
     [InlineData("connect://,connects://", "call", "conn")]
     [InlineData("grpcweb://,grpcwebs://", "call", "grpcw")]
+    [InlineData("dns:///", "call", "dn")]
+    [InlineData("unix-abstract:,unix:///", "call", "unix")]
+    [InlineData("", "listen", "dn")]
     [InlineData("json,text", "bench", "x", "y", "--format", "")]
     [InlineData("bash,fish,pwsh,zsh", "completion", "")]
     [InlineData("streams.Words/Say,streams.Words/Split", "bench", "x", "--schema", "SCHEMA",

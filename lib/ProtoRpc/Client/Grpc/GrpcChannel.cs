@@ -35,6 +35,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     // the HTTP client keep them apart; a Unix socket has none.
     private const int CheckedPort = 81;
 
+    // Where the methods are: with a slash at its end.
     private readonly Uri _address;
     private readonly Uri? _checkedAddress;
     private readonly bool _checksServer;
@@ -53,10 +54,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     {
         Endpoint = endpoint;
         Options = options;
-        _address = new UriBuilder(
-            endpoint.IsTls ? "https" : "http",
-            endpoint.Kind.HasPort ? endpoint.Host : "localhost",
-            endpoint.Kind.HasPort ? endpoint.Port : 80).Uri;
+        _address = endpoint.Kind.HasPort ? HttpTransport.AddressOf(endpoint) : new Uri("http://localhost/");
         Greetings = new() { IsUnknown = options.HttpHandler is not null };
         if (options.HttpHandler is { } make)
         {
@@ -171,8 +169,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     {
         bool isChecked = _checkedAddress is not null && headers is { HaveSecret: true };
         Uri address = isChecked
-            ? new Uri(_checkedAddress!, $"/{path}")
-            : _addresses.GetOrAdd(path, static (path, root) => new(root, $"/{path}"), _address);
+            ? new Uri(_checkedAddress + path)
+            : _addresses.GetOrAdd(path, static (path, root) => new(root.AbsoluteUri + path), _address);
         HttpRequestMessage request = new(HttpMethod.Post, address)
         {
             Version = HttpVersion.Version20,

@@ -117,10 +117,10 @@ public sealed record RpcSchemaLoadOptions
 /// <param name="optionsOf">Returns the options for connecting to a server.</param>
 internal sealed class EndpointSchemaSource(Func<RpcEndpoint, RpcClientOptions> optionsOf) : SchemaSource
 {
-    // Accepts the scheme of a URI or the protocol sequence of a string binding: file names do not begin like
-    // that.
+    // Accepts the scheme of a URI, the protocol sequence of a string binding or a name of gRPC: file names do
+    // not begin like that.
     public override bool Takes(string location) =>
-        location.Contains("://", StringComparison.Ordinal)
+        location.Contains("://", StringComparison.Ordinal) || GrpcNameSyntax.IsName(location)
         || EndpointKinds.OfSequence(location.Split(':', 2) is [{ } sequence, _] ? sequence : "") is not null;
 
     public override async Task<IReadOnlyList<SchemaPart>> ReadAsync(

@@ -119,7 +119,12 @@ internal static class GrpcDialer
 
     private static UnixDomainSocketEndPoint SocketAddress(RpcEndpoint endpoint)
     {
-        if (!File.Exists(endpoint.SocketPath))
+        if (endpoint.IsAbstractSocket && !OperatingSystem.IsLinux())
+        {
+            throw EndpointErrors.NeedsLinux(endpoint);
+        }
+
+        if (!endpoint.IsAbstractSocket && !File.Exists(endpoint.SocketPath))
         {
             throw new RpcException(
                 RpcStatusCode.Unavailable,
@@ -130,13 +135,16 @@ internal static class GrpcDialer
 
         try
         {
-            return new UnixDomainSocketEndPoint(endpoint.SocketPath);
+            // Linux knows abstract sockets by a zero before their name: unix(7).
+            return new UnixDomainSocketEndPoint(
+                endpoint.IsAbstractSocket ? $"\0{endpoint.Name[1..]}" : endpoint.SocketPath);
         }
         catch (ArgumentOutOfRangeException e)
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.EndpointNameTooLong,
-                $"The path of '{endpoint}' is too long for a Unix socket.", endpoint, e);
+                $"The {(endpoint.IsAbstractSocket ? "name" : "path")} of '{endpoint}' is too long for a Unix "
+                + "socket.", endpoint, e);
         }
     }
 
