@@ -1,6 +1,5 @@
 using System.Collections.Concurrent;
 using System.Net.Http.Headers;
-using ProtoRpc.Http.Tests.Rest;
 
 namespace ProtoRpc.Http.Tests;
 
@@ -28,8 +27,8 @@ public static class UserAgentTests
     {
         ConcurrentQueue<string> agents = [];
         using RpcServer server = Serve(agents);
-        string endpoint = string.Format(
-            null, form, $"127.0.0.1:{server.Endpoints[form.StartsWith("grpc:") ? 1 : 0].Port}");
+        int index = form.StartsWith("grpc:", StringComparison.Ordinal) ? 1 : 0;
+        string endpoint = string.Format(null, form, $"127.0.0.1:{server.Endpoints[index].Port}");
         using RpcClient client = Connect(endpoint);
         RpcCallOptions ofCaller = new() { Headers = new() { { "user-agent", "shop/2 (test)" } } };
 
