@@ -36,7 +36,7 @@ public sealed class ConnectNodeTests : IDisposable
         using PeerProcess client = PeerProcess.Start(
             Peers.Node,
             [
-                Path.Combine(Folder, "connect_client.js"), .. arguments, .. further,
+                Path.Combine(Folder, "connect_client.mjs"), .. arguments, .. further,
                 server.Endpoint.Uri.TrimEnd('/'), _descriptors,
             ]);
 
@@ -65,7 +65,7 @@ public sealed class ConnectNodeTests : IDisposable
         using PeerProcess server = PeerProcess.Start(
             Peers.Node,
             [
-                Path.Combine(Folder, "connect_server.js"), _descriptors,
+                Path.Combine(Folder, "connect_server.mjs"), _descriptors,
                 .. argument == "--certificate"
                     ? ["--certificate", tls.ServerFile, "--key", tls.ServerKeyFile]
                     : argument.Length > 0 ? new[] { argument } : [],

@@ -15,6 +15,15 @@ public enum Peer
     /// <summary>Node's Connect.</summary>
     NodeConnect,
 
+    /// <summary>Connect for browsers, in one.</summary>
+    WebConnect,
+
+    /// <summary>gRPC-Web's own client for browsers, in one.</summary>
+    WebGrpc,
+
+    /// <summary>The client of Connect, gRPC and gRPC-Web on the command line: buf curl.</summary>
+    Buf,
+
     /// <summary>A protocol analyser.</summary>
     Tshark,
 

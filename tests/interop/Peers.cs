@@ -7,12 +7,18 @@ internal static class Peers
 {
     private const string EtcdFolder = "usr/share/gocode/src/go.etcd.io/etcd/etcdserver/etcdserverpb";
 
+    private const string NpmInstall =
+        "cp tests/interop/node/package*.json artifacts && npm ci --ignore-scripts --prefix artifacts";
+
     /// <summary>Debian's Python: the modules of its packages are not seen by another one on PATH.</summary>
     public const string Python = "/usr/bin/python3";
 
     public const string Node = "node";
 
     public const string Tshark = "tshark";
+
+    /// <summary>The script that starts the program buf of its package for this system.</summary>
+    public static string Buf { get; } = Path.Combine(WebPage.Packages, "@bufbuild", "buf", "bin", "buf");
 
     private static readonly ConcurrentDictionary<Peer, string?> Reasons = new();
 
@@ -35,12 +41,14 @@ internal static class Peers
                 + "apt-get install python3-grpcio python3-protobuf protobuf-compiler",
         Peer.NodeGrpc => Works(Node, Path.Combine(AppContext.BaseDirectory, "node", "interop.js"))
             ? null
-            : "Node's gRPC is not installed: "
-                + "cp tests/interop/node/package*.json artifacts && npm ci --prefix artifacts",
-        Peer.NodeConnect => Works(Node, Path.Combine(AppContext.BaseDirectory, "node", "connect.js"))
+            : $"Node's gRPC is not installed: {NpmInstall}",
+        Peer.NodeConnect => Works(Node, Path.Combine(AppContext.BaseDirectory, "node", "connect.mjs"))
             ? null
-            : "Node's Connect is not installed: "
-                + "cp tests/interop/node/package*.json artifacts && npm ci --prefix artifacts",
+            : $"Node's Connect is not installed: {NpmInstall}",
+        Peer.WebConnect => WhyMissing(Peer.Chromium)
+            ?? WhyMissingPackage("@connectrpc/connect-web", "Connect for browsers"),
+        Peer.WebGrpc => WhyMissing(Peer.Chromium) ?? WhyMissingPackage("grpc-web", "gRPC-Web for browsers"),
+        Peer.Buf => Works(Node, Buf, "--version") ? null : $"buf is not installed: {NpmInstall}",
         Peer.Kdc => OperatingSystem.IsWindows()
             ? "Kerberos of Windows is that of its domain"
             : new[] { "krb5kdc", "kadmin.local", "kinit" }.Any(name => FindProgram(name) is null)
@@ -104,6 +112,11 @@ internal static class Peers
         ? Works("sh", "-c", "command -v \"$0\"", name) ? name : null
         : $"{Environment.GetEnvironmentVariable("PATH")}:/usr/sbin:/sbin".Split(':')
             .Select(folder => Path.Combine(folder, name)).FirstOrDefault(File.Exists);
+
+    private static string? WhyMissingPackage(string package, string name) =>
+        Directory.Exists(Path.Combine(WebPage.Packages, package))
+            ? null
+            : $"{name} is not installed: {NpmInstall}";
 
     private static bool Works(string program, params string[] arguments)
     {

@@ -1,15 +1,14 @@
 // Serves streams.Words over Connect and gRPC-Web with @connectrpc/connect-node.
 // Writes "listening PORT" once it is there.
-'use strict';
 
-const http = require('node:http');
-const http2 = require('node:http2');
-const fs = require('node:fs');
-const { setTimeout: sleep } = require('node:timers/promises');
-const { create } = require('@bufbuild/protobuf');
-const { Code, ConnectError } = require('@connectrpc/connect');
-const { compressionBrotli, compressionGzip, connectNodeAdapter } = require('@connectrpc/connect-node');
-const { load, readArguments } = require('./connect.js');
+import http from 'node:http';
+import http2 from 'node:http2';
+import fs from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { create } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { compressionBrotli, compressionGzip, connectNodeAdapter } from '@connectrpc/connect-node';
+import { load, readArguments } from './connect.mjs';
 
 const { values: options, positionals: [descriptors] } = readArguments({
     http2: { type: 'boolean' },
