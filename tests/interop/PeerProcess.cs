@@ -44,7 +44,21 @@ internal sealed class PeerProcess : IDisposable
         return output;
     }
 
+    /// <summary>What it writes until it ends, and how it ends.</summary>
+    public async Task<PeerResult> ReadResultAsync()
+    {
+        using CancellationTokenSource source = new(Patience);
+        string output = await _program.Output.ReadToEndAsync(source.Token);
+        return new PeerResult(output, await _errors.WaitAsync(source.Token), WaitForExit());
+    }
+
     public int WaitForExit() => _program.WaitForExit(Patience) ?? -1;
 
     public void Dispose() => _program.Dispose();
 }
+
+/// <summary>How a program of others ended.</summary>
+/// <param name="Output">What it wrote.</param>
+/// <param name="Errors">What it wrote to its standard error.</param>
+/// <param name="Code">Its exit code.</param>
+internal sealed record PeerResult(string Output, string Errors, int Code);
