@@ -11,16 +11,19 @@ internal static class BareConnection
     // Of a listener that has nothing more to say.
     private static readonly TimeSpan Silence = TimeSpan.FromMilliseconds(12);
 
-    // More than every time limit of the listener together.
-    private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
+    /// <summary>More than every time limit of the listener together.</summary>
+    public static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
 
     /// <summary>Sends bytes, reads until the listener is silent or hangs up, then ends the sending and reads
     /// to the end.</summary>
     /// <param name="port">The listener's port on loopback.</param>
     /// <param name="bytes">What is sent.</param>
     /// <param name="isAnswered">Whether what came so far is all that can be expected.</param>
+    /// <param name="silence">How long a silent listener has more to say; null for milliseconds, which suit
+    /// requests that may have no end.</param>
     /// <exception cref="InvariantException">The listener does not hang up.</exception>
-    public static byte[] Exchange(int port, byte[] bytes, Func<List<byte>, bool> isAnswered)
+    public static byte[] Exchange(
+        int port, byte[] bytes, Func<List<byte>, bool> isAnswered, TimeSpan? silence = null)
     {
         using Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp)
         {
@@ -33,7 +36,7 @@ internal static class BareConnection
         try
         {
             socket.Send(bytes);
-            while (!isAnswered(answer) && socket.Poll(Silence, SelectMode.SelectRead))
+            while (!isAnswered(answer) && socket.Poll(silence ?? Silence, SelectMode.SelectRead))
             {
                 if (!Receive(socket, answer))
                 {

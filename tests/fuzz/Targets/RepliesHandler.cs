@@ -16,7 +16,18 @@ internal sealed class RepliesHandler : HttpMessageHandler
         "application/grpc", "application/grpc+proto", "application/x-protobuf", "application/json",
             "text/xml",
         "application/x-protobuf; delimited=true", "text/html", "application/grpc+json", "x", "",
+        "application/connect+proto", "application/connect+json", "application/proto",
+        "application/grpc-web+proto", "application/grpc-web-text+proto",
     ];
+
+    /// <summary>The number of types.</summary>
+    public static byte TypeCount { get; } = (byte)Types.Length;
+
+    /// <summary>Where the types of Connect's streams begin, and behind them those of gRPC-Web.</summary>
+    public static byte FirstStreamType { get; } = 10;
+
+    /// <summary>The choice of the header of a compressed stream of Connect.</summary>
+    public static byte ConnectGzip { get; } = 128 + 15;
 
     // Names and values that a server may send; trailers are the second half of the choices.
     private static readonly (string Name, string Value)[] Headers =
@@ -27,7 +38,8 @@ internal sealed class RepliesHandler : HttpMessageHandler
         ("grpc-encoding", "nope"), ("x-bin", "****"), ("x-bin", "AAEC,AAE"),
             ("Retry-After", "99999999999999"),
         ("protorpc-correlation-id", "\u0001"), ("grpc-status-details-bin", "////"), ("x", ""),
-            ("Content-Encoding", "gzip"),
+            ("Content-Encoding", "gzip"), ("connect-content-encoding", "gzip"),
+        ("connect-content-encoding", "nope"), ("trailer-x-bin", "AAE"),
     ];
 
     /// <summary>What the server answers.</summary>

@@ -23,6 +23,13 @@ internal static class TargetTable
         Row("reflection", static () => new ReflectionTarget()),
         Row("grpc-reply", static () => new ReplyTarget("grpc-reply", "grpc://127.0.0.1:1")),
         Row("http-reply", static () => new ReplyTarget("http-reply", "http://127.0.0.1:1/")),
+        Row("connect", static () => new ConnectTarget()),
+        Row("connect-reply", static () => new FramedReplyTarget(
+            "connect-reply", "connect://127.0.0.1:1", new(), new() { Format = MessageFormats.Json })),
+        Row("connect-listener", static () => new ConnectListenerTarget()),
+        Row("grpc-web", static () => new GrpcWebTarget()),
+        Row("grpc-web-reply", static () => new FramedReplyTarget(
+            "grpc-web-reply", "grpcweb://127.0.0.1:1", new RpcClientOptions())),
         Row("http-listener", static () => new HttpListenerTarget()),
         Row("grpc-listener", static () => new GrpcListenerTarget()),
         Row("terminal", static () => new TerminalTarget()),

@@ -47,6 +47,8 @@ internal sealed class GrpcWebTextStream(Stream text) : SequentialStream
 {
     private const int Quantum = 4;
 
+    private static readonly SearchValues<byte> WhiteSpace = SearchValues.Create(" \t\r\n"u8);
+
     private readonly byte[] _text = new byte[4096];
     private readonly byte[] _bytes = new byte[3072];
     private int _length;
@@ -106,8 +108,11 @@ internal sealed class GrpcWebTextStream(Stream text) : SequentialStream
             ReadOnlySpan<byte> left = _text.AsSpan(read, (_length - read) / Quantum * Quantum);
             int padding = left.IndexOf((byte)'=');
             left = padding < 0 ? left : left[..(((padding / Quantum) + 1) * Quantum)];
-            if (Base64.DecodeFromUtf8(left, _bytes.AsSpan(_end), out int consumed, out int written)
-                != OperationStatus.Done || consumed != left.Length)
+
+            // .NET's decoder skips white space, so that the result would depend on where a piece ends.
+            if (left.ContainsAny(WhiteSpace)
+                || Base64.DecodeFromUtf8(left, _bytes.AsSpan(_end), out int consumed, out int written)
+                    != OperationStatus.Done || consumed != left.Length)
             {
                 throw NotBase64();
             }
