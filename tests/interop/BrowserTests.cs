@@ -4,6 +4,8 @@ namespace ProtoRpc.Interop;
 
 /// <summary>What a real browser makes of the page of a listener,
 /// and of pages of others that would call it.</summary>
+[PeerCall("Chromium", "HTTP", PeerSide.Client, PeerCalls.Unary | PeerCalls.Errors)]
+[PeerCall("Chromium", "REST", PeerSide.Client, PeerCalls.Unary | PeerCalls.ServerStream)]
 public static class BrowserTests
 {
     // Fills the form of a method, sends it, and waits for what comes out.

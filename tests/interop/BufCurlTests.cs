@@ -7,6 +7,18 @@ namespace ProtoRpc.Interop;
 
 /// <summary>buf curl, the client of connect-go, calls our listener by all three protocols, without and with
 /// TLS, and reads our schema.</summary>
+[PeerCall(
+    "buf curl (connect-go)", "Connect", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Errors
+        | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines | PeerCalls.Compression
+        | PeerCalls.Tls)]
+[PeerCall(
+    "buf curl (connect-go)", "gRPC", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Errors
+        | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines | PeerCalls.Compression
+        | PeerCalls.Tls | PeerCalls.Reflection)]
+[PeerCall(
+    "buf curl (connect-go)", "gRPC-Web", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Errors
+        | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines | PeerCalls.Compression
+        | PeerCalls.Tls)]
 public sealed class BufCurlTests : IDisposable
 {
     // buf shifts the code of a status by three bits.

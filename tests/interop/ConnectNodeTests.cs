@@ -14,6 +14,14 @@ public sealed class ConnectNodeTests : IDisposable
 
     public void Dispose() => File.Delete(_descriptors);
 
+    [PeerCall(
+        "@connectrpc/connect-node", "Connect", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Errors
+            | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines | PeerCalls.Cancellation
+            | PeerCalls.Compression | PeerCalls.Tls)]
+    [PeerCall(
+        "@connectrpc/connect-node", "gRPC-Web", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Errors
+            | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines | PeerCalls.Cancellation
+            | PeerCalls.Compression)]
     [PeerTheory(Peer.NodeConnect)]
     [InlineData("--json")]
     [InlineData("--compression=gzip")]
@@ -48,6 +56,14 @@ public sealed class ConnectNodeTests : IDisposable
         Assert.All(cases, outcome => Assert.EndsWith(" passed", outcome, StringComparison.Ordinal));
     }
 
+    [PeerCall(
+        "@connectrpc/connect-node", "Connect", PeerSide.Server, PeerCalls.AllKinds | PeerCalls.Errors
+            | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines | PeerCalls.Compression
+            | PeerCalls.Tls)]
+    [PeerCall(
+        "@connectrpc/connect-node", "gRPC-Web", PeerSide.Server, PeerCalls.Unary | PeerCalls.ServerStream
+            | PeerCalls.Errors | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines
+            | PeerCalls.Compression | PeerCalls.Tls)]
     [PeerTheory(Peer.NodeConnect)]
     [InlineData("connect", "", "Binary", RpcCompression.None)]
     [InlineData("connect", "", "Json", RpcCompression.Gzip)]

@@ -5,6 +5,9 @@ namespace ProtoRpc.Interop;
 
 /// <summary>containerd, called by its own .proto files and nothing else. They import others of containerd by
 /// the path of its repository, and gogoproto, which nobody has.</summary>
+[PeerCall(
+    "containerd", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.ServerStream | PeerCalls.Duplex
+        | PeerCalls.Errors | PeerCalls.UnixSockets)]
 public sealed class ContainerdTests : IDisposable
 {
     private const string Namespace = "protorpc";

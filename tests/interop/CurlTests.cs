@@ -7,6 +7,9 @@ namespace ProtoRpc.Interop;
 
 /// <summary>curl at our HTTP endpoints: formats, and every way to say who calls.</summary>
 [Collection(nameof(KerberosRealm))]
+[PeerCall(
+    "curl", "HTTP", PeerSide.Client, PeerCalls.Unary | PeerCalls.Errors | PeerCalls.Tls
+        | PeerCalls.ClientCertificates | PeerCalls.Passwords | PeerCalls.Tokens | PeerCalls.Kerberos)]
 public sealed class CurlTests(KerberosRealm realm)
 {
     private const string Who = "ProtoService.SearchService/Who?query=x";

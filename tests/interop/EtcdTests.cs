@@ -5,6 +5,9 @@ namespace ProtoRpc.Interop;
 
 /// <summary>etcd, called by its own .proto file and nothing else: the file imports others of etcd, which are
 /// found above it, google/api, which is ours, and gogoproto, which nobody has.</summary>
+[PeerCall(
+    "etcd", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.Duplex | PeerCalls.Errors
+        | PeerCalls.UnixSockets)]
 public sealed class EtcdTests : IDisposable
 {
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-etcd");

@@ -7,6 +7,9 @@ namespace ProtoRpc.Interop;
 
 /// <summary>Gateways between programs of others: a server of the original protocol behind HTTP and gRPC, and
 /// an old client before gRPC.</summary>
+[PeerCall(
+    "Google.ProtocolBuffers.Rpc", "native", PeerSide.Server, PeerCalls.Unary | PeerCalls.Errors
+        | PeerCalls.Sessions)]
 public static class GatewayPeerTests
 {
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(30);

@@ -6,6 +6,8 @@ using ProtoRpc.Server.Native;
 namespace ProtoRpc.Interop;
 
 /// <summary>impacket as client of our listener and as server of our client.</summary>
+[PeerCall("impacket", "DCE/RPC", PeerSide.Client, PeerCalls.Unary | PeerCalls.Errors)]
+[PeerCall("impacket", "DCE/RPC", PeerSide.Server, PeerCalls.Unary)]
 public static class ImpacketTests
 {
     private static readonly Guid Service = new("b1f2c2b4-5d3e-4c7a-9f10-2a6b8c0d4e5f");

@@ -68,6 +68,7 @@ public sealed class KerberosTests(KerberosRealm realm)
     }
 
     // Its signatures without encryption end in a TypeError of its own, so there is no integrity level.
+    [PeerCall("impacket", "DCE/RPC", PeerSide.Client, PeerCalls.Unary | PeerCalls.Kerberos)]
     [PeerTheory(Peer.ImpacketKerberos)]
     [InlineData(RpcProtectionLevel.Connect)]
     [InlineData(RpcProtectionLevel.Privacy)]

@@ -3,6 +3,10 @@ using System.Globalization;
 namespace ProtoRpc.Interop;
 
 /// <summary>The clients of others at a server that an ASP.NET Core application maps.</summary>
+[PeerCall("grpcio", "gRPC", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Tls | PeerCalls.UnixSockets)]
+[PeerCall(
+    "@grpc/grpc-js", "gRPC", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Tls | PeerCalls.UnixSockets)]
+[PeerCall("curl", "HTTP", PeerSide.Client, PeerCalls.Unary | PeerCalls.Tls | PeerCalls.UnixSockets)]
 public static class MappedPeersTests
 {
     private const string Json = "{\"response_size\":3,\"response_type\":\"COMPRESSABLE\"}";

@@ -8,6 +8,8 @@ namespace ProtoRpc.Interop;
 
 /// <summary>NTLM against impacket's: its client at our listener,
 /// our client at a server of its cryptography.</summary>
+[PeerCall("impacket", "DCE/RPC", PeerSide.Client, PeerCalls.Unary | PeerCalls.Ntlm)]
+[PeerCall("impacket", "DCE/RPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.Ntlm)]
 public static class NtlmTests
 {
     private const string Domain = "CORP";

@@ -5,6 +5,12 @@ namespace ProtoRpc.Interop;
 
 /// <summary>Programs of the original against ours, byte by byte:
 /// what they send and what they can read.</summary>
+[PeerCall(
+    "Google.ProtocolBuffers.Rpc", "native", PeerSide.Client, PeerCalls.Unary | PeerCalls.Errors
+        | PeerCalls.Sessions)]
+[PeerCall(
+    "Google.ProtocolBuffers.Rpc", "native", PeerSide.Server, PeerCalls.Unary | PeerCalls.Errors
+        | PeerCalls.Sessions)]
 public static class OldPeerTests
 {
     private const string CoreLibrary =

@@ -7,6 +7,14 @@ public static class WebClientTests
     private static readonly RpcSchema ShopSchema = RpcSchema.Load(
         [Path.Combine(AppContext.BaseDirectory, "protos", "shop.proto")]);
 
+    [PeerCall(
+        "@connectrpc/connect-web", "Connect", PeerSide.Client, PeerCalls.Unary | PeerCalls.ServerStream
+            | PeerCalls.Errors | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines
+            | PeerCalls.Cancellation | PeerCalls.Get)]
+    [PeerCall(
+        "@connectrpc/connect-web", "gRPC-Web", PeerSide.Client, PeerCalls.Unary | PeerCalls.ServerStream
+            | PeerCalls.Errors | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines
+            | PeerCalls.Cancellation)]
     [PeerTheory(Peer.WebConnect)]
     [InlineData(false, false)]
     [InlineData(false, true)]
@@ -33,6 +41,9 @@ public static class WebClientTests
         Assert.All(outcomes, outcome => Assert.EndsWith(" passed", outcome, StringComparison.Ordinal));
     }
 
+    [PeerCall(
+        "grpc-web", "gRPC-Web", PeerSide.Client, PeerCalls.Unary | PeerCalls.ServerStream
+            | PeerCalls.Errors | PeerCalls.Metadata | PeerCalls.Deadlines)]
     [PeerTheory(Peer.WebGrpc)]
     [InlineData("binary")]
     [InlineData("text")]

@@ -8,6 +8,9 @@ namespace ProtoRpc.Peers;
 
 /// <summary>Our client against a server of protobuf-net.Grpc, with the schema that protobuf-net
 /// writes.</summary>
+[PeerCall(
+    "protobuf-net.Grpc", "gRPC", PeerSide.Server, PeerCalls.AllKinds | PeerCalls.Errors
+        | PeerCalls.Metadata | PeerCalls.Cancellation)]
 public sealed class CodeFirstServerTests : IAsyncLifetime
 {
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-peers-");

@@ -11,6 +11,8 @@ using GrpcException = Grpc.Core.RpcException;
 namespace ProtoRpc.Peers;
 
 /// <summary>Compressed messages between us and gRPC for .NET.</summary>
+[PeerCall("Grpc.AspNetCore", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.Compression)]
+[PeerCall("Grpc.Net.Client", "gRPC", PeerSide.Client, PeerCalls.Unary | PeerCalls.Compression)]
 public static class CompressionTests
 {
     [Theory]

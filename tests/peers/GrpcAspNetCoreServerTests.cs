@@ -5,6 +5,9 @@ using ProtoRpc.Http.Tests.Streams;
 namespace ProtoRpc.Peers;
 
 /// <summary>Our client against a server of Grpc.AspNetCore.</summary>
+[PeerCall(
+    "Grpc.AspNetCore", "gRPC", PeerSide.Server, PeerCalls.AllKinds | PeerCalls.Errors | PeerCalls.Metadata
+        | PeerCalls.Deadlines | PeerCalls.Cancellation | PeerCalls.Tls | PeerCalls.UnixSockets)]
 public sealed class GrpcAspNetCoreServerTests : IAsyncLifetime
 {
     private PeerApplication _server = null!;

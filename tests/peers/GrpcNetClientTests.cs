@@ -12,6 +12,10 @@ using GrpcException = Grpc.Core.RpcException;
 namespace ProtoRpc.Peers;
 
 /// <summary>Grpc.Net.Client against our listener.</summary>
+[PeerCall(
+    "Grpc.Net.Client", "gRPC", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Errors | PeerCalls.Metadata
+        | PeerCalls.Deadlines | PeerCalls.Cancellation | PeerCalls.Tls | PeerCalls.UnixSockets
+        | PeerCalls.Reflection | PeerCalls.Health)]
 public sealed class GrpcNetClientTests : IDisposable
 {
     private readonly WordsServer _server = new();

@@ -8,6 +8,7 @@ using GrpcException = Grpc.Core.RpcException;
 namespace ProtoRpc.Peers;
 
 /// <summary>Grpc.Net.Client repeats calls to our listener by its ServiceConfig.</summary>
+[PeerCall("Grpc.Net.Client", "gRPC", PeerSide.Client, PeerCalls.Unary | PeerCalls.Retries)]
 public sealed class GrpcNetRetryTests : IDisposable
 {
     private readonly ConcurrentQueue<string?> _attempts = new();

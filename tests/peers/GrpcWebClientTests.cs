@@ -8,6 +8,9 @@ using GrpcException = Grpc.Core.RpcException;
 namespace ProtoRpc.Peers;
 
 /// <summary>Grpc.Net.Client.Web against the HTTP endpoint of our listener.</summary>
+[PeerCall(
+    "Grpc.Net.Client.Web", "gRPC-Web", PeerSide.Client, PeerCalls.Unary | PeerCalls.ServerStream
+        | PeerCalls.Errors | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Cancellation)]
 public sealed class GrpcWebClientTests : IDisposable
 {
     private readonly WordsServer _server = new("http://127.0.0.1:0/");

@@ -9,6 +9,10 @@ using Microsoft.Extensions.Logging;
 namespace ProtoRpc.Peers;
 
 /// <summary>Calls of our client on grpcweb:// endpoints to Grpc.AspNetCore.Web.</summary>
+[PeerCall(
+    "Grpc.AspNetCore.Web", "gRPC-Web", PeerSide.Server, PeerCalls.Unary | PeerCalls.ServerStream
+        | PeerCalls.Errors | PeerCalls.ErrorDetails | PeerCalls.Metadata | PeerCalls.Deadlines
+        | PeerCalls.Compression)]
 public sealed class GrpcWebServerTests : IAsyncLifetime
 {
     private WebApplication _application = null!;

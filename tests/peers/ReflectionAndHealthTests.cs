@@ -9,6 +9,8 @@ using Status = Grpc.Health.V1.HealthCheckResponse.Types.ServingStatus;
 namespace ProtoRpc.Peers;
 
 /// <summary>Our client and the tool ask Grpc.AspNetCore's reflection and health services.</summary>
+[PeerCall(
+    "Grpc.AspNetCore", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.Reflection | PeerCalls.Health)]
 public static class ReflectionAndHealthTests
 {
     public static TheoryData<string> Versions => ["v1 and v1alpha", "v1", "v1alpha"];

@@ -8,6 +8,8 @@ using GrpcException = Grpc.Core.RpcException;
 namespace ProtoRpc.Peers;
 
 /// <summary>Details of a status, written and read by Grpc.StatusProto on the other side.</summary>
+[PeerCall("Grpc.AspNetCore", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.ErrorDetails)]
+[PeerCall("Grpc.Net.Client", "gRPC", PeerSide.Client, PeerCalls.Unary | PeerCalls.ErrorDetails)]
 public static class StatusDetailsTests
 {
     [Fact]

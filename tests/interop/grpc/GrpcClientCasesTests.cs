@@ -1,6 +1,14 @@
 namespace ProtoRpc.Interop;
 
 /// <summary>The official test cases, and some more, of the clients of others against our server.</summary>
+[PeerCall(
+    "grpcio", "gRPC", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Errors | PeerCalls.Metadata
+        | PeerCalls.Deadlines | PeerCalls.Cancellation | PeerCalls.Compression | PeerCalls.ErrorDetails
+        | PeerCalls.Reflection | PeerCalls.Health)]
+[PeerCall(
+    "@grpc/grpc-js", "gRPC", PeerSide.Client, PeerCalls.AllKinds | PeerCalls.Errors | PeerCalls.Metadata
+        | PeerCalls.Deadlines | PeerCalls.Cancellation | PeerCalls.Compression | PeerCalls.ErrorDetails
+        | PeerCalls.Reflection | PeerCalls.Health)]
 public sealed class GrpcClientCasesTests(GrpcClientCasesTests.Runs runs)
     : IClassFixture<GrpcClientCasesTests.Runs>
 {

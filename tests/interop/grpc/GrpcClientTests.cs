@@ -1,6 +1,12 @@
 namespace ProtoRpc.Interop;
 
 /// <summary>What our client does with the gRPC servers of others beyond the official test cases.</summary>
+[PeerCall(
+    "grpcio", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.ErrorDetails | PeerCalls.UnixSockets
+        | PeerCalls.Reflection | PeerCalls.Health)]
+[PeerCall(
+    "@grpc/grpc-js", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.ErrorDetails
+        | PeerCalls.UnixSockets | PeerCalls.Reflection | PeerCalls.Health)]
 public static class GrpcClientTests
 {
     [Theory]

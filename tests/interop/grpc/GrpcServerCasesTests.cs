@@ -11,6 +11,12 @@ public static class GrpcServerCasesTests
 
     public static TheoryData<string> OwnCases => [.. Cases];
 
+    [PeerCall(
+        "grpcio", "gRPC", PeerSide.Server, PeerCalls.AllKinds | PeerCalls.Errors | PeerCalls.Metadata
+            | PeerCalls.Deadlines | PeerCalls.Cancellation | PeerCalls.Compression)]
+    [PeerCall(
+        "@grpc/grpc-js", "gRPC", PeerSide.Server, PeerCalls.AllKinds | PeerCalls.Errors
+            | PeerCalls.Metadata | PeerCalls.Deadlines | PeerCalls.Cancellation | PeerCalls.Compression)]
     [Theory]
     [PeerData(Peer.PythonGrpc, nameof(Cases))]
     [PeerData(Peer.NodeGrpc, nameof(NodeCases))]

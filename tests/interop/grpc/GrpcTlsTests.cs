@@ -5,6 +5,14 @@ namespace ProtoRpc.Interop;
 
 /// <summary>TLS with an authority of our own,
 /// certificates of both sides and a name that is not the host's.</summary>
+[PeerCall("grpcio", "gRPC", PeerSide.Client, PeerCalls.Unary | PeerCalls.Tls | PeerCalls.ClientCertificates)]
+[PeerCall("grpcio", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.Tls | PeerCalls.ClientCertificates)]
+[PeerCall(
+    "@grpc/grpc-js", "gRPC", PeerSide.Client, PeerCalls.Unary | PeerCalls.Tls
+        | PeerCalls.ClientCertificates)]
+[PeerCall(
+    "@grpc/grpc-js", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.Tls
+        | PeerCalls.ClientCertificates)]
 public sealed class GrpcTlsTests : IDisposable
 {
     private readonly TlsFiles _files = new();

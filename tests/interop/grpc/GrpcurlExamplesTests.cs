@@ -19,6 +19,7 @@ public sealed partial class GrpcurlExamplesTests : IDisposable
         await RunAsync(server.Endpoint);
     }
 
+    [PeerCall("@grpc/grpc-js", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.Reflection)]
     [PeerTheory(Peer.NodeGrpc)]
     [InlineData("v1")]
     [InlineData("v1alpha")]

@@ -17,6 +17,9 @@ using Request = ProtoRpc.TestServers.Rest.Request;
 namespace ProtoRpc.Peers.Rest;
 
 /// <summary>Calls of our client on rest:// endpoints to gRPC JSON transcoding of ASP.NET Core.</summary>
+[PeerCall(
+    "Microsoft.AspNetCore.Grpc.JsonTranscoding", "REST", PeerSide.Server, PeerCalls.Unary
+        | PeerCalls.ServerStream | PeerCalls.Errors | PeerCalls.ErrorDetails)]
 public sealed class JsonTranscodingClientTests : IAsyncLifetime
 {
     private WebApplication _application = null!;
