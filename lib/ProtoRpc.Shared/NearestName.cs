@@ -90,7 +90,8 @@ internal static partial class MemberTexts
         Members().Replace(text, match => nameOf(match.Value) ?? match.Value);
 
     [GeneratedRegex(
-        @"\bRpc(Limits|(Client|Server|Tls|Load|RandomMessage)Options|(Client|Server)Security|NamedEndpoint)"
+        @"\bRpc(Limits|(Client|Server|Tls|Load|RandomMessage)Options|(Client|Server)Security|NamedEndpoint"
+        + @"|RetryPolicy)"
         + @"\.[A-Za-z]+\b"
         + @"|\b(Give a schema|Choose fewer services|as an import path|allow unencrypted traffic"
         + @"|the documentation of RpcEndpoint)\b|\ba byte array, (?=')",

@@ -7,6 +7,7 @@ namespace ProtoRpc;
 public sealed class RpcException : Exception
 {
     private readonly string? _errorId;
+    private bool _mayHaveExecuted;
 
     /// <summary>Creates an exception with a status and a message that says what is wrong, where, and what to
     /// do.</summary>
@@ -69,7 +70,11 @@ public sealed class RpcException : Exception
     public uint NativeStatus { get; init; }
 
     /// <summary>Whether the call may have run on the server. If false, it can be sent again.</summary>
-    public bool MayHaveExecuted { get; init; }
+    public bool MayHaveExecuted
+    {
+        get => _mayHaveExecuted;
+        init => _mayHaveExecuted = value;
+    }
 
     /// <summary>How many attempts the call made, of which this is the failure of the last. A pass over
     /// several servers is one attempt.</summary>
@@ -107,6 +112,10 @@ public sealed class RpcException : Exception
     /// rejected the call before it ran; zero if it did not say how long, null for any other error.</summary>
     internal TimeSpan? RetryAfter { get; init; }
 
+    /// <summary>How long a server or proxy asks to wait before the call is sent again, although the call may
+    /// have run; negative if it asks not to send it again. Null if it does not say.</summary>
+    internal TimeSpan? Pushback { get; init; }
+
     /// <summary>Whether the caller of a server made the error: the method does not exist, the caller may not
     /// call it, or its request is not valid.</summary>
     internal bool IsOfCaller { get; set; }
@@ -116,6 +125,9 @@ public sealed class RpcException : Exception
 
     /// <summary>Whether ProtoRpc wrote the text, and not an application.</summary>
     internal bool IsByProtoRpc { get; }
+
+    /// <summary>Records that an earlier attempt of the call may have run.</summary>
+    internal void AddExecuted() => _mayHaveExecuted = true;
 
     /// <summary>The same error of a message with a text that says where the message comes from.</summary>
     internal RpcException WithText(string message) => new(Code, message, this)

@@ -64,6 +64,17 @@ internal sealed class WordsService : Words.WordsBase
             case "wait":
                 await WaitAsync(context);
                 return request;
+            case "later":
+                // later ATTEMPTS PUSHBACK: fails until there were so many attempts before.
+                string? before = context.RequestHeaders.GetValue("grpc-previous-rpc-attempts");
+                if (Number(before ?? "0") >= Number(words[1]))
+                {
+                    return new Text { Text_ = before ?? "" };
+                }
+
+                throw new GrpcException(
+                    new GrpcStatus(StatusCode.Unavailable, "not now"),
+                    new Metadata { { "grpc-retry-pushback-ms", words[2] } });
             default:
                 return request;
         }

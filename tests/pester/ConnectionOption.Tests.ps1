@@ -177,7 +177,7 @@ Describe '-ConnectionOption' {
         $copy = Get-RpcEndpoint first | Register-RpcEndpoint -Name second -Force -PassThru -ConnectionOption @{ ServerName = 'b' }
         $other = Get-RpcEndpoint first | Register-RpcEndpoint -Name third -Force -PassThru -ConnectionOption @{ UserName = 'ann'; Credential = 'env:X' }
 
-        $copy.Token, $copy.ServerName, $copy.RetryCount | Should -Be 'env:PROTORPC_TEST_FIRST', 'b', 3
+        $copy.Token, $copy.ServerName, $copy.Retry.Count | Should -Be 'env:PROTORPC_TEST_FIRST', 'b', 3
         $other.Token | Should -BeNullOrEmpty
         $other.ServerName | Should -Be 'a'
     }
@@ -207,7 +207,7 @@ Describe '-ConnectionOption' {
     }
 
     It 'checks values as parameters do: <Key>' -ForEach @(
-        @{ Key = 'RetryCount'; Value = 101; Why = '*RetryCount*100*' }
+        @{ Key = 'Retry'; Value = 101; Why = '*Count of -Retry is 101*100*' }
         @{ Key = 'Compression'; Value = 'Zip'; Why = '*Gzip*' }
         @{ Key = 'Format'; Value = 'Yaml'; Why = '*Json*' }
         @{ Key = 'KeepAlive'; Value = 'soon'; Why = "*'soon' is not a time*" }

@@ -197,7 +197,7 @@ Describe 'Named endpoints' {
             ServerName = 'server.example.com'
             Format = 'json'
             Compression = 'Gzip'
-            RetryCount = 3
+            Retry = @{ Count = 4; StatusCodes = 'Unavailable'; InitialPause = '200ms' }
         }
         Register-RpcEndpoint full tcp://h:1 @all -ConnectionOption $option
         Register-RpcEndpoint bare tcp://h:2
@@ -227,9 +227,9 @@ Describe 'Named endpoints' {
 
         $all = Get-RpcEndpoint
         $all.Tls | Should -Be $true, $false, $false
-        $all[0].RetryCount | Should -Be 3
+        $all[0].Retry | Should -Be ([ProtoRpc.RpcRetryPolicy]@{ Count = 3 })
         $all[0].ProtectionLevel | Should -Be Packet
-        foreach ($name in 'ServerName', 'RetryCount', 'Mechanism', 'ProtectionLevel', 'Compression', 'Format') {
+        foreach ($name in 'ServerName', 'Retry', 'Mechanism', 'ProtectionLevel', 'Compression', 'Format') {
             $all[1].$name, $all[2].$name | Should -Be $null, $null -Because $name
         }
         { [pscustomobject]@{ Name = 'd'; Endpoint = 'tcp://h:1'; Tls = 'maybe' } |
@@ -240,7 +240,7 @@ Describe 'Named endpoints' {
                 { Register-RpcEndpoint d tcp://h:1 -ConnectionOption @{ $name = $empty } -ErrorAction Stop } | Should -Throw
             }
         }
-        { Register-RpcEndpoint d tcp://h:1 -ConnectionOption @{ RetryCount = 101 } } | Should -Throw -ExpectedMessage '*RetryCount*100*'
+        { Register-RpcEndpoint d tcp://h:1 -ConnectionOption @{ Retry = 101 } } | Should -Throw -ExpectedMessage '*Count of -Retry*100*'
         { Register-RpcEndpoint d tcp://h:1 -ConnectionOption @{ ProtectionLevel = 'None' } } | Should -Throw -ExpectedMessage '*Packet*'
         (Get-RpcEndpoint).Name | Should -Be a, b, c
     }

@@ -20,6 +20,22 @@ internal sealed class LimitsCompleter : RpcCompleter
     internal override HashtableShape? TableOf(IDictionary bound) => new OptionShape(typeof(RpcLimits), bound);
 }
 
+/// <summary>Offers a number of retries, and the settings of a retry policy in a hashtable.</summary>
+internal sealed class RetryCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+    [
+        Candidate.OfScript("3", "The number of retries of calls that certainly did not run"),
+        Candidate.OfScript(
+            "@{ Count = 3; StatusCodes = 'Unavailable' }",
+            "Also retries calls that may have run, if they fail with this status"),
+        OptionShape.Empty,
+    ];
+
+    internal override HashtableShape? TableOf(IDictionary bound) =>
+        new OptionShape(typeof(RpcRetryPolicy), bound);
+}
+
 /// <summary>The keys and values of a hashtable of settings: those that the parameters of the cmdlet take that
 /// makes the object.</summary>
 /// <param name="option">The type of the object.</param>
@@ -63,7 +79,9 @@ internal sealed class OptionShape(Type option, IDictionary bound) : HashtableSha
     private static IEnumerable<object> ValuesOf(PropertyInfo setting) =>
         setting.GetCustomAttribute<ValidateSetAttribute>() is { } set ? set.ValidValues
         : TypeOf(setting) is { IsEnum: true } type ? Enum.GetNames(type)
-        : TypeOf(setting) == typeof(SwitchParameter) ? [true, false]
+        : TypeOf(setting) == typeof(IReadOnlyList<RpcStatusCode>)
+            ? Enum.GetNames<RpcStatusCode>().Where(name => name != nameof(RpcStatusCode.OK))
+        : TypeOf(setting) == typeof(SwitchParameter) || TypeOf(setting) == typeof(bool) ? [true, false]
         : [];
 
     private static Type TypeOf(PropertyInfo setting) =>

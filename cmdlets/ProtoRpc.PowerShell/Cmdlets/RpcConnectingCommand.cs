@@ -21,7 +21,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private static readonly string[] OfCalls =
     [
         nameof(RpcConnectionOption.Compression), nameof(RpcConnectionOption.Header),
-        nameof(RpcConnectionOption.RetryCount), nameof(RpcConnectionOption.WaitForReady),
+        nameof(RpcConnectionOption.Retry), nameof(RpcConnectionOption.WaitForReady),
     ];
 
     private readonly SecretReader _secrets = new();
@@ -208,7 +208,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
             HttpGet = Option.HttpGet,
             GrpcWebText = Option.GrpcWebText,
             KeepAlive = Option.KeepAlive,
-            RetryCount = Option.RetryCount,
+            Retry = Option.Retry,
             Limits = Option.Limits,
             ExceptionTypes = Option.ExceptionType,
         };

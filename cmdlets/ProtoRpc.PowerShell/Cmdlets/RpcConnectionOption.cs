@@ -115,10 +115,14 @@ public sealed class RpcConnectionOption : RpcOption
         set => Set(value);
     }
 
-    /// <summary>How often to retry a call that cannot have run.</summary>
+    /// <summary>Which failed calls to retry, how often, and after which pauses; null for no
+    /// retries.</summary>
     [Parameter]
-    [ValidateRange(0, 100)]
-    public int RetryCount { get => Get(0); set => Set(value); }
+    [Alias("RetryCount")]
+    [RetryTable]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(RetryCompleter))]
+    public RpcRetryPolicy? Retry { get => Get<RpcRetryPolicy?>(null); set => Set(value); }
 
     /// <summary>The server name that the certificate must contain.</summary>
     [Parameter]

@@ -34,6 +34,12 @@ public abstract class RpcOption
     /// <summary>The settings that were given, for the shell's view.</summary>
     public override string ToString() => string.Join(", ", Given.Order(StringComparer.Ordinal));
 
+    /// <summary>The names of a type's settings, and the names that stand for them.</summary>
+    internal static Dictionary<string, string> AliasesOf(Type type) => type.GetProperties(Settings)
+        .SelectMany(property => (property.GetCustomAttribute<AliasAttribute>()?.AliasNames ?? [])
+            .Prepend(property.Name).Select(name => (Name: name, property)))
+        .ToDictionary(pair => pair.Name, pair => pair.property.Name, StringComparer.OrdinalIgnoreCase);
+
     /// <summary>The names of a type's settings.</summary>
     internal static IEnumerable<string> NamesOf(Type type) =>
         type.GetProperties(Settings).Select(property => property.Name);
@@ -100,35 +106,44 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
     private Dictionary<string, object?> CheckKeys(IDictionary table)
     {
         Dictionary<string, object?> settings = new(StringComparer.OrdinalIgnoreCase);
-        HashSet<string> known = new(RpcOption.NamesOf(option), StringComparer.OrdinalIgnoreCase);
+        Dictionary<string, string> known = RpcOption.AliasesOf(option);
         foreach (DictionaryEntry entry in table)
         {
             string name = LanguagePrimitives.ConvertTo<string>(entry.Key);
-            settings[name] = known.Contains(name) ? entry.Value : throw Invalid(
-                $"'{TerminalText.Neutralize(name)}' is not a setting of {cmdlet}."
-                + (LimitsTableAttribute.Known.TryGetValue(name, out PropertyInfo? limit)
-                    ? " It is a limit: "
-                        + (known.Contains(nameof(RpcConnectionOption.Limits))
-                            ? "write Limits ="
-                            : "use -Limits")
-                        + $" @{{ {limit.Name} = ... }}."
-                    : $"{NearestName.Hint(name, known)} Get-Help {cmdlet} lists them."));
+            string setting = known.GetValueOrDefault(name) ?? throw Unknown(name, known.Keys);
+            if (!settings.TryAdd(setting, entry.Value))
+            {
+                throw Invalid($"'{setting}' is set twice: '{name}' is another name of it. Remove one.");
+            }
         }
 
         return settings;
     }
 
+    private ArgumentTransformationMetadataException Unknown(string name, IReadOnlyCollection<string> known) =>
+        Invalid(
+            $"'{TerminalText.Neutralize(name)}' is not a setting of {cmdlet}."
+            + (LimitsTableAttribute.Known.TryGetValue(name, out PropertyInfo? limit)
+                ? " It is a limit: "
+                    + (known.Contains(nameof(RpcConnectionOption.Limits), StringComparer.OrdinalIgnoreCase)
+                        ? "write Limits ="
+                        : "use -Limits")
+                    + $" @{{ {limit.Name} = ... }}."
+                : $"{NearestName.Hint(name, known)} Get-Help {cmdlet} lists them."));
+
     // Import-Csv returns an empty text for an empty cell, and null for a cell that the row does not have.
     private Dictionary<string, object?> Cells(PSObject row)
     {
         Dictionary<string, object?> settings = new(StringComparer.OrdinalIgnoreCase);
-        foreach (string name in IsStored ? Stored : RpcOption.NamesOf(option))
+        IEnumerable<string> wanted = IsStored ? Stored : RpcOption.NamesOf(option);
+        foreach ((string column, string name) in RpcOption.AliasesOf(option).Where(
+            pair => wanted.Contains(pair.Value, StringComparer.OrdinalIgnoreCase)))
         {
-            object? value = row.Properties[name]?.Value;
+            object? value = row.Properties[column]?.Value;
             value = value is PSObject cell ? cell.BaseObject : value;
             if (value is not (null or "" or ICollection { Count: 0 }))
             {
-                settings.Add(
+                settings.TryAdd(
                     name,
                     option.GetProperty(name)!.PropertyType == typeof(SwitchParameter)
                         ? ToSwitch(name, value)

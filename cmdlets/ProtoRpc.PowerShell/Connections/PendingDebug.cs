@@ -52,7 +52,8 @@ internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
         LogLevel logLevel, EventId eventId, TState state, Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        if (eventId.Id is ClientLog.CallRetriedId or ClientLog.ConnectRetriedId)
+        if (eventId.Id is ClientLog.CallRetriedId or ClientLog.ConnectRetriedId
+            or ClientLog.RetriesEndedId)
         {
             RetryLines.Current?.Add(formatter(state, exception));
         }

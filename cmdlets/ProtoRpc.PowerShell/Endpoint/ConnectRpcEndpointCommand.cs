@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Globalization;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 
@@ -49,8 +50,11 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     }
 
     [Parameter]
-    [ValidateRange(0, 100)]
-    public int RetryCount { get => Own.RetryCount; set => Own.RetryCount = value; }
+    [Alias("RetryCount")]
+    [RetryTable]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(RetryCompleter))]
+    public RpcRetryPolicy? Retry { get => Own.Retry; set => Own.Retry = value; }
 
     [Parameter]
     public RpcLoadBalancing LoadBalancing { get; set; }

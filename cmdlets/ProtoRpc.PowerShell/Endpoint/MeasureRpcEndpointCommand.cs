@@ -214,7 +214,7 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
                         ?? plans.TrueForAll(plan => plan.Subject is RpcConnection { WaitsForReady: true }),
                     Headers = ofCalls?.Header is { } headers ? HeaderMapping.ToMetadata(headers) : null,
                     Compression = ofCalls?.Find<RpcCompression>(nameof(ofCalls.Compression)),
-                    RetryCount = ofCalls?.Find<int>(nameof(ofCalls.RetryCount)),
+                    Retry = ofCalls?.Retry,
                 },
             });
         using WaitProgress progress = new($"Measuring {Method}", WriteProgress);

@@ -98,7 +98,7 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
             ServerName = option.ServerName,
             Format = option.IsGiven(nameof(option.Format)) ? option.Format : null,
             Compression = option.Find<RpcCompression>(nameof(option.Compression)),
-            RetryCount = option.Find<int>(nameof(option.RetryCount)),
+            Retry = option.Retry,
             HttpGet = option.HttpGet,
             GrpcWebText = option.GrpcWebText,
         };

@@ -376,8 +376,11 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     }
 
     [Parameter]
-    [ValidateRange(0, 100)]
-    public int RetryCount { get => Own.RetryCount; set => Own.RetryCount = value; }
+    [Alias("RetryCount")]
+    [RetryTable]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(RetryCompleter))]
+    public RpcRetryPolicy? Retry { get => Own.Retry; set => Own.Retry = value; }
 
     [Parameter(ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
@@ -434,7 +437,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         new()
         {
             Timeout = Deadline,
-            RetryCount = OfCall<int>(nameof(CallOption.RetryCount)),
+            Retry = IsOneLiner ? null : CallOption.Retry,
             WaitForReady = WaitsForReady,
             ReplyInfo = info,
         };
@@ -482,7 +485,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
             Extensions = method is null ? null : ExtensionsFor(method, Extension),
             ReplyInfo = info,
             Progress = progress,
-            RetryCount = OfCall<int>(nameof(CallOption.RetryCount)),
+            Retry = IsOneLiner ? null : CallOption.Retry,
             WaitForReady = WaitsForReady,
         };
 

@@ -87,6 +87,100 @@ internal sealed class LimitsTableAttribute : ArgumentTransformationAttribute
     }
 }
 
+/// <summary>Takes a number of retries or a hashtable for an <see cref="RpcRetryPolicy"/>.</summary>
+[AttributeUsage(AttributeTargets.Property)]
+internal sealed class RetryTableAttribute : ArgumentTransformationAttribute
+{
+    private const string What = "-Retry";
+
+    /// <summary>The settings of a policy, by their names.</summary>
+    internal static Dictionary<string, PropertyInfo> Known { get; } = typeof(RpcRetryPolicy)
+        .GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
+        .ToDictionary(property => property.Name, StringComparer.OrdinalIgnoreCase);
+
+    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
+        (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) switch
+        {
+            RpcRetryPolicy policy => Checked(policy),
+            IDictionary table => Checked(Read(table)),
+            { } value => Checked(new RpcRetryPolicy { Count = Number(value) }),
+            null => null,
+        };
+
+    private static RpcRetryPolicy Checked(RpcRetryPolicy policy)
+    {
+        try
+        {
+            policy.Check();
+            return policy;
+        }
+        catch (RpcException e)
+        {
+            throw new ArgumentTransformationMetadataException(MemberTexts.Rename(
+                e.Message, name => name.StartsWith(nameof(RpcRetryPolicy), StringComparison.Ordinal)
+                    ? $"{name[(nameof(RpcRetryPolicy).Length + 1)..]} of {What}"
+                    : null));
+        }
+    }
+
+    private static int Number(object value)
+    {
+        if (value is bool || !LanguagePrimitives.TryConvertTo(
+            value, CultureInfo.InvariantCulture, out int count))
+        {
+            throw new ArgumentTransformationMetadataException(
+                $"'{TerminalText.Neutralize($"{value}")}' of {What} is not a number of retries. Give a "
+                + $"number such as 3, or a hashtable such as @{{ {nameof(RpcRetryPolicy.Count)} = 3; "
+                + $"{nameof(RpcRetryPolicy.StatusCodes)} = 'Unavailable' }}.");
+        }
+
+        return count;
+    }
+
+    private static RpcRetryPolicy Read(IDictionary table)
+    {
+        RpcRetryPolicy policy = new();
+        foreach (DictionaryEntry entry in table)
+        {
+            string name = LanguagePrimitives.ConvertTo<string>(entry.Key);
+            PropertyInfo setting = Known.GetValueOrDefault(name)
+                ?? throw new ArgumentTransformationMetadataException(
+                    $"'{TerminalText.Neutralize(name)}' is not a setting of {What}."
+                    + $"{NearestName.Hint(name, Known.Keys)} It takes {string.Join(", ", Known.Keys)}.");
+            setting.SetValue(policy, Read(setting, entry.Value));
+        }
+
+        return policy;
+    }
+
+    private static object Read(PropertyInfo setting, object? value)
+    {
+        try
+        {
+            return setting.PropertyType == typeof(TimeSpan)
+                ? DeadlineAttribute.Read(value, allowZero: true)
+                : setting.PropertyType == typeof(IReadOnlyList<RpcStatusCode>)
+                ? Codes(value)
+                : LanguagePrimitives.ConvertTo(value, setting.PropertyType, CultureInfo.InvariantCulture);
+        }
+        catch (Exception e) when (e is RuntimeException or InvalidCastException)
+        {
+            throw new ArgumentTransformationMetadataException($"{setting.Name} of {What}: {e.Message}");
+        }
+    }
+
+    // The shell would read 'Unavailable, Aborted' as one number.
+    private static RpcStatusCode[] Codes(object? value) =>
+    [
+        .. LanguagePrimitives.ConvertTo<object[]>(value).SelectMany(
+            item => (item is PSObject wrapped ? wrapped.BaseObject : item) is RpcStatusCode code ? [code]
+                : RpcRetryPolicy.ReadStatusCodes($"{item}")
+                ?? throw new ArgumentTransformationMetadataException(
+                    $"'{TerminalText.Neutralize($"{item}")}' is not the status of a failed call. Give one or "
+                    + $"more of {string.Join(", ", Enum.GetNames<RpcStatusCode>().Skip(1))}.")),
+    ];
+}
+
 /// <summary>Takes an empty text as no value. Import-Csv returns it for an empty cell, and null for a cell
 /// that the row does not have.</summary>
 internal sealed class EmptyCellAttribute : ArgumentTransformationAttribute

@@ -152,7 +152,7 @@ internal sealed partial class ConnectOptions
             Proxy = ProxyOf(parsed, target.Endpoint),
             Tls = TlsOf(parsed, target.Named),
             Headers = _headers.OfAll(parsed, console),
-            RetryCount = target.Named?.RetryCount ?? options.RetryCount,
+            Retry = target.Named?.Retry ?? options.Retry,
             HttpGet = IsGiven(parsed, _get, target.Endpoint, EndpointProtocol.Connect)
                 || target.Named is { HttpGet: true },
             GrpcWebText = IsGiven(parsed, _webText, target.Endpoint, EndpointProtocol.GrpcWeb)

@@ -1,6 +1,7 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.ExceptionServices;
 using ProtoRpc.Client.Balancing;
+using ProtoRpc.Client.Retries;
 using ProtoRpc.Messages.Binary;
 using ProtoRpc.Transports;
 
@@ -21,9 +22,14 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     private RpcException? _last;
     private int _made;
     private int _failed;
+    private int _pauses;
+    private bool _mayHaveRun;
 
-    /// <summary>The number of retries.</summary>
-    public int Retries { get; init; } = policy.Retries;
+    /// <summary>Decides which failures are retried, and when.</summary>
+    public RetryRules Rules { get; init; } = policy.Rules;
+
+    /// <summary>The retry budget of the client; null for attempts that take nothing from it.</summary>
+    public RetryBudget? Budget { get; init; } = policy.Budget;
 
     /// <summary>Whether to retry an unreachable server until the time is over.</summary>
     public bool Waits { get; init; }
@@ -50,6 +56,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     /// reach its server.</summary>
     public CallSpec Shared(CallSpec call)
     {
+        call = call with { PreviousAttempts = _made };
         if (_pass is not { Remaining: > 0 and var others } || clock.IsEndless)
         {
             return call;
@@ -112,7 +119,11 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     }
 
     /// <summary>Records that the server answered.</summary>
-    public void Succeed() => _pass?.Succeed();
+    public void Succeed()
+    {
+        _pass?.Succeed();
+        Budget?.Succeed();
+    }
 
     /// <summary>Blocks until the next attempt.</summary>
     /// <exception cref="RpcException">There is no further attempt: the failure.</exception>
@@ -174,24 +185,30 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         }
         catch (OperationCanceledException)
         {
-            throw CallErrors.Cancelled(policy.Endpoint, sent: false);
+            throw CallErrors.Cancelled(policy.Endpoint, _mayHaveRun);
         }
     }
 
     private TimeSpan NextPause(RpcException failure)
     {
-        bool isAwaited = Waits && RetryPolicy.IsAbsent(failure);
-        if (!RetryPolicy.Covers(failure)
-            || (!isAwaited && _made >= Retries)
-            || !RetryPolicy.HasTime(clock, failure.RetryAfter))
+        RetryDecision decision = Rules.Decide(failure, _made, _pauses, clock.Left, Waits, Budget);
+        if (decision.Pause is null)
         {
+            if (decision.Reason is { } reason)
+            {
+                policy.Log?.EndRetries(Method, policy.Endpoint, _failed + 1, failure, reason);
+            }
+
             Fail(failure);
         }
 
+        TimeSpan pause = decision.Pause.Value;
+
         // The caller cancelled during the pause before another attempt.
+        _mayHaveRun |= failure.MayHaveExecuted;
         if (clock.Caller.IsCancellationRequested)
         {
-            throw CallErrors.Cancelled(policy.Endpoint, sent: false);
+            throw CallErrors.Cancelled(policy.Endpoint, _mayHaveRun);
         }
 
         _last = failure;
@@ -200,10 +217,21 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
             Info.Retries++;
         }
 
-        _made += isAwaited ? 0 : 1;
-        TimeSpan pause = RetryPolicy.Pause(clock, _failed, Waits, failure.RetryAfter);
+        _made += decision.IsAwaited ? 0 : 1;
+
+        // gRFC A6: after a pause that the server asked for, the own pauses begin again.
+        _pauses = failure.Pushback is null ? _pauses + 1 : 0;
         _failed++;
         policy.Log?.Retry(Method, policy.Endpoint, _failed, failure, pause);
+        if (policy.Trace is { IsEnabled: true } trace)
+        {
+            trace.Add(
+                isSent: true, Endpoint ?? policy.Endpoint,
+                string.Create(
+                    CultureInfo.InvariantCulture,
+                    $"attempt {_failed + 1} in {pause.TotalMilliseconds:0.###} ms, after {failure.Code}"));
+        }
+
         return pause;
     }
 
@@ -211,11 +239,17 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     [DoesNotReturn]
     private void Fail(RpcException failure)
     {
-        bool isLate = !failure.MayHaveExecuted && (failure.Code == RpcStatusCode.DeadlineExceeded
-            || (Waits && RetryPolicy.IsAbsent(failure)));
+        bool isLate = !_mayHaveRun && !failure.MayHaveExecuted
+            && (failure.Code == RpcStatusCode.DeadlineExceeded
+                || (Waits && RetryRules.IsAbsent(failure)));
         if (isLate && (Waits || _last is not null) && !clock.Caller.IsCancellationRequested)
         {
             failure = CallErrors.NotReached(policy.Endpoint, clock.Timeout, _last ?? failure);
+        }
+
+        if (_mayHaveRun)
+        {
+            failure.AddExecuted();
         }
 
         failure.Attempts = _failed + 1;
@@ -302,9 +336,10 @@ internal sealed class RepeatedStream(
                 Began?.Invoke();
                 return any;
             }
-            catch (RpcException e) when (RetryPolicy.Covers(e))
+            catch (RpcException e) when (!_disposed)
             {
-                if (_disposed || !await GoOnAsync(await next(e).ConfigureAwait(false)).ConfigureAwait(false))
+                // Throws the failure if it is not retried.
+                if (!await GoOnAsync(await next(e).ConfigureAwait(false)).ConfigureAwait(false))
                 {
                     throw;
                 }

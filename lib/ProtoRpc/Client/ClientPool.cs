@@ -271,7 +271,7 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         parts.Add(options.GrpcWebText);
         parts.Add(options.KeepAlive);
         parts.Add(options.Lazy);
-        parts.Add(options.RetryCount);
+        parts.Add(options.Retry);
         parts.Add(options.Format.Name);
         parts.Add(options.Service);
         parts.Add(options.InterfaceId);

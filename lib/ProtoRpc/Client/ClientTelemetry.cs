@@ -151,11 +151,23 @@ internal sealed class ClientLog
             "Connecting to {Endpoint}: attempt {Attempt} failed with status {Status}, the next begins in "
             + "{Milliseconds} ms: {Text}");
 
+    private static readonly Action<
+        ILogger, string, RpcEndpoint, int, RpcStatusCode, string, string, Exception?>
+        RetriesEnded = LoggerMessage.Define<string, RpcEndpoint, int, RpcStatusCode, string, string>(
+            LogLevel.Warning,
+            new EventId(RetriesEndedId, nameof(RetriesEnded)),
+            "{Method} on {Endpoint}: attempt {Attempt} failed with status {Status} and is the last, because "
+            + "{Reason}: {Text}");
+
     /// <summary>The event of a failed attempt of a call that is retried.</summary>
     public const int CallRetriedId = 25;
 
     /// <summary>The event of a failed attempt to connect that is retried.</summary>
     public const int ConnectRetriedId = 26;
+
+    /// <summary>The event of a failed attempt that the server or the retry budget made the last
+    /// one.</summary>
+    public const int RetriesEndedId = 27;
 
     private readonly ILogger _logger;
 
@@ -215,6 +227,19 @@ internal sealed class ClientLog
             CallRetried(_logger, method, endpoint, attempt, failure.Code, Get(pause), text, null);
         }
     });
+
+    /// <summary>Logs a failed attempt that would be followed by another one, but for the server or the retry
+    /// budget.</summary>
+    /// <param name="method">The called method; null while connecting.</param>
+    /// <param name="endpoint">The endpoint.</param>
+    /// <param name="attempt">The number of the attempt, from 1.</param>
+    /// <param name="failure">The failure.</param>
+    /// <param name="reason">Why there is no further attempt.</param>
+    public void EndRetries(
+        string? method, RpcEndpoint endpoint, int attempt, RpcException failure, string reason) =>
+        Try(() => RetriesEnded(
+            _logger, method ?? "Connecting", endpoint, attempt, failure.Code, reason,
+            TerminalText.OneLine(failure.Message, MaxText), null));
 
     private static double Get(TimeSpan time) => Math.Round(time.TotalMilliseconds, 3);
 

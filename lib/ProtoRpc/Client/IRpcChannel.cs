@@ -105,6 +105,9 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
     /// <summary>Keeps the request for retries; null if the call is not retried.</summary>
     public ReplayBuffer? Replay { get; init; }
 
+    /// <summary>The number of retries before this attempt, which gRPC servers receive.</summary>
+    public int PreviousAttempts { get; init; }
+
     /// <summary>Creates a call from its options. Without a timeout, the limit's call timeout applies to unary
     /// calls.</summary>
     /// <exception cref="RpcException">DeadlineExceeded: the deadline has already passed. FailedPrecondition:

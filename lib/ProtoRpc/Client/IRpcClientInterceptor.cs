@@ -6,7 +6,7 @@ namespace ProtoRpc;
 /// <summary>Intercepts every call of a client, on every transport. Use it for tokens, logging, retries or
 /// caches.</summary>
 /// <remarks>
-/// <para>An interceptor runs outside the retries of <see cref="RpcClientOptions.RetryCount"/> and <see
+/// <para>An interceptor runs outside the retries of <see cref="RpcClientOptions.Retry"/> and <see
 /// cref="RpcCallOptions.WaitForReady"/>: each call of <c>next</c> is retried as often as they say, and throws
 /// only the last failure. An interceptor may call <c>next</c> again, one call after the other. All calls
 /// share the deadline.</para>

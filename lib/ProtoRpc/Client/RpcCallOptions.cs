@@ -42,12 +42,15 @@ public sealed record RpcCallOptions
     /// <summary>Receives the progress of a large request that is sent in parts.</summary>
     public IProgress<RpcProgress>? Progress { get; init; }
 
-    /// <summary>How often to retry a call that cannot have run; null for the client's
-    /// <see cref="RpcClientOptions.RetryCount"/>.</summary>
+    /// <summary>Which failures to retry, how often, and after which pauses; null for the client's
+    /// <see cref="RpcClientOptions.Retry"/>. The retry budget is always the client's.</summary>
+    public RpcRetryPolicy? Retry { get; init; }
+
+    /// <summary>Another number of retries for the policy of the call; null for the policy's own.</summary>
     public int? RetryCount { get; init; }
 
-    /// <summary>Whether to retry an unreachable server until the call's time is over. A call that may have
-    /// run is never retried.</summary>
+    /// <summary>Whether to retry an unreachable server until the call's time is over. This repeats no call
+    /// that may have run.</summary>
     public bool WaitForReady { get; init; }
 }
 

@@ -3,6 +3,7 @@ using System.Runtime.CompilerServices;
 using Google.Protobuf.Reflection;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Balancing;
+using ProtoRpc.Client.Retries;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
@@ -49,7 +50,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         _channels = channels;
         _limits = options.Limits;
         _log = ClientLog.From<RpcClient>(options);
-        _retry = new RetryPolicy(endpoint, options.RetryCount, _log);
+        _retry = new RetryPolicy(endpoint, options.Retry, _log, options.Trace);
         _interceptors = ClientInterceptors.Create(
             endpoint, options, (error, method) => Locate(error, method));
 

@@ -62,11 +62,19 @@ public sealed record RpcClientOptions
     /// server.</summary>
     public bool Lazy { get; init; }
 
-    /// <summary>How often to retry a call that the server cannot have run, because it was unreachable, or
-    /// too busy and rejected the call before it ran; 0 for never. Connecting is retried as often. The pauses
-    /// grow, a busy server can ask for longer ones, and all attempts share one deadline. Calls with a stream
-    /// of requests are not retried, because the messages that were sent are not kept.</summary>
-    public int RetryCount { get; init; }
+    /// <summary>Which failed calls to retry, how often, and after which pauses; null for no retries.
+    /// Connecting is retried also. Calls with a stream of requests are not retried, because the messages
+    /// that were sent are not kept.</summary>
+    public RpcRetryPolicy? Retry { get; init; }
+
+    /// <summary>The number of retries of <see cref="Retry"/>: the short form if the rest of the policy is
+    /// the default, with which only calls are retried that the server cannot have run. 0 for no
+    /// retries.</summary>
+    public int RetryCount
+    {
+        get => Retry?.Count ?? 0;
+        init => Retry = value == 0 && Retry is null ? null : (Retry ?? new()) with { Count = value };
+    }
 
     /// <summary>The interceptors of every call, the first one outermost.</summary>
     public IReadOnlyList<IRpcClientInterceptor> Interceptors { get; init; } = [];
@@ -106,6 +114,7 @@ public sealed record RpcClientOptions
         Security = Security with { },
         Tls = Tls with { },
         Headers = Headers.Copy(),
+        Retry = Retry?.Copy(),
         Interceptors = [.. Interceptors],
     };
 }
@@ -124,6 +133,7 @@ internal static class ClientOptionsCheck
                 + $"use {MultiPartSender.MinThreshold} or more.");
         }
 
+        options.Retry?.Check();
         if (options.UseTls && !endpoint.Has(EndpointFeatures.OptionalTls))
         {
             throw EndpointErrors.NoTls(endpoint);

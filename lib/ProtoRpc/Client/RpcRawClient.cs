@@ -1,5 +1,6 @@
 using ProtoRpc.Client;
 using ProtoRpc.Client.Native;
+using ProtoRpc.Client.Retries;
 using ProtoRpc.Protocols.Dce;
 using ProtoRpc.Protocols.Native;
 using ProtoRpc.Transports;
@@ -8,8 +9,9 @@ namespace ProtoRpc;
 
 /// <summary>Calls one raw interface: bytes in, bytes out. Thread-safe.</summary>
 /// <remarks>If a connection breaks, the next call reconnects. A call that may have reached the server is
-/// never sent twice. If a token is already cancelled, <see cref="OperationCanceledException"/> is thrown, and
-/// nothing is sent. If it is cancelled later, the call fails with the status Cancelled.</remarks>
+/// not sent twice, unless its <see cref="RpcRetryPolicy"/> names the status. If a token is already cancelled,
+/// <see cref="OperationCanceledException"/> is thrown, and nothing is sent. If it is cancelled later, the
+/// call fails with the status Cancelled.</remarks>
 public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 {
     private readonly NativeConnectionPool _client;
@@ -21,14 +23,14 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     private int _closed;
 
     private RpcRawClient(
-        Guid interfaceId, NativeConnectionPool client, RpcLimits limits, int retries, ClientLog? log)
+        Guid interfaceId, NativeConnectionPool client, RpcClientOptions options, ClientLog? log)
     {
         InterfaceId = interfaceId;
         _name = interfaceId.ToString();
         _client = client;
-        _limits = limits;
+        _limits = options.Limits;
         _log = log;
-        _retry = new RetryPolicy(client.Endpoint, retries, log);
+        _retry = new RetryPolicy(client.Endpoint, options.Retry, log, options.Trace);
     }
 
     /// <summary>The endpoint.</summary>
@@ -187,6 +189,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
                     byte[] reply = ReplyOf(
                         exchange, BlockingWait.End(exchange.ExecuteAsync<BlockingWait>(clock)), info);
                     status = RpcStatusCode.OK;
+                    attempts.Succeed();
                     return reply;
                 }
                 catch (RpcException e)
@@ -282,12 +285,13 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         cancellation.ThrowIfCancellationRequested();
         RawEndpoints.RequireNative(endpoint);
         options = options.Copy();
+        options.Retry?.Check();
         ClientLog? log = ClientLog.From<RpcRawClient>(options);
         NativeConnectionPool client = NativeConnectionPool.Create(
             endpoint, interfaceId, options.Limits, options.Security, options.UseTls ? options.Tls : null,
             log,
             options.Trace);
-        return new RpcRawClient(interfaceId, client, options.Limits, options.RetryCount, log);
+        return new RpcRawClient(interfaceId, client, options, log);
     }
 
     private void RequireSize(int length)
@@ -333,7 +337,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
     private CallAttempts Start(RpcCallOptions options, CallClock clock, RpcReplyInfo? info) =>
         new(_retry, source: null, clock)
         {
-            Retries = _retry.RetriesOf(options),
+            Rules = _retry.RulesOf(options, method: null),
             Waits = options.WaitForReady,
             Info = info,
             Method = _name,

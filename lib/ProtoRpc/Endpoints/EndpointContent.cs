@@ -130,7 +130,8 @@ internal static class EndpointEntry
         "endpoint", "schema", "service", "interfaceId", "tags", "authentication", "userName", "credential",
         "token", "mechanism", "protectionLevel", "servicePrincipalName", "serverUser",
         "tls", "caCertificate", "clientCertificate",
-        "serverName", "format", "compression", "retryCount", "httpGet", "grpcWebText",
+        "serverName", "format", "compression", RetryEntry.CountKey, RetryEntry.Key,
+        "httpGet", "grpcWebText",
     ];
 
     /// <summary>Checks what is about to be written.</summary>
@@ -191,15 +192,10 @@ internal static class EndpointEntry
                 ServerName = reader.Text("serverName"),
                 Format = reader.Text("format"),
                 Compression = reader.Name<RpcCompression>("compression"),
-                RetryCount = reader.Value<int>("retryCount"),
+                Retry = RetryEntry.Read((JsonObject)node!),
                 HttpGet = reader.Value<bool>("httpGet") ?? false,
                 GrpcWebText = reader.Value<bool>("grpcWebText") ?? false,
             };
-            if (endpoint.RetryCount is < 0 or > 100)
-            {
-                throw new FormatException("'retryCount' is not in 0..100");
-            }
-
             Check(endpoint);
             return endpoint;
         }
@@ -224,8 +220,9 @@ internal static class EndpointEntry
             endpoint.ProtectionLevel?.ToString(), endpoint.ServicePrincipalName, endpoint.ServerUser,
             TrueOrNull(endpoint.Tls), List(endpoint.CACertificate),
             endpoint.ClientCertificate, endpoint.ServerName, endpoint.Format,
-            endpoint.Compression?.ToString(), endpoint.RetryCount, TrueOrNull(endpoint.HttpGet),
-            TrueOrNull(endpoint.GrpcWebText),
+            endpoint.Compression?.ToString(), RetryEntry.CountOf(endpoint.Retry),
+            RetryEntry.Write(endpoint.Retry),
+            TrueOrNull(endpoint.HttpGet), TrueOrNull(endpoint.GrpcWebText),
         ];
         JsonObject entry = [];
         foreach ((string key, JsonNode? value) in Known.Zip(values))

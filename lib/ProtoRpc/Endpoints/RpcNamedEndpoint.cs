@@ -90,8 +90,9 @@ public sealed record RpcNamedEndpoint
     /// <summary>Whether gRPC-Web uses its text form.</summary>
     public bool GrpcWebText { get; init; }
 
-    /// <summary>How often to retry a call that cannot have run.</summary>
-    public int? RetryCount { get; init; }
+    /// <summary>Which failed calls to retry, how often, and after which pauses; null for no
+    /// retries.</summary>
+    public RpcRetryPolicy? Retry { get; init; }
 
     /// <summary>The name, which can be used instead of an endpoint.</summary>
     public override string ToString() => Name;

@@ -478,7 +478,7 @@ internal static class ForwardedFailure
             CorrelationId = answer.CorrelationId,
             FieldPath = answer.FieldPath,
             MayHaveExecuted = answer.MayHaveExecuted,
-            RetryAfter = answer.RetryAfter,
+            RetryAfter = answer.MayHaveExecuted ? null : answer.RetryAfter,
             Details = answer.Details,
             Extensions = answer.Extensions,
         },

@@ -144,6 +144,12 @@ public sealed class RpcMethodInfo
     public bool HasNoSideEffects =>
         _proto.Options?.IdempotencyLevel == MethodOptions.Types.IdempotencyLevel.NoSideEffects;
 
+    /// <summary>Whether the .proto declares <c>idempotency_level = NO_SIDE_EFFECTS</c> or
+    /// <c>IDEMPOTENT</c>, so that a call can run twice.</summary>
+    public bool IsIdempotent => _proto.Options?.IdempotencyLevel
+        is MethodOptions.Types.IdempotencyLevel.NoSideEffects
+        or MethodOptions.Types.IdempotencyLevel.Idempotent;
+
     /// <summary>The options that are set, custom ones as <c>[full.name]</c>; enum values by name.</summary>
     public IReadOnlyDictionary<string, object?> Options =>
         OptionReader.Read(Service.Schema, "MethodOptions", _proto.Options);

@@ -67,8 +67,7 @@ public static class BusyServerRetryTests
     [Theory]
     [InlineData(null)]
     [InlineData("0")]
-    [InlineData("-5")]
-    [InlineData("x")]
+    [InlineData("1")]
     public static async Task A_marked_refusal_of_gRPC_is_repeated(string? pushback)
     {
         Answers answers = new(() => pushback is null
@@ -79,6 +78,26 @@ public static class BusyServerRetryTests
 
         Assert.Equal(
             (3, false, RpcStatusCode.ResourceExhausted), (answers.Count, error.MayHaveExecuted, error.Code));
+    }
+
+    // gRFC A6: a negative or malformed pushback asks for no retry. The call did not run all the same.
+    [Theory]
+    [InlineData("-5")]
+    [InlineData("-2147483648")]
+    [InlineData("x")]
+    [InlineData("")]
+    [InlineData("+1")]
+    [InlineData("1.5")]
+    [InlineData("1, 2")]
+    [InlineData("99999999999999999999")]
+    public static async Task A_marked_refusal_of_gRPC_that_asks_for_no_retry_is_not_repeated(string pushback)
+    {
+        Answers answers = new(
+            () => Grpc(replies: 0, ("protorpc-busy", "1"), ("grpc-retry-pushback-ms", pushback)));
+
+        RpcException error = await CallAsync("grpc", answers, retries: 2);
+
+        Assert.Equal((1, false, 1), (answers.Count, error.MayHaveExecuted, error.Attempts));
     }
 
     [Fact]

@@ -61,9 +61,39 @@ public static class OptionsTests
             .BuildServiceProvider()
             .GetRequiredService<IOptions<RpcClientOptions>>().Value;
 
-        Assert.Equal(3, options.RetryCount);
+        Assert.Equal(new RpcRetryPolicy { Count = 3 }, options.Retry);
         Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.CallTimeout);
         Assert.Equal(TimeSpan.FromSeconds(30), new RpcClientOptions().Limits.CallTimeout);
+    }
+
+    [Theory]
+    [InlineData("Retry:Count")]
+    [InlineData("RetryCount")]
+    public static void A_retry_policy_can_be_bound(string count)
+    {
+        IConfiguration configuration = new ConfigurationBuilder()
+            .AddInMemoryCollection(
+            [
+                new(count, "5"), new("Retry:StatusCodes:0", "Unavailable"), new("Retry:Idempotent", "true"),
+                new("Retry:InitialPause", "00:00:00.5"),
+            ])
+            .Build();
+
+        RpcClientOptions options = new ServiceCollection()
+            .Configure<RpcClientOptions>(configuration)
+            .BuildServiceProvider()
+            .GetRequiredService<IOptions<RpcClientOptions>>().Value;
+
+        Assert.Equal(
+            new RpcRetryPolicy
+            {
+                Count = 5,
+                StatusCodes = [RpcStatusCode.Unavailable],
+                Idempotent = true,
+                InitialPause = TimeSpan.FromSeconds(0.5),
+            },
+            options.Retry);
+        Assert.Null(new RpcClientOptions().Retry);
     }
 
     [Fact]

@@ -177,10 +177,51 @@ public sealed class RpcEndpointRegistryTests : IDisposable
     [InlineData("""{ "endpoint": "grpc://a:1", "mechanism": "7" }""", "'mechanism'")]
     [InlineData("""{ "endpoint": "grpc://a:1", "interfaceId": "7" }""", "'a'")]
     [InlineData("""{ "endpoint": "grpc://a:1", "retryCount": -1 }""", "'retryCount'")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "retryCount": 101 }""", "'retryCount'")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "retry": 3 }""", "'retry' is not an object")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "retry": { "cont": 3 } }""", "'retry' has no setting 'cont'")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "retry": { "count": "x" } }""", "'count' of 'retry'")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "retry": { "maxPause": 1e300 } }""", "'maxPause' of 'retry'")]
+    [InlineData(
+        """{ "endpoint": "grpc://a:1", "retry": { "statusCodes": ["OK"] } }""", "'statusCodes' of 'retry'")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "retry": { "jitter": 2 } }""", "RpcRetryPolicy.Jitter is 2")]
     [InlineData("""{ "endpoint": "grpc://a:1", "format": "Nope" }""", "not a format")]
     [InlineData("""{ "endpoint": "grpc://a:1" }, "A": { "endpoint": "grpc://a:1" }""", "twice")]
     public void AWrongEntryIsAnErrorThatSaysWhere(string entry, string where, string name = "a") =>
         ADamagedFileIsAnErrorThatSaysWhere(WithEntry(entry, name), where);
+
+    [Fact]
+    public void ARetryPolicyIsKeptWithAllItsSettings()
+    {
+        RpcRetryPolicy policy = new()
+        {
+            Count = 5,
+            StatusCodes = [RpcStatusCode.Unavailable, RpcStatusCode.ResourceExhausted],
+            Idempotent = true,
+            InitialPause = TimeSpan.FromSeconds(0.25),
+            MaxPause = TimeSpan.FromSeconds(7),
+            Multiplier = 1.5,
+            Jitter = 0.1,
+            MaxServerPause = TimeSpan.FromSeconds(90),
+            MaxTokens = 10,
+            TokenRatio = 0.5,
+        };
+        Registry.Register(new("shop", RpcEndpoint.Tcp("host", 8080)) { Retry = policy });
+
+        Assert.Equal(policy, Registry.Read()[0].Retry);
+        Assert.Contains("\"statusCodes\"", File.ReadAllText(FilePath), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void ANumberOfRetriesAloneIsWrittenAsNumber()
+    {
+        Registry.Register(new("shop", RpcEndpoint.Tcp("host", 8080)) { Retry = new() { Count = 4 } });
+        string text = File.ReadAllText(FilePath);
+
+        Assert.Contains("\"retryCount\": 4", text, StringComparison.Ordinal);
+        Assert.DoesNotContain("\"retry\"", text, StringComparison.Ordinal);
+        Assert.Equal(new RpcRetryPolicy { Count = 4 }, Registry.Read()[0].Retry);
+    }
 
     [Fact]
     public void AFileCutAnywhereIsAnErrorOrEmpty()
@@ -272,7 +313,7 @@ public sealed class RpcEndpointRegistryTests : IDisposable
         ServerName = "shop.example.com",
         Format = "Json",
         Compression = RpcCompression.Gzip,
-        RetryCount = 3,
+        Retry = new() { Count = 3 },
         HttpGet = true,
         GrpcWebText = true,
     };

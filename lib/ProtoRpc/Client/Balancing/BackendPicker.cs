@@ -1,10 +1,11 @@
+using ProtoRpc.Client.Retries;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Balancing;
 
 /// <summary>Picks the channel of each attempt of a client with several servers of the same kind. A call that
-/// did not reach a server goes to the next one; a call that may have run is never repeated.</summary>
+/// did not reach a server goes to the next one; a call that may have run is not.</summary>
 internal sealed class BackendPicker : IChannelSource
 {
     private readonly RpcLoadBalancing _policy;
@@ -128,7 +129,7 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
     /// <returns>The failure of the pass; null if the next server may be called.</returns>
     public RpcException? Fail(RpcException failure)
     {
-        if (!RetryPolicy.IsUnreached(failure))
+        if (!RetryRules.IsUnreached(failure))
         {
             return failure;
         }

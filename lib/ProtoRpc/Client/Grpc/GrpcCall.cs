@@ -46,6 +46,7 @@ internal sealed class GrpcCall : IRpcStream
     /// <param name="only">The request of a method that takes one, if it is available now.</param>
     /// <param name="streamsRequests">Whether the method takes a stream of requests.</param>
     /// <param name="replay">Keeps the request for retries; null for a call that is not retried.</param>
+    /// <param name="previousAttempts">The number of retries before this attempt.</param>
     public GrpcCall(
         GrpcChannel channel,
         string path,
@@ -53,7 +54,8 @@ internal sealed class GrpcCall : IRpcStream
         RpcCallOptions? options,
         IMessage? only,
         bool streamsRequests,
-        ReplayBuffer? replay = null)
+        ReplayBuffer? replay = null,
+        int previousAttempts = 0)
     {
         clock.RequireTime(channel.Endpoint);
         _channel = channel;
@@ -77,6 +79,7 @@ internal sealed class GrpcCall : IRpcStream
 
             TimeSpan left = clock.Left;
             GrpcExchange.AddHeaders(_request, channel, channel.Options, options, left, _compression);
+            GrpcHeaders.AddAttempts(_request.Headers, previousAttempts);
             UserAgent.Add(_request.Headers);
 
             if (!clock.IsEndless)
@@ -417,7 +420,10 @@ internal static class GrpcStatus
         RpcStatusCode code = Enum.IsDefined((RpcStatusCode)number)
             ? (RpcStatusCode)number
             : RpcStatusCode.Unknown;
-        TimeSpan? retryAfter = hasReplies ? null : BusyPauseIn(headers);
+        TimeSpan? pushback = hasReplies ? null : GrpcPushback.Find(headers);
+        TimeSpan? retryAfter = hasReplies || !headers.NonValidated.Contains(HttpNames.Busy) ? null
+            : pushback > TimeSpan.Zero ? pushback
+            : TimeSpan.Zero;
         string message = GrpcMessageText.Decode(GrpcHeaders.Find(headers, GrpcMessageText.HeaderName) ?? "");
         return new RpcException(
             code, message.Length > 0 ? message : $"The server returned {code} without a message.")
@@ -425,6 +431,7 @@ internal static class GrpcStatus
             IsAnswer = true,
             MayHaveExecuted = code != RpcStatusCode.Unimplemented && retryAfter is null,
             RetryAfter = retryAfter,
+            Pushback = retryAfter is null || pushback < TimeSpan.Zero ? pushback : null,
             Details = GrpcStatusDetails.Read(GrpcHeaders.Find(headers, GrpcHeaders.StatusDetails)),
             CorrelationId = CorrelationIds.Accept(GrpcHeaders.Find(headers, GrpcHeaders.CorrelationId)),
             Trailers = trailers.ToText(),
@@ -465,6 +472,7 @@ internal static class GrpcStatus
             RetryAfter = status == HttpStatusCode.TooManyRequests
                 ? HttpRetryAfter.Parse(response.Headers)
                 : null,
+            Pushback = status == HttpStatusCode.TooManyRequests ? null : HttpErrorReader.PushbackOf(response),
         };
     }
 
@@ -486,12 +494,4 @@ internal static class GrpcStatus
             Accepted = HttpErrorReader.AcceptedBy(response.Headers),
         };
     }
-
-    private static TimeSpan? BusyPauseIn(HttpHeaders headers) =>
-        !headers.NonValidated.Contains(HttpNames.Busy) ? null
-        : int.TryParse(
-            GrpcHeaders.Find(headers, GrpcHeaders.RetryPushback), NumberStyles.None,
-            CultureInfo.InvariantCulture, out int milliseconds)
-            ? TimeSpan.FromMilliseconds(milliseconds)
-            : TimeSpan.Zero;
 }

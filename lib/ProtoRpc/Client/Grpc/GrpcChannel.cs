@@ -4,6 +4,7 @@ using System.Net;
 using System.Net.Sockets;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Grpc;
+using ProtoRpc.Client.Retries;
 using ProtoRpc.Protocols.Grpc.Proto;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Native;
@@ -191,7 +192,8 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         RpcMethodInfo method = call.Method;
         return method.IsUnary
             ? TWait.WaitAsync(CallAsync(
-                method.FullName, call.Clock.For(cancellation), call.Options, request, read, call.Replay))
+                method.FullName, call.Clock.For(cancellation), call.Options, request, read, call.Replay,
+                call.PreviousAttempts))
             : throw new RpcException(RpcStatusCode.InvalidArgument, RpcChannels.StreamingHint(method));
     }
 
@@ -204,7 +206,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
 
     public IRpcStream Open(CallSpec call, CancellationToken cancellation) => new GrpcCall(
         this, call.Method.FullName, call.Clock.For(cancellation), call.Options, only: null,
-        call.Method.IsClientStreaming, call.Replay);
+        call.Method.IsClientStreaming, call.Replay, call.PreviousAttempts);
 
     public ValueTask<RpcSchema> FetchSchemaAsync<TWait>(CancellationToken cancellation)
         where TWait : struct, IWaitMode => TWait.WaitAsync(new GrpcReflection(this).ReadAsync(cancellation));
@@ -227,9 +229,11 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
         RpcCallOptions? options,
         IMessage request,
         ReplyReader<TReply> read,
-        ReplayBuffer? replay = null)
+        ReplayBuffer? replay = null,
+        int previousAttempts = 0)
     {
-        await using GrpcCall call = new(this, path, clock, options, request, streamsRequests: false, replay);
+        await using GrpcCall call = new(
+            this, path, clock, options, request, streamsRequests: false, replay, previousAttempts);
         if (!await call.ReadAsync().ConfigureAwait(false))
         {
             throw ReplyParser.NotOne("no reply, but the status OK");
@@ -274,7 +278,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
             {
                 return (await DialAsync(checksServer, cancellation).ConfigureAwait(false)).Stream;
             }
-            catch (RpcException e) when (RetryPolicy.IsAbsent(e)
+            catch (RpcException e) when (RetryRules.IsAbsent(e)
                 && request.Options.TryGetValue(WaitsUntil, out CancellationToken patience)
                 && !patience.IsCancellationRequested)
             {

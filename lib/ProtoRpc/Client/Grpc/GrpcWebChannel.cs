@@ -104,6 +104,7 @@ internal sealed class GrpcWebCall : FramedHttpCall
             throw;
         }
 
+        GrpcHeaders.AddAttempts(request.Headers, Call.PreviousAttempts);
         request.Headers.Remove("te");
         request.Headers.TryAddWithoutValidation(WebHeader, "1");
         request.Headers.TryAddWithoutValidation("Accept", MediaType);

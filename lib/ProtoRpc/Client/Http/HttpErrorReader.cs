@@ -17,6 +17,7 @@ internal static class HttpErrorReader
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
 
     private const int TooManyRequests = 429;
+    private const int ServiceUnavailable = 503;
     private const string RetryAfter = "Retry-After";
     private const int MaxLocation = 200;
 
@@ -55,10 +56,18 @@ internal static class HttpErrorReader
         RpcException failure = Read(
             method, httpStatus, mediaType, error ?? Foreign(method, response, mediaType),
             HttpResponseMetadata.TrailersOf(response),
-            isBusy ? HttpRetryAfter.Parse(response.Headers) : null, statusOf);
+            isBusy ? HttpRetryAfter.Parse(response.Headers) : null, statusOf,
+            isBusy ? null : PushbackOf(response));
         failure.Accepted = AcceptedBy(response.Headers);
         return failure;
     }
+
+    /// <summary>The pause that a server or proxy asks for, although the call may have run.</summary>
+    /// <returns>Null if the response does not ask for one.</returns>
+    public static TimeSpan? PushbackOf(HttpResponseMessage response) =>
+        (int)response.StatusCode is TooManyRequests or ServiceUnavailable
+            ? HttpRetryAfter.Find(response.Headers)
+            : null;
 
     /// <summary>What a server accepts as a proof of the caller, by its challenges.</summary>
     public static CallerProofs AcceptedBy(HttpResponseHeaders? headers) =>
@@ -117,7 +126,7 @@ internal static class HttpErrorReader
 
     private static RpcException Read(
         string method, int httpStatus, string mediaType, ErrorResult? error, RpcMetadata trailers,
-        TimeSpan? retryAfter, Func<int, RpcStatusCode> statusOf)
+        TimeSpan? retryAfter, Func<int, RpcStatusCode> statusOf, TimeSpan? pushback = null)
     {
         error ??= new ErrorResult { ErrorText = TextOf(method, httpStatus, mediaType) };
         return new RpcException(
@@ -137,6 +146,7 @@ internal static class HttpErrorReader
                 && httpStatus is not (301 or 302 or 307 or 308
                     or 401 or 404 or 405 or 406 or 411 or 413 or 414 or 415 or 431),
             RetryAfter = retryAfter,
+            Pushback = pushback,
         };
     }
 

@@ -21,6 +21,9 @@ internal static class GrpcHeaders
     /// <summary>Milliseconds until the client calls again (gRFC A6).</summary>
     public const string RetryPushback = "grpc-retry-pushback-ms";
 
+    /// <summary>How many attempts of a call were made before (gRFC A6).</summary>
+    public const string PreviousAttempts = "grpc-previous-rpc-attempts";
+
     private const string ReservedPrefix = "grpc-";
 
     private static readonly HashSet<string> Reserved =
@@ -31,7 +34,7 @@ internal static class GrpcHeaders
 
     // gRFC A6: a server's program reads which attempt a call is, and says when to try again.
     private static readonly HashSet<string> OfRetries = new(
-        ["grpc-previous-rpc-attempts", RetryPushback], StringComparer.OrdinalIgnoreCase);
+        [PreviousAttempts, RetryPushback], StringComparer.OrdinalIgnoreCase);
 
     /// <summary>The type of a body. Never changed: all calls share it.</summary>
     public static MediaTypeHeaderValue MediaType { get; } = new(ContentType);
@@ -53,6 +56,16 @@ internal static class GrpcHeaders
         if (encoding is not null)
         {
             headers.TryAddWithoutValidation(Encoding, encoding.Name);
+        }
+    }
+
+    /// <summary>Writes how many attempts came before a retry. What the caller sends counts more: a gateway
+    /// passes on the number of its caller.</summary>
+    public static void AddAttempts(HttpRequestHeaders headers, int count)
+    {
+        if (count > 0 && !headers.NonValidated.Contains(PreviousAttempts))
+        {
+            headers.TryAddWithoutValidation(PreviousAttempts, count.ToString(CultureInfo.InvariantCulture));
         }
     }
 
@@ -130,6 +143,21 @@ internal static class GrpcHeaders
 
     private static bool IsOfGrpc(string name) =>
         name.StartsWith(ReservedPrefix, StringComparison.OrdinalIgnoreCase) && !OfRetries.Contains(name);
+}
+
+/// <summary>The trailer grpc-retry-pushback-ms: a signed number of 32 bits (gRFC A6).</summary>
+internal static class GrpcPushback
+{
+    private static readonly TimeSpan NoRetry = TimeSpan.FromMilliseconds(-1);
+
+    /// <summary>The pause that a server asks for.</summary>
+    /// <returns>Null if there is none; negative if the server asks for no retry, which a malformed or
+    /// repeated trailer also means.</returns>
+    public static TimeSpan? Find(HttpHeaders headers) =>
+        GrpcHeaders.Find(headers, GrpcHeaders.RetryPushback) is not { } text ? null
+        : int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int milliseconds)
+            ? TimeSpan.FromMilliseconds(milliseconds)
+            : NoRetry;
 }
 
 /// <summary>The header grpc-timeout: at most eight digits and a unit.</summary>

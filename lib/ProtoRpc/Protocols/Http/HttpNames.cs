@@ -56,19 +56,42 @@ internal static class HttpNames
     public static bool IsFraming(string name) => Framing.Contains(name);
 }
 
-/// <summary>Reads the time after which a server or proxy takes a request again.</summary>
+/// <summary>Reads the time after which a server or proxy takes a request again (RFC 9110, section
+/// 10.2.3).</summary>
 internal static class HttpRetryAfter
 {
-    /// <summary>The pause that a response asks for, in seconds or until a date; zero for none.</summary>
-    public static TimeSpan Parse(HttpResponseHeaders headers)
+    // More seconds than anyone waits for, and few enough for a TimeSpan.
+    private const long MostSeconds = int.MaxValue;
+    private const string Name = "Retry-After";
+
+    /// <summary>The pause that a response asks for; zero for none.</summary>
+    public static TimeSpan Parse(HttpResponseHeaders headers) => Find(headers) ?? TimeSpan.Zero;
+
+    /// <summary>The pause that a response asks for, in seconds or until a date; zero for a date that has
+    /// passed.</summary>
+    /// <param name="headers">The headers.</param>
+    /// <param name="now">The time of this machine; null for now.</param>
+    /// <returns>Null if there is none, or it is malformed.</returns>
+    public static TimeSpan? Find(HttpResponseHeaders headers, DateTimeOffset? now = null)
     {
-        TimeSpan pause = headers.RetryAfter switch
+        if (!headers.NonValidated.TryGetValues(Name, out HeaderStringValues values))
         {
-            { Delta: { } delta } => delta,
-            { Date: { } date } => date - DateTimeOffset.UtcNow,
-            _ => TimeSpan.Zero,
-        };
-        return pause > TimeSpan.Zero ? pause : TimeSpan.Zero;
+            return null;
+        }
+
+        string text = values.ToString().Trim();
+        if (text.Length > 0 && text.All(char.IsAsciiDigit))
+        {
+            long seconds = long.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out long read)
+                ? Math.Min(read, MostSeconds)
+                : MostSeconds;
+            return TimeSpan.FromSeconds(seconds);
+        }
+
+        // By the clock of the server, which wrote both dates, if it says what it shows.
+        return headers.RetryAfter is { Date: { } date }
+            ? TimeSpan.FromTicks(Math.Max(0, (date - (headers.Date ?? now ?? DateTimeOffset.UtcNow)).Ticks))
+            : null;
     }
 }
 

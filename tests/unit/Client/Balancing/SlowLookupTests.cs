@@ -1,6 +1,7 @@
 using System.Net;
 using ProtoRpc.Client;
 using ProtoRpc.Client.Balancing;
+using ProtoRpc.Client.Retries;
 using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tests.Client.Balancing;
@@ -11,7 +12,7 @@ public sealed class SlowLookupTests : IDisposable
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
     private static readonly TimeSpan Short = TimeSpan.FromMilliseconds(200);
     private static readonly RpcEndpoint Slow = RpcEndpoint.Tcp("slow.example", 9);
-    private static readonly RetryPolicy Retry = new(Slow, Retries: 0, Log: null);
+    private static readonly RetryPolicy Retry = new(Slow, policy: null, log: null);
 
     private readonly TaskCompletionSource _answer = new();
     private int _lookups;

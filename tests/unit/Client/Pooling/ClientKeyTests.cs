@@ -122,6 +122,11 @@ public sealed class ClientKeyTests
         yield return ("KeepAlive", new RpcClientOptions { KeepAlive = TimeSpan.FromSeconds(1) });
         yield return ("Lazy", new RpcClientOptions { Lazy = true });
         yield return ("RetryCount", new RpcClientOptions { RetryCount = 1 });
+        foreach (RpcRetryPolicy policy in RetryPolicies())
+        {
+            yield return ("Retry", new RpcClientOptions { Retry = policy });
+        }
+
         yield return ("Interceptors", new RpcClientOptions { Interceptors = [new NoInterceptor()] });
         yield return ("HttpHandler", new RpcClientOptions
         {
@@ -146,6 +151,25 @@ public sealed class ClientKeyTests
             yield return (limit.Name, new RpcClientOptions { Limits = limits });
         }
     }
+
+    private static IEnumerable<RpcRetryPolicy> RetryPolicies() =>
+    [
+        new(),
+        new() { StatusCodes = [RpcStatusCode.Aborted] },
+        new() { Idempotent = true },
+        new() { InitialPause = TimeSpan.FromSeconds(1) },
+        new() { MaxPause = TimeSpan.FromSeconds(1) },
+        new() { Multiplier = 3 },
+        new() { Jitter = 0.5 },
+        new() { MaxServerPause = TimeSpan.FromSeconds(1) },
+        new() { MaxTokens = 1 },
+        new() { TokenRatio = 1 },
+    ];
+
+    [Fact]
+    public void EachSettingOfARetryPolicyCounts() => Assert.Equal(
+        RetryPolicies().Count(),
+        RetryPolicies().Select(policy => KeyOf(new() { Retry = policy })).Distinct().Count());
 
     private static ClientKey KeyOf(RpcClientOptions options) => ClientKey.Create(Endpoint, null, options);
 

@@ -2,77 +2,47 @@ using System.Runtime.CompilerServices;
 using ProtoRpc.Client.Balancing;
 using ProtoRpc.Transports;
 
-namespace ProtoRpc.Client;
+namespace ProtoRpc.Client.Retries;
 
-/// <summary>Whether, when and how often a client makes a call again, on every transport: only calls that the
-/// server cannot have received, or has rejected before they ran. All rules for retries are here.</summary>
-/// <param name="Endpoint">The endpoint, for errors.</param>
-/// <param name="Retries">The number of retries; 0 for none. Waiting for an unreachable server does not count
-/// as one.</param>
-/// <param name="Log">Logs the attempts that are retried; null for none.</param>
-internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog? Log)
+/// <summary>Makes the calls of a client, on every transport, and repeats those that its <see
+/// cref="RpcRetryPolicy"/> or that of the call covers. <see cref="RetryRules"/> decides.</summary>
+internal sealed class RetryPolicy
 {
-    private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(100);
-    private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(5);
+    private readonly RetryRules _idempotent;
 
-    // Shorter pauses, because the caller waits for the server to start.
-    private static readonly TimeSpan LongestPauseOfWaiting = TimeSpan.FromSeconds(1);
-
-    // The longest pause that a busy server can ask for. If it asks for more, the call fails.
-    private static readonly TimeSpan LongestPauseOfBusy = TimeSpan.FromMinutes(1);
-
-    // A retry is only made if at least this much time is left.
-    private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(10);
-
-    /// <summary>Whether a failed attempt may be followed by another one.</summary>
-    public static bool Covers(RpcException failure) => IsUnreached(failure) || IsBusy(failure);
-
-    /// <summary>Whether a call surely did not reach its server, so that it can be made again,
-    /// there or elsewhere.</summary>
-    public static bool IsUnreached(RpcException e) => !e.MayHaveExecuted && !IsBusy(e)
-        && (e.Code == RpcStatusCode.Unavailable || e.ErrorId == RpcErrorIds.ConnectTimeout);
-
-    /// <summary>Whether a server or a proxy was too busy and rejected the call before it ran. The call can be
-    /// made again after a pause; at another server without one, it would only move the overload.</summary>
-    public static bool IsBusy(RpcException e) => !e.MayHaveExecuted && e.RetryAfter is not null;
-
-    /// <summary>Whether no server was reachable. A reachable server that cannot be used, because
-    /// of its protocol or its certificate, is not absent: waiting for it does not help.</summary>
-    public static bool IsAbsent(RpcException e) => IsUnreached(e)
-        && (e.ErrorId is RpcErrorIds.ConnectTimeout or RpcErrorIds.NoServerReached
-        or RpcErrorIds.ConnectionLost
-            || e.ErrorId == RpcErrorIds.OfStatus(RpcStatusCode.Unavailable));
-
-    /// <summary>Whether there is time for another attempt.</summary>
-    /// <param name="clock">The time for all attempts.</param>
-    /// <param name="retryAfter">The pause that the server asked for; null for none.</param>
-    public static bool HasTime(CallClock clock, TimeSpan? retryAfter)
+    /// <param name="endpoint">The endpoint, for errors.</param>
+    /// <param name="policy">The policy of calls without their own; null for no retries.</param>
+    /// <param name="log">Logs the attempts that are retried; null for none.</param>
+    /// <param name="trace">Receives the retries; null for none.</param>
+    /// <param name="random">Returns numbers from 0 to 1 for the jitter; null for random ones.</param>
+    public RetryPolicy(
+        RpcEndpoint endpoint, RpcRetryPolicy? policy, ClientLog? log, RpcTrace? trace = null,
+        Func<double>? random = null)
     {
-        if (clock.IsEndless)
-        {
-            return !(retryAfter > LongestPauseOfBusy);
-        }
-
-        TimeSpan left = clock.Left;
-        return left >= LeastTime && !(retryAfter > LongestPauseOfBusy) && !(retryAfter > left - LeastTime);
+        Endpoint = endpoint;
+        Log = log;
+        Trace = trace;
+        policy ??= RpcRetryPolicy.Default with { Count = 0 };
+        Rules = new(policy, policy.Idempotent, random ?? Random.Shared.NextDouble);
+        _idempotent = Rules with { IsIdempotent = true };
+        Budget = RetryBudget.Create(policy);
     }
 
-    /// <summary>The pause before the next attempt. Pauses grow, and have jitter, so that clients that failed
-    /// at the same time do not all retry at the same time.</summary>
-    /// <param name="clock">The time for all attempts.</param>
-    /// <param name="pauses">The number of earlier pauses.</param>
-    /// <param name="waits">Whether the call waits for an unreachable server.</param>
-    /// <param name="retryAfter">The pause that the server asked for; null for none.</param>
-    public static TimeSpan Pause(CallClock clock, int pauses, bool waits, TimeSpan? retryAfter)
-    {
-        TimeSpan first = waits ? FirstPause / 2 : FirstPause;
-        TimeSpan longest = waits ? LongestPauseOfWaiting : LongestPause;
-        TimeSpan pause = first * Math.Min(1 << Math.Min(pauses, 20), longest / first);
-        pause *= 0.5 + Random.Shared.NextDouble();
-        TimeSpan left = clock.Left;
-        pause = clock.IsEndless || pause <= left / 2 ? pause : left / 2;
-        return retryAfter is { } least && pause < least ? least + (pause / 2) : pause;
-    }
+    /// <summary>The endpoint, for errors.</summary>
+    public RpcEndpoint Endpoint { get; }
+
+    /// <summary>The log; null for none.</summary>
+    public ClientLog? Log { get; }
+
+    /// <summary>The trace; null for none.</summary>
+    public RpcTrace? Trace { get; }
+
+    /// <summary>The rules of attempts that are not a call, and of calls without a policy of their
+    /// own.</summary>
+    public RetryRules Rules { get; }
+
+    /// <summary>The retry budget of all calls; null for none.</summary>
+    public RetryBudget? Budget { get; }
 
     /// <summary>Makes a call. A call that has only one attempt goes straight to the channel.</summary>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
@@ -117,11 +87,12 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
             ? ((IRpcChannel)source).Open(call, cancellation)
             : OpenRepeated(source, call, cancellation);
 
-    /// <summary>Starts the attempts to connect, which have no time limit of their own.</summary>
+    /// <summary>Starts the attempts to connect, which have no time limit of their own and take nothing from
+    /// the budget.</summary>
     /// <param name="source">The channels; null if there are none.</param>
     /// <param name="cancellation">Cancels connecting.</param>
     public CallAttempts StartConnecting(IChannelSource? source, CancellationToken cancellation) =>
-        new(this, source, CallClock.Start(Timeout.InfiniteTimeSpan, cancellation));
+        new(this, source, CallClock.Start(Timeout.InfiniteTimeSpan, cancellation)) { Budget = null };
 
     /// <summary>Starts the attempts of a call that is not retried: one for each server, until one is
     /// reached.</summary>
@@ -130,10 +101,38 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
     /// <param name="cancellation">Cancels the call.</param>
     public CallAttempts StartOnce(
         IChannelSource source, TimeSpan timeout, CancellationToken cancellation) =>
-        new(this, source, CallClock.Start(timeout, cancellation)) { Retries = 0 };
+        new(this, source, CallClock.Start(timeout, cancellation))
+        {
+            Rules = Rules with { Policy = Rules.Policy with { Count = 0 } },
+            Budget = null,
+        };
 
-    /// <summary>The number of retries of a call.</summary>
-    public int RetriesOf(RpcCallOptions? options) => options?.RetryCount ?? Retries;
+    /// <summary>The rules of a call.</summary>
+    /// <param name="options">The options of the call; null for none.</param>
+    /// <param name="method">The method; null for one whose effects are not known.</param>
+    /// <exception cref="RpcException">InvalidArgument: a setting of the call's policy is out of its
+    /// range.</exception>
+    public RetryRules RulesOf(RpcCallOptions? options, RpcMethodInfo? method)
+    {
+        RetryRules usual = method is { IsIdempotent: true } ? _idempotent : Rules;
+        if (options?.Retry is { } own)
+        {
+            own.Check();
+            usual = usual with
+            {
+                Policy = own,
+                IsIdempotent = own.Idempotent || method is { IsIdempotent: true },
+            };
+        }
+
+        int count = RetriesOf(options);
+        return usual.Policy.Count == count
+            ? usual
+            : usual with { Policy = usual.Policy with { Count = count } };
+    }
+
+    private int RetriesOf(RpcCallOptions? options) =>
+        options?.RetryCount ?? options?.Retry?.Count ?? Rules.Policy.Count;
 
     private bool HasOneAttempt(IChannelSource source, CallSpec call, bool canRepeat = true) =>
         source is not BackendPicker
@@ -144,7 +143,7 @@ internal sealed record RetryPolicy(RpcEndpoint Endpoint, int Retries, ClientLog?
         bool sharesTime = true) =>
         new(this, source, call.Clock.For(cancellation))
         {
-            Retries = RetriesOf(call.Options),
+            Rules = RulesOf(call.Options, call.Method),
             Waits = call.Options is { WaitForReady: true },
             Info = call.Options?.ReplyInfo,
             Method = call.Method.FullName,
