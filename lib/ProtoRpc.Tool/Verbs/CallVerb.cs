@@ -294,7 +294,7 @@ internal sealed class ReplyOptions
 internal sealed class VerboseOptions
 {
     private readonly ToolFlag _verbose = new(
-        "--verbose", "Also writes the method, headers and trailers, to standard error.", "-v");
+        "--verbose", "Also writes the method, headers, trailers and retries, to standard error.", "-v");
 
     private readonly ToolFlag _more = new(
         "--very-verbose", "Also writes sizes and times, to standard error.", "-vv");

@@ -14,12 +14,14 @@ internal sealed class ServerOptions
 
     private readonly SchemaOptions _schema;
     private readonly CallOptions _call;
+    private readonly RetryOptions _retries;
 
     public ServerOptions(Command command)
     {
         _schema = new SchemaOptions(command, required: false);
         command.Add(_useReflection);
         _call = new CallOptions(command);
+        _retries = new RetryOptions(command);
         Connecting = new ConnectOptions(command, reflects: true);
     }
 
@@ -47,8 +49,7 @@ internal sealed class ServerOptions
     {
         RpcSchema? given = GivenSchema(parsed, console) ?? target.LoadSchema(console);
         RpcEndpoint endpoint = target.Endpoint;
-        RpcClientOptions options =
-            Connecting.Apply(parsed, target, _call.ClientOptions(parsed, service: null), console);
+        RpcClientOptions options = ClientOptions(parsed, target, service: null, console);
         DateTimeOffset? deadline = _call.MaxTime(parsed) is { } time ? DateTimeOffset.UtcNow + time : null;
         ServerSession session = new(endpoint, options, deadline);
         if (given is not null && !parsed.GetValue(_useReflection))
@@ -71,8 +72,16 @@ internal sealed class ServerOptions
 
     /// <summary>The options of a client without a schema.</summary>
     public RpcClientOptions ClientOptions(
-        ParseResult parsed, ToolTarget target, string? service, ToolConsole console) =>
-        Connecting.Apply(parsed, target, _call.ClientOptions(parsed, service), console);
+        ParseResult parsed, ToolTarget target, string? service, ToolConsole console)
+    {
+        RpcClientOptions options =
+            Connecting.Apply(parsed, target, _call.ClientOptions(parsed, service), console);
+        return options with
+        {
+            Retry = _retries.Apply(parsed, options.Retry),
+            LoggerFactory = RetryLog.Create(parsed, console),
+        };
+    }
 }
 
 /// <summary>The options of the verbs that serve which say what is printed and logged, and how long calls may
