@@ -103,9 +103,24 @@ public static class RawRetryTests
         Assert.Equal([null, "1", "2"], attempts);
     }
 
+    [Theory]
+    [InlineData(0)]
+    [InlineData(5)]
+    public static async Task A_call_whose_connection_breaks_is_not_repeated_otherwise(int count)
+    {
+        await using RawServer server = new("", "", Reply);
+        using RpcClient client = server.Connect(new() { Idempotent = true, Count = count });
+
+        RpcException error = await Assert.ThrowsAsync<RpcException>(
+            () => client.InvokeAsync("Order", new { }, new() { Timeout = Seconds(20) }));
+
+        Assert.Equal((1, 1), (server.Requests, error.Attempts));
+        Assert.True(error.MayHaveExecuted);
+    }
+
     private static TimeSpan Seconds(double seconds) => TimeSpan.FromSeconds(seconds);
 
-    /// <summary>Answers each request with the next text and closes the connection; an empty text closes it
+    /// <summary>Answers each call with the next text and closes the connection; an empty text closes it
     /// without an answer.</summary>
     private sealed class RawServer : IAsyncDisposable
     {
@@ -174,6 +189,12 @@ public static class RawRetryTests
                 }
 
                 request += Encoding.ASCII.GetString(buffer, 0, count);
+            }
+
+            if (!request.StartsWith("POST ", StringComparison.Ordinal))
+            {
+                // Not a call: a client asks a server that answers no call for its protocol.
+                return;
             }
 
             int number = Interlocked.Increment(ref _requests) - 1;

@@ -83,14 +83,14 @@ public sealed class BasePathTests : IDisposable
     }
 
     [Fact]
-    public void Two_kinds_of_endpoints_at_one_port_have_their_own_paths()
+    public async Task Two_kinds_of_endpoints_at_one_port_have_their_own_paths()
     {
         using WordsServer first = new("http://127.0.0.1:0/web");
         int port = first.Endpoint.Port;
-        first.Server.ChangeAsync(new()
+        await first.Server.ChangeAsync(new()
         {
             Endpoints = [first.Endpoint, RpcEndpoint.Parse($"grpc://127.0.0.1:{port}/rpc")],
-        }).GetAwaiter().GetResult();
+        });
         using RpcClient grpc = Connect($"grpc://127.0.0.1:{port}/rpc");
         using RpcClient connect = Connect($"connect://127.0.0.1:{port}/web");
         using RpcClient wrong = Connect($"grpc://127.0.0.1:{port}/web");
