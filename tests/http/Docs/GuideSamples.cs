@@ -27,7 +27,6 @@ internal static class GuideSamples
             })
             .AddEndpoint("ncalrpc:[MyService]")
             .StartListening();
-
         using RpcClient client = RpcClient.Connect("ncalrpc:[MyService]", schema);
         client.Invoke("Send", new { message = "Hello via LRPC!" });
         // </hello>
