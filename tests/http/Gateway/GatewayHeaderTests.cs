@@ -12,13 +12,23 @@ public static class GatewayHeaderTests
     [InlineData("x-api-key", false)]
     [InlineData("x-forwarded-for", false)]
     [InlineData("forwarded", false)]
-    [InlineData("user-agent", false)]
     [InlineData("sec-gpc", false)]
     public static async Task Pass_unless_they_are_the_callers_own(string name, bool passes)
     {
         Assert.Equal(passes ? "secret" : null, await PassedAsync(name, new()));
         Assert.Equal("secret", await PassedAsync(name, new() { ForwardHeaders = [name] }));
         Assert.Null(await PassedAsync(name, new() { ForwardHeaders = [name], BlockHeaders = [name] }));
+    }
+
+    // A client adds itself to what passes.
+    [Fact]
+    public static async Task The_name_of_the_callers_program_does_not_pass()
+    {
+        string? own = await PassedAsync("user-agent", new());
+
+        Assert.StartsWith("protorpc/", own, StringComparison.Ordinal);
+        Assert.Equal(
+            $"secret {own}", await PassedAsync("user-agent", new() { ForwardHeaders = ["user-agent"] }));
     }
 
     [Fact]
