@@ -3,6 +3,7 @@ using ProtoRpc.Http.Tests.Streams;
 namespace ProtoRpc.Peers;
 
 /// <summary>Our client repeats calls to Grpc.AspNetCore as its policy and the server say.</summary>
+[PeerCall("Grpc.AspNetCore", "gRPC", PeerSide.Server, PeerCalls.Unary | PeerCalls.Retries)]
 public sealed class RetryTests : IAsyncLifetime
 {
     private PeerApplication _server = null!;
