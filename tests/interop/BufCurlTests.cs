@@ -27,6 +27,9 @@ public sealed class BufCurlTests : IDisposable
     private const int DeadlineExceeded = (int)RpcStatusCode.DeadlineExceeded << 3;
     private const int Unimplemented = (int)RpcStatusCode.Unimplemented << 3;
 
+    // HTTP/2 at the port of http://, which a client begins without asking for it.
+    private const string Http2 = "http with HTTP/2";
+
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("protorpc-");
     private readonly TlsFiles _tls = new();
     private readonly WordsServer _server;
@@ -54,6 +57,9 @@ public sealed class BufCurlTests : IDisposable
     [InlineData("connect", "https")]
     [InlineData("grpcweb", "http")]
     [InlineData("grpcweb", "https")]
+    [InlineData("connect", Http2)]
+    [InlineData("grpcweb", Http2)]
+    [InlineData("grpc", Http2)]
     [InlineData("grpc", "grpc")]
     [InlineData("grpc", "grpcs")]
     public async Task Calls_methods_of_each_kind(string protocol, string scheme)
@@ -107,6 +113,7 @@ public sealed class BufCurlTests : IDisposable
     [InlineData("grpc", "grpc-v1")]
     [InlineData("grpc", "grpc-v1alpha")]
     [InlineData("grpcs", "grpc-v1")]
+    [InlineData(Http2, "grpc-v1")]
     public async Task Reads_our_schema_by_reflection(string scheme, string version)
     {
         string[] reflect = ["--protocol", "grpc", "--reflect-protocol", version];
@@ -139,8 +146,9 @@ public sealed class BufCurlTests : IDisposable
 
     private async Task<PeerResult> RunAsync(string scheme, string path, string[] arguments)
     {
+        string start = scheme == Http2 ? "http:" : $"{scheme}:";
         RpcEndpoint endpoint = _server.Server.Endpoints.Single(
-            endpoint => endpoint.Uri.StartsWith($"{scheme}:", StringComparison.Ordinal));
+            endpoint => endpoint.Uri.StartsWith(start, StringComparison.Ordinal));
         string port = endpoint.Port.ToString(CultureInfo.InvariantCulture);
         string[] tls = ["--cacert", _tls.AuthorityFile, "--servername", TlsFiles.ServerName];
         using PeerProcess buf = PeerProcess.Start(
@@ -148,6 +156,7 @@ public sealed class BufCurlTests : IDisposable
             [new("BUF_CACHE_DIR", Path.Combine(_folder.FullName, "cache")), new("NO_PROXY", "*")],
             [
                 Peers.Buf, "curl", .. arguments, .. endpoint.IsTls ? tls : [],
+                .. scheme == Http2 ? ["--http2-prior-knowledge"] : Array.Empty<string>(),
                 $"{(endpoint.IsTls ? "https" : "http")}://127.0.0.1:{port}{path}",
             ]);
         return await buf.ReadResultAsync();
