@@ -244,12 +244,15 @@ internal sealed class HttpConnections : IDisposable
         }
     }
 
+    private static TimeSpan Shorter(TimeSpan one, TimeSpan other) =>
+        one == Timeout.InfiniteTimeSpan || (other != Timeout.InfiniteTimeSpan && other < one) ? other : one;
+
     private void Look(long now)
     {
+        TimeSpan patience = Shorter(_limits.BindTimeout, _limits.IdleTimeout);
         foreach ((HttpConnection entry, _) in _open)
         {
-            if (_limits.BindTimeout != Timeout.InfiniteTimeSpan
-                && entry.IsSilent(now, _limits.BindTimeout + KestrelDelay))
+            if (patience != Timeout.InfiniteTimeSpan && entry.IsSilent(now, patience + KestrelDelay))
             {
                 entry.Abort("No request came.");
             }

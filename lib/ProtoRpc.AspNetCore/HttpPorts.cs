@@ -1,3 +1,4 @@
+using System.Net;
 using System.Net.Security;
 using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
@@ -26,7 +27,7 @@ internal sealed class HttpPorts
         RpcEndpoint endpoint, ServerHost host, HttpServerOptions options, PortService service)
     {
         Dictionary<(string, int, bool), Port> ports = _ports.GetOrCreateValue(host);
-        if (ports.TryGetValue((endpoint.Host, endpoint.Port, endpoint.IsTls), out Port? other)
+        if (ports.TryGetValue(KeyOf(endpoint, endpoint.Port), out Port? other)
             && other.TryJoin(endpoint, service) is { } joined)
         {
             return joined;
@@ -36,11 +37,18 @@ internal sealed class HttpPorts
         Place first = port.Bind(host, options);
         if (endpoint.Kind.HasPort)
         {
-            ports[(endpoint.Host, first.Endpoint.Port, endpoint.IsTls)] = port;
+            ports[KeyOf(endpoint, first.Endpoint.Port)] = port;
         }
 
         return first;
     }
+
+    // Hosts as a listener compares them: without case, and addresses by value.
+    private static (string Host, int Port, bool IsTls) KeyOf(RpcEndpoint endpoint, int port) => (
+        endpoint.Host is "+" ? "*"
+            : IPAddress.TryParse(endpoint.Host, out IPAddress? address) ? address.ToString()
+            : endpoint.Host.ToUpperInvariant(),
+        port, endpoint.IsTls);
 
     private sealed class Port(RpcEndpoint wanted, PortService service)
     {

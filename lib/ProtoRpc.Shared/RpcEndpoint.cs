@@ -103,9 +103,12 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     internal bool Has(EndpointFeatures any) => Kind.Has(any);
 
     /// <summary>Creates the same endpoint with another port, such as that of a bound listener.</summary>
-    public RpcEndpoint WithPort(int port) => Create(Transport, Host, port, Name);
+    /// <remarks>All hosts of a list get it.</remarks>
+    public RpcEndpoint WithPort(int port) => Servers.Count == 1
+        ? Create(Transport, Host, port, Name)
+        : Join([.. Servers.Select(server => Create(Transport, server.Host, port, Name))]);
 
-    /// <summary>Creates the same endpoint on another host.</summary>
+    /// <summary>Creates the same endpoint on another host, alone.</summary>
     public RpcEndpoint WithHost(string host) => Create(Transport, host, Port, Name);
 
     /// <summary>Parses a string binding or URI.</summary>

@@ -227,7 +227,9 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         RpcEndpoint endpoint, IReadOnlyCollection<RpcEndpoint> all)
     {
         IReadOnlyCollection<RpcEndpoint> own = Named is null ? all : [Named.Endpoint];
-        if (!own.Any(other => other.Host.Equals(endpoint.Host, StringComparison.OrdinalIgnoreCase)))
+        HashSet<string> called = own.SelectMany(other => other.Servers).Select(server => server.Host)
+            .ToHashSet(StringComparer.OrdinalIgnoreCase);
+        if (!endpoint.Servers.All(server => called.Contains(server.Host)))
         {
             return new RpcClientOptions
             {

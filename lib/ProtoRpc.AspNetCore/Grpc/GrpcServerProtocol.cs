@@ -89,7 +89,12 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, HttpPorts po
             further.Add((ReflectionService.AlphaPath, reflection.Get(reflection.Info.Methods[0].Name)));
         }
 
-        return new GrpcRoutes(basePath, services, [.. further]);
+        return new GrpcRoutes(basePath, services, [.. further])
+        {
+            // A rule of authorization may hide reflection, and an error comes before the rules.
+            NamesServices = () => options.EnableReflection
+                && !host.Interceptors.OfType<RpcAuthorization>().Any(),
+        };
     }
 
     private static void RequirePlace(RpcEndpoint endpoint)
@@ -164,6 +169,9 @@ internal sealed class GrpcRoutes
         _further = further.ToFrozenDictionary(m => m.Path, m => m.Method, StringComparer.Ordinal);
     }
 
+    /// <summary>Returns whether an error for a wrong path names the services, as reflection does.</summary>
+    public Func<bool> NamesServices { get; init; } = () => false;
+
     public IEnumerable<string> Services =>
         _methods.Keys.Concat(_further.Keys).Select(path => path[1..path.LastIndexOf('/')])
             .Concat(_services.Keys).Distinct();
@@ -174,7 +182,7 @@ internal sealed class GrpcRoutes
     {
         if (_base.Length > 0)
         {
-            path = path.StartsWith($"{_base}/", StringComparison.OrdinalIgnoreCase)
+            path = path.StartsWith($"{_base}/", StringComparison.Ordinal)
                 ? path[_base.Length..]
                 : throw NotFound(path);
         }
@@ -197,8 +205,10 @@ internal sealed class GrpcRoutes
 
     private RpcException NotFound(string path) => new(
         RpcStatusCode.Unimplemented,
-        $"There is no service at '{path}'. The services are: "
-        + $"{string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}.");
+        $"There is no service at '{path}'."
+        + (NamesServices()
+            ? $" The services are: {string.Join(", ", _services.Keys.Order(StringComparer.Ordinal))}."
+            : ""));
 }
 
 /// <summary>Answers the requests of one gRPC endpoint.</summary>
@@ -232,14 +242,22 @@ internal sealed class GrpcService(
         HttpTrace.Begin(host.Options.Trace, endpoint, http);
         HttpResponse reply = http.Response;
         bool isAllowed = hosts.Allows(http.Request);
+        if (!HttpProtocol.IsHttp2(http.Request.Protocol))
+        {
+            // The request is rejected, and a proxy may see another end of its body than Kestrel does.
+            reply.Headers.Connection = "close";
+        }
+
         if (!isAllowed && !(IsGrpc(http.Request) && HttpProtocol.IsHttp2(http.Request.Protocol)))
         {
+            Record(http, path, peer, RpcStatusCode.PermissionDenied);
             reply.StatusCode = StatusCodes.Status403Forbidden;
             return;
         }
 
         if (!HttpMethods.IsPost(http.Request.Method))
         {
+            Record(http, path, peer, RpcStatusCode.Unimplemented);
             reply.StatusCode = StatusCodes.Status405MethodNotAllowed;
             reply.Headers.Allow = HttpMethods.Post;
             return;
@@ -247,6 +265,7 @@ internal sealed class GrpcService(
 
         if (!IsGrpc(http.Request))
         {
+            Record(http, path, peer, RpcStatusCode.Unimplemented);
             reply.StatusCode = StatusCodes.Status415UnsupportedMediaType;
             return;
         }
@@ -254,6 +273,7 @@ internal sealed class GrpcService(
         if (!HttpProtocol.IsHttp2(http.Request.Protocol))
         {
             // There are no trailers before it.
+            Record(http, path, peer, RpcStatusCode.Unimplemented);
             reply.StatusCode = StatusCodes.Status426UpgradeRequired;
             reply.Headers.Upgrade = "HTTP/2";
             return;

@@ -1,3 +1,4 @@
+using System.Collections;
 using System.Collections.Concurrent;
 using System.Net;
 using System.Net.Http.Headers;
@@ -160,7 +161,7 @@ public sealed class OnePortTests : IDisposable
     }
 
     [Fact]
-    public void Callers_that_must_authenticate_by_NTLM_get_no_HTTP2()
+    public async Task Callers_that_must_authenticate_by_NTLM_get_no_HTTP2()
     {
         RpcServerSecurity security = new()
         {
@@ -171,7 +172,29 @@ public sealed class OnePortTests : IDisposable
 
         Assert.Throws<RpcException>(
             () => Call(RpcEndpoint.Parse($"grpc://127.0.0.1:{server.Endpoint.Port}"), "x"));
+        await Assert.ThrowsAsync<HttpRequestException>(() => SayAsync(server, "http", Http2));
         Assert.Equal(0, server.Server.Counters.Calls);
+    }
+
+    [Fact]
+    public void A_wrong_path_names_services_only_to_those_who_may_use_reflection()
+    {
+        using WordsServer open = new("http://127.0.0.1:0/");
+        using WordsServer hidden = new("http://127.0.0.1:0/", null, new() { EnableReflection = false });
+        RpcAuthorization rules = RpcAuthorization.FromRules(new Hashtable { ["*"] = "*" });
+        using WordsServer ruled = new("http://127.0.0.1:0/", new() { Interceptors = [rules] });
+
+        Assert.Contains("The services are", MissingAt(open));
+        Assert.DoesNotContain("The services are", MissingAt(hidden));
+        Assert.DoesNotContain("The services are", MissingAt(ruled));
+    }
+
+    private static string MissingAt(WordsServer server)
+    {
+        using RpcClient client = RpcClient.Connect(
+            $"grpc://127.0.0.1:{server.Endpoint.Port}/nowhere", WordsServer.Schema,
+            new() { Service = "streams.Words" });
+        return Assert.Throws<RpcException>(() => client.Invoke("Say", WordsServer.Text("x"))).Message;
     }
 
     private RpcServerOptions OptionsOf(string scheme) =>
