@@ -15,6 +15,8 @@ internal abstract class FramedHttpCall : IRpcStream
     // A server ends the body with the last frame. One that does not is not waited for.
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(2);
 
+    private static readonly TimeSpan Early = TimeSpan.FromMilliseconds(50);
+
     private readonly FrameRules _rules;
     private readonly CancellationTokenSource _end;
     private readonly CallTime _time;
@@ -150,6 +152,18 @@ internal abstract class FramedHttpCall : IRpcStream
             RpcException failure = _over && e is not RpcException
                 ? CallErrors.Cancelled(Channel.Endpoint, IsSent)
                 : e as RpcException ?? _time.Explain(Channel.Endpoint, e, IsSent);
+
+            // A server whose timer is a little ahead ends the stream at the deadline, without a status.
+            if (failure is
+                {
+                    IsAnswer: false, MayHaveExecuted: true,
+                    Code: RpcStatusCode.Internal or RpcStatusCode.Unavailable,
+                }
+                && !Call.Clock.IsEndless && Call.Clock.Left < Early)
+            {
+                failure = CallErrors.TimedOut(Channel.Endpoint, Call.Clock.Timeout, sent: true, failure);
+            }
+
             _over = true;
             await CancelAsync().ConfigureAwait(false);
             _response?.Dispose();
