@@ -101,6 +101,9 @@ public sealed class RpcException : Exception
     /// <summary>Whether a server returned the error, and not a proxy or the connection.</summary>
     internal bool IsAnswer { get; init; }
 
+    /// <summary>Whether replies came before the error, so that the call is not retried.</summary>
+    internal bool HasReplies { get; init; }
+
     /// <summary>What the server accepts to identify a caller, if it rejected a call without any of it;
     /// otherwise none.</summary>
     internal CallerProofs Accepted { get; set; }

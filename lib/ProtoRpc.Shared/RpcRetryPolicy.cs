@@ -10,7 +10,8 @@ namespace ProtoRpc;
 /// again. A stream of replies is retried until its first reply, and a stream of requests never.
 /// <para>Servers say when to call again with <c>grpc-retry-pushback-ms</c> (gRFC A6), or with
 /// <c>Retry-After</c> and HTTP status 429 or 503 (RFC 9110, section 10.2.3). The pause that a server asks for
-/// replaces the policy's own. A negative or malformed pushback stops the retries.</para></remarks>
+/// replaces the policy's own; if the call did not run, the longer one counts. A negative or malformed
+/// pushback stops the retries.</para></remarks>
 public sealed record RpcRetryPolicy
 {
     private const int MaxCount = 100;

@@ -46,6 +46,9 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     /// <summary>The called method, for the log; null while connecting.</summary>
     public string? Method { get; init; }
 
+    /// <summary>Whether an earlier attempt may have run.</summary>
+    public bool MayHaveRun => _mayHaveRun;
+
     /// <summary>The channel of this attempt.</summary>
     public IRpcChannel Channel => _channel ?? throw new InvalidOperationException("There is no channel.");
 
@@ -85,6 +88,11 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
             {
                 await WaitAsync<TWait>(e).ConfigureAwait(false);
             }
+            catch (OperationCanceledException e)
+                when (_failed > 0 && clock.Caller.IsCancellationRequested)
+            {
+                throw Cancelled(e);
+            }
         }
     }
 
@@ -115,7 +123,15 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     public async ValueTask<IRpcStream> OpenNextAsync(RpcException failure, Func<IRpcStream> open)
     {
         await WaitAsync<AsyncWait>(failure).ConfigureAwait(false);
-        return Open(open);
+        try
+        {
+            return Open(open);
+        }
+        catch (RpcException e)
+        {
+            Describe(e);
+            throw;
+        }
     }
 
     /// <summary>Records that the server answered.</summary>
@@ -185,7 +201,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         }
         catch (OperationCanceledException)
         {
-            throw CallErrors.Cancelled(policy.Endpoint, _mayHaveRun);
+            throw Cancelled();
         }
     }
 
@@ -208,12 +224,14 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         _mayHaveRun |= failure.MayHaveExecuted;
         if (clock.Caller.IsCancellationRequested)
         {
-            throw CallErrors.Cancelled(policy.Endpoint, _mayHaveRun);
+            throw Cancelled();
         }
 
         _last = failure;
         if (Info is not null)
         {
+            // What a failed attempt received is not of the reply.
+            (Info.Headers, Info.Trailers) = (new(), new());
             Info.Retries++;
         }
 
@@ -247,13 +265,26 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
             failure = CallErrors.NotReached(policy.Endpoint, clock.Timeout, _last ?? failure);
         }
 
+        Describe(failure);
+        ExceptionDispatchInfo.Throw(failure);
+    }
+
+    private RpcException Cancelled(Exception? cause = null)
+    {
+        RpcException cancelled = CallErrors.Cancelled(policy.Endpoint, _mayHaveRun, cause);
+        Describe(cancelled);
+        return cancelled;
+    }
+
+    // Adds what is known of all attempts to the failure of the last one.
+    private void Describe(RpcException failure)
+    {
         if (_mayHaveRun)
         {
             failure.AddExecuted();
         }
 
         failure.Attempts = _failed + 1;
-        ExceptionDispatchInfo.Throw(failure);
     }
 }
 

@@ -200,7 +200,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         }
         catch (OperationCanceledException e) when (cancellationToken.IsCancellationRequested)
         {
-            throw failure = CallErrors.Cancelled(Endpoint, sent: false, e);
+            throw failure = CallErrors.Cancelled(Endpoint, attempts.MayHaveRun, e);
         }
         catch (RpcException e)
         {

@@ -170,7 +170,8 @@ public static class RawRetryTests
                     }
                 }
             }
-            catch (Exception e) when (e is SocketException or ObjectDisposedException)
+            catch (Exception e)
+                when (e is SocketException or ObjectDisposedException or InvalidOperationException)
             {
                 // Stopped.
             }

@@ -233,6 +233,43 @@ public static class RetryRulesTests
     [Fact]
     public static void No_tokens_are_no_budget() => Assert.Null(RetryBudget.Create(new() { MaxTokens = 0 }));
 
+    [Fact]
+    public static void Waiting_without_pauses_still_pauses()
+    {
+        RetryRules rules = Rules(new() { InitialPause = TimeSpan.Zero, MaxPause = TimeSpan.Zero });
+        TimeSpan left = TimeSpan.FromMilliseconds(30);
+
+        RetryDecision endless = rules.Decide(Unreached(), 0, 5, Endless, waits: true, null);
+        RetryDecision late = rules.Decide(Unreached(), 0, 5, left, waits: true, null);
+        RetryDecision retried = rules.Decide(
+            Answered(RpcStatusCode.Aborted), 0, 5, Endless, waits: true, null);
+
+        Assert.Equal(TimeSpan.FromMilliseconds(25), endless.Pause);
+        Assert.Equal(left / 2, late.Pause);
+        Assert.Null(retried.Pause);
+    }
+
+    [Fact]
+    public static void A_failure_behind_a_reply_is_never_repeated()
+    {
+        RetryRules rules = Rules(
+            new() { StatusCodes = [RpcStatusCode.Unavailable], Idempotent = true }, isIdempotent: true);
+
+        Assert.True(rules.Covers(new(RpcStatusCode.Unavailable, "no") { MayHaveExecuted = true }));
+        Assert.False(rules.Covers(
+            new(RpcStatusCode.Unavailable, "no") { MayHaveExecuted = true, HasReplies = true }));
+    }
+
+    [Fact]
+    public static void A_native_fault_is_repeated_if_its_status_is_named()
+    {
+        RetryRules rules = Rules(new() { StatusCodes = [RpcStatusCode.Internal] });
+
+        Assert.True(rules.Covers(
+            new(RpcStatusCode.Internal, "E_FAIL") { MayHaveExecuted = true, NativeStatus = 0x80004005 }));
+        Assert.False(rules.Covers(new(RpcStatusCode.Internal, "of the client") { MayHaveExecuted = true }));
+    }
+
     private static RetryRules Rules(
         RpcRetryPolicy? policy = null, bool isIdempotent = false, double random = 0.5) =>
         new(policy ?? new(), isIdempotent, () => random);

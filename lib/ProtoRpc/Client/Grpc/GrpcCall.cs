@@ -429,6 +429,7 @@ internal static class GrpcStatus
             code, message.Length > 0 ? message : $"The server returned {code} without a message.")
         {
             IsAnswer = true,
+            HasReplies = hasReplies,
             MayHaveExecuted = code != RpcStatusCode.Unimplemented && retryAfter is null,
             RetryAfter = retryAfter,
             Pushback = retryAfter is null || pushback < TimeSpan.Zero ? pushback : null,

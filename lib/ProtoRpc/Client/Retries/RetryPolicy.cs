@@ -75,8 +75,7 @@ internal sealed class RetryPolicy
                 request.Position = position;
             }
 
-            return attempts.Channel.UploadAsync<TWait, TReply>(
-                call with { Clock = call.Clock.Again() }, request, read, cancellation);
+            return attempts.Channel.UploadAsync<TWait, TReply>(call, request, read, cancellation);
         });
     }
 

@@ -10,6 +10,9 @@ internal sealed record RetryRules(RpcRetryPolicy Policy, bool IsIdempotent, Func
     // Shorter pauses, because the caller waits for the server to start.
     private static readonly TimeSpan LongestPauseOfWaiting = TimeSpan.FromSeconds(1);
 
+    // Also if the pauses of the policy are zero.
+    private static readonly TimeSpan LeastPauseOfWaiting = TimeSpan.FromMilliseconds(25);
+
     // A retry is only made if at least this much time is left.
     private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(10);
 
@@ -74,20 +77,32 @@ internal sealed record RetryRules(RpcRetryPolicy Policy, bool IsIdempotent, Func
                 $"the server asks for a pause of {asked.TotalSeconds:0.###} s, which is too long"));
         }
 
-        return !isAwaited && budget is { IsLow: true }
-            ? RetryDecision.End("too many calls of this client failed, and its retry budget is used up")
-            : RetryDecision.After(PauseOf(failure, pauses, left, waits), isAwaited);
+        if (!isAwaited && budget is { IsLow: true })
+        {
+            return RetryDecision.End("too many calls of this client failed, and its retry budget is used up");
+        }
+
+        TimeSpan pause = PauseOf(failure, pauses, left, waits);
+        if (isAwaited && pause < LeastPauseOfWaiting)
+        {
+            pause = isEndless || left / 2 > LeastPauseOfWaiting ? LeastPauseOfWaiting : left / 2;
+        }
+
+        return RetryDecision.After(pause, isAwaited);
     }
 
     // The policy cannot override a server that asks for no retry.
     private static bool IsForbidden(RpcException e) => e.Pushback < TimeSpan.Zero;
 
     private bool IsRepeatable(RpcException e) =>
-        IsUnreached(e) || IsBusy(e) || IsNamed(e) || (IsIdempotent && e.Pushback is not null);
+        IsUnreached(e) || IsBusy(e)
+        || (!e.HasReplies && (IsNamed(e) || (IsIdempotent && e.Pushback is not null)));
 
     // Not the errors of this client, such as a request over the limit, which would fail again.
     private bool IsNamed(RpcException e) => Policy.StatusCodes.Contains(e.Code)
-        && (e.IsAnswer || e.Code == RpcStatusCode.Unavailable || e.ErrorId == RpcErrorIds.NotGrpc);
+        && (e.IsAnswer || (e.NativeStatus != 0 && e.MayHaveExecuted)
+            || e.Code == RpcStatusCode.Unavailable
+            || e.ErrorId == RpcErrorIds.NotGrpc);
 
     private TimeSpan PauseOf(RpcException failure, int pauses, TimeSpan left, bool waits)
     {
