@@ -33,6 +33,15 @@ internal static class ClientSamples
         return output.ToString();
     }
 
+    public static async Task<object?> RetryAsync(string address, Order order)
+    {
+        // <retry>
+        await using RpcClient client = await RpcClient.ConnectAsync(
+            address, new() { Retry = new() { Count = 4, StatusCodes = [RpcStatusCode.Unavailable] } });
+        // </retry>
+        return (await client.InvokeAsync("Place", new PlaceRequest { Order = order }))["total"];
+    }
+
     public static async Task<object?> DynamicAsync(string address, RpcSchema schema)
     {
         // <dynamic>

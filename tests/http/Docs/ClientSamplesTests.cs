@@ -40,6 +40,15 @@ public static class ClientSamplesTests
         Assert.Equal(2, await ClientSamples.DynamicAsync(server.Endpoint.ToString(), OrderServer.Schema));
     }
 
+    [Fact]
+    public static async Task Calls_with_retries()
+    {
+        using OrderServer server = new("grpc://127.0.0.1:0");
+        Order order = new() { Id = "o1", Items = { "tea", "cups" } };
+
+        Assert.Equal(2, await ClientSamples.RetryAsync(server.Endpoint.ToString(), order));
+    }
+
     [Theory]
     [MemberData(nameof(Endpoints))]
     public static async Task Measures_a_server(string endpoint)
