@@ -88,7 +88,7 @@ internal static class Program
         {
             Tally = tally,
             Left = left,
-            LeftByLoad = await listeners.LeftAsync(before.WithAnyHandles()),
+            LeftByLoad = await listeners.LeftAsync(before),
             Samples = sampler.Samples,
             ShellSamples = shell?.Samples,
             ShellFailures = shell?.Failures ?? [],

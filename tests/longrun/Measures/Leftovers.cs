@@ -8,26 +8,15 @@ namespace ProtoRpc.LongRun.Measures;
 internal sealed record Leftovers(int Sockets, int Threads, int Handles, IReadOnlyList<string> Files)
 {
     private const string Tasks = "/proc/self/task";
-    private const string Descriptors = "/proc/self/fd";
 
-    // Assemblies, pools and timers of the runtime open at their own time, and far fewer than listeners.
+    // Pools and timers of the runtime open at their own time, and far fewer than listeners.
     private const int MoreHandles = 20;
 
     /// <summary>What there is now.</summary>
     /// <param name="folder">Where this process has its sockets and temporary files.</param>
-    public static Leftovers Now(string folder)
-    {
-        using System.Diagnostics.Process process = System.Diagnostics.Process.GetCurrentProcess();
-        return new Leftovers(
-            Count(Descriptors, path => new FileInfo(path).LinkTarget, "socket:"),
-            Count(Tasks, path => File.ReadAllText(Path.Combine(path, "comm")), "ProtoRpc"),
-            process.HandleCount,
-            [.. Directory.EnumerateFiles(folder, "*", SearchOption.AllDirectories).Order()]);
-    }
-
-    /// <summary>The same with any number of handles: the runtime keeps some of each assembly that it loaded
-    /// meanwhile.</summary>
-    public Leftovers WithAnyHandles() => this with { Handles = int.MaxValue - MoreHandles };
+    public static Leftovers Now(string folder) => new(
+        OpenHandles.CountSockets(), CountThreads(), OpenHandles.Count(),
+        [.. Directory.EnumerateFiles(folder, "*", SearchOption.AllDirectories).Order()]);
 
     /// <summary>What there is more than before, in words; null for nothing.</summary>
     public string? Beyond(Leftovers before)
@@ -40,18 +29,19 @@ internal sealed record Leftovers(int Sockets, int Threads, int Handles, IReadOnl
             : null;
     }
 
-    private static int Count(string folder, Func<string, string?> text, string start)
+    private static int CountThreads()
     {
-        if (!Directory.Exists(folder))
+        if (!Directory.Exists(Tasks))
         {
             return 0;
         }
 
-        return Directory.EnumerateFileSystemEntries(folder).Count(path =>
+        return Directory.EnumerateFileSystemEntries(Tasks).Count(path =>
         {
             try
             {
-                return text(path)?.StartsWith(start, StringComparison.Ordinal) == true;
+                return File.ReadAllText(Path.Combine(path, "comm"))
+                    .StartsWith("ProtoRpc", StringComparison.Ordinal);
             }
             catch (IOException)
             {
