@@ -188,9 +188,11 @@ internal sealed class CallerCheckScript(
             await Task.Factory.FromAsync(shell.BeginInvoke(), shell.EndInvoke).ConfigureAwait(false);
             return ToIdentity(run.Output(), name);
         }
-        catch (RuntimeException) when (cancellation.IsCancellationRequested)
+        catch (Exception e) when (
+            cancellation.IsCancellationRequested && e is (RuntimeException or InvalidOperationException))
         {
-            // The caller disconnected, which stopped the script.
+            // The caller disconnected, which stopped the script. A script that is stopped before it has begun
+            // is an invalid operation to the shell.
             return null;
         }
         catch (Exception e)

@@ -268,9 +268,11 @@ internal sealed class HandlerWorker
         {
             shell.Invoke();
         }
-        catch (PipelineStoppedException)
+        catch (Exception e) when (
+            e is PipelineStoppedException || (e is InvalidOperationException && _stopping))
         {
-            // A call was stopped, or the worker is closing.
+            // A call was stopped, or the worker is closing. A pipeline that is stopped before it has begun is
+            // an invalid operation to the shell.
         }
         finally
         {
