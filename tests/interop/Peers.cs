@@ -80,7 +80,9 @@ internal static class Peers
         Peer.Nginx => FindProgram("nginx") is null
             ? "nginx is not installed: apt-get install nginx-light"
             : null,
-        Peer.Etcd => FindProgram("etcd") is null || EtcdProtos is null
+        Peer.Etcd => HostedProgram.IsNeeded
+            ? "the sockets of etcd are in a folder, which .NET cannot connect to under Wine"
+            : FindProgram("etcd") is null || EtcdProtos is null
             ? "etcd is not installed: apt-get install etcd-server golang-etcd-server-dev"
             : null,
         Peer.Containerd => ContainerdFolder is null
