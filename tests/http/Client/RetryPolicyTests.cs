@@ -1,3 +1,4 @@
+using ProtoRpc.Http.Tests.Overload;
 using static ProtoRpc.Http.Tests.Client.ScriptedAnswers;
 
 namespace ProtoRpc.Http.Tests.Client;
@@ -195,17 +196,17 @@ public static class RetryPolicyTests
     public static async Task A_call_that_is_cancelled_in_a_pause_ends_and_may_have_run()
     {
         using CancellationTokenSource stop = new();
-        ScriptedAnswers answers = new(() =>
-        {
-            stop.CancelAfter(1);
-            return Status(RpcStatusCode.Unavailable);
-        });
+        ScriptedAnswers answers = new(() => Status(RpcStatusCode.Unavailable));
         TimeSpan hour = TimeSpan.FromHours(1);
         using RpcClient client = answers.Connect(
             "grpc", new() { Retry = Named() with { InitialPause = hour, MaxPause = hour } });
+        RpcReplyInfo info = new();
 
-        RpcException error = await Assert.ThrowsAsync<RpcException>(() => client.InvokeAsync(
-            "Order", new { }, new() { Timeout = Timeout.InfiniteTimeSpan }, stop.Token).WaitAsync(Patience));
+        Task call = client.InvokeAsync(
+            "Order", new { }, new() { ReplyInfo = info, Timeout = Timeout.InfiniteTimeSpan }, stop.Token);
+        await BusyServer.UntilAsync(() => info.Retries == 1, "the pause has begun");
+        await stop.CancelAsync();
+        RpcException error = await Assert.ThrowsAsync<RpcException>(() => call.WaitAsync(Patience));
 
         Assert.Equal(
             (RpcStatusCode.Cancelled, 1, true), (error.Code, answers.Count, error.MayHaveExecuted));
