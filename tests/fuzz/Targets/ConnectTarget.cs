@@ -12,9 +12,8 @@ namespace ProtoRpc.Fuzz.Targets;
 
 /// <summary>Connect's frames of replies and of requests, ends of streams, and errors of calls without
 /// streams. The first byte chooses.</summary>
-internal sealed class ConnectTarget : FuzzTarget
+internal sealed class ConnectTarget : FrameTarget
 {
-    private const int MaxBytes = 1 << 20;
     private const string Method = "a.B/C";
 
     public override string Name => "connect";
@@ -51,18 +50,20 @@ internal sealed class ConnectTarget : FuzzTarget
 
     public override IEnumerable<GrowingInput> Growing()
     {
-        yield return new("frames", n => [0, .. Repeat(FrameMutator.Write(0, [1]), n)]);
+        yield return new("frames", n => [0, .. GrowingInput.Repeat(FrameMutator.Write(0, [1]), n)]);
         yield return new("details", n =>
             [2, .. """{"error":{"code":"aborted","details":["""u8,
-                .. Repeat("""{"type":"a","value":""},"""u8, n), .. "0]}}"u8], 4096);
+                .. GrowingInput.Repeat("""{"type":"a","value":""},"""u8, n), .. "0]}}"u8], 4096);
         yield return new("values of a trailer", n =>
-            [2, .. """{"metadata":{"a":["""u8, .. Repeat("\"b\","u8, n), .. "\"\"]}}"u8], 16_384);
+            [2, .. """{"metadata":{"a":["""u8, .. GrowingInput.Repeat("\"b\","u8, n), .. "\"\"]}}"u8],
+            16_384);
         yield return new("trailers", n =>
             [2, .. "{\"metadata\":{"u8, .. Encoding.UTF8.GetBytes(string.Join(
                 ',', Enumerable.Range(0, n).Select(i => $"\"a{i}\":[\"\"]"))), .. "}}"u8], 4096);
-        yield return new("brackets", n => [2, .. "{\"metadata\":"u8, .. Repeat("["u8, n)], 65_536);
+        yield return new("brackets", n =>
+            [2, .. "{\"metadata\":"u8, .. GrowingInput.Repeat("["u8, n)], 65_536);
         yield return new("an error in pieces", n =>
-            [3, .. "{\"code\":\""u8, .. Repeat("\\u0061"u8, n), .. "\"}"u8], 16_384);
+            [3, .. "{\"code\":\""u8, .. GrowingInput.Repeat("\\u0061"u8, n), .. "\"}"u8], 16_384);
     }
 
     public override bool Run(byte[] input, Meter meter)
@@ -117,45 +118,16 @@ internal sealed class ConnectTarget : FuzzTarget
         .Select(entry => $"{entry.Key}: {entry.Value as string ?? Convert.ToHexString((byte[])entry.Value)}")
         .Order());
 
-    private static bool Frames(byte[] bytes, FrameRules rules, Meter meter)
-    {
-        (List<string> whole, string wholeEnd) = meter.Measure(() => Split(new(bytes), rules));
-        (List<string> pieces, string piecesEnd) = Split(Segments.Of(bytes, 3), rules);
-        Require(
-            wholeEnd == piecesEnd && whole.SequenceEqual(pieces), "the same frames in one piece and in many");
-        return whole.Count > 0;
-    }
+    private static bool Frames(byte[] bytes, FrameRules rules, Meter meter) => Frames(
+        bytes, rules, meter, frame => Text(frame, rules),
+        RpcStatusCode.Internal, RpcStatusCode.ResourceExhausted, RpcStatusCode.InvalidArgument);
 
-    private static (List<string> Frames, string End) Split(ReadOnlySequence<byte> buffer, FrameRules rules)
+    private static string Text(in GrpcFrame frame, FrameRules rules)
     {
-        List<string> frames = [];
-        try
-        {
-            while (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame, rules))
-            {
-                ReadOnlyMemory<byte> body = frame.IsCompressed
-                    ? GrpcEncoding.Decompress(frame.Body, ContentEncoding.Gzip.Name, MaxBytes, rules)
-                    : frame.Body.ToArray();
-                frames.Add($"{frame.Flags} {body.Length}");
-                if ((frame.Flags & ConnectFraming.EndStream) != 0)
-                {
-                    frames.Add($"{ConnectEnd.Read(body).Error}");
-                }
-            }
-
-            return (frames, $"{buffer.Length} are left");
-        }
-        catch (RpcException e) when (
-            e.Code is RpcStatusCode.Internal or RpcStatusCode.ResourceExhausted
-                or RpcStatusCode.InvalidArgument)
-        {
-            return (frames, e.Message);
-        }
-    }
-
-    private static byte[] Repeat(ReadOnlySpan<byte> piece, int count)
-    {
-        byte[] bytes = piece.ToArray();
-        return [.. Enumerable.Repeat(bytes, count).SelectMany(b => b)];
+        ReadOnlyMemory<byte> body = frame.IsCompressed
+            ? GrpcEncoding.Decompress(frame.Body, ContentEncoding.Gzip.Name, MaxBytes, rules)
+            : frame.Body.ToArray();
+        return $"{frame.Flags} {body.Length}"
+            + ((frame.Flags & ConnectFraming.EndStream) != 0 ? $" {ConnectEnd.Read(body).Error}" : "");
     }
 }

@@ -4,7 +4,6 @@ using System.Text;
 using ProtoRpc.Fuzz.Engine;
 using ProtoRpc.Fuzz.Inputs;
 using ProtoRpc.Protocols;
-using ProtoRpc.Protocols.Grpc;
 
 namespace ProtoRpc.Fuzz.Targets;
 
@@ -38,8 +37,9 @@ internal sealed class GrpcListenerTarget : FuzzTarget
 
     public override IEnumerable<byte[]> Seeds()
     {
-        byte[] message = Message(0, FuzzedListener.Request("a"));
-        byte[] packed = Message(1, ContentEncoding.Gzip.Encode(FuzzedListener.Request(new string('a', 30))));
+        byte[] message = FrameMutator.Write(0, FuzzedListener.Request("a"));
+        byte[] packed = FrameMutator.Write(
+            1, ContentEncoding.Gzip.Encode(FuzzedListener.Request(new string('a', 30))));
         foreach (string method in new[] { "Echo", "Split", "Join", "Chat", "Unhandled" })
         {
             yield return Call($"/fuzzed.Shop/{method}", [], message);
@@ -48,9 +48,10 @@ internal sealed class GrpcListenerTarget : FuzzTarget
             yield return Call($"/fuzzed.Shop/{method}", []);
         }
 
-        yield return Call("/grpc.health.v1.Health/Check", [], Message(0, []));
+        yield return Call("/grpc.health.v1.Health/Check", [], FrameMutator.Write(0, []));
         yield return Call(
-            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", [], Message(0, [0x3A, 0]));
+            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", [],
+            FrameMutator.Write(0, [0x3A, 0]));
         List<Http2Frame> one = Http2Frame.Split(Call("/fuzzed.Shop/Echo", [], message), out _);
         yield return Http2Frame.Join(Enumerable.Range(0, 20).SelectMany(
             i => one.Select(frame => frame with { Stream = (uint)((2 * i) + 1) })));
@@ -141,11 +142,4 @@ internal sealed class GrpcListenerTarget : FuzzTarget
             .. messages.Select(message => new Http2Frame(Http2Frame.Data, 0, 1, message)),
             new Http2Frame(Http2Frame.Data, Http2Frame.EndStream, 1, []),
         ]);
-
-    private static byte[] Message(byte flag, byte[] body)
-    {
-        byte[] prefix = new byte[GrpcFraming.PrefixLength];
-        GrpcFraming.WritePrefix(prefix, flag == 1 ? FrameRules.Compressed : (byte)0, body.Length);
-        return [.. prefix, .. body];
-    }
 }

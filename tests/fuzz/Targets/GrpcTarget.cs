@@ -10,10 +10,8 @@ namespace ProtoRpc.Fuzz.Targets;
 
 /// <summary>gRPC's frames, compressed messages, timeouts, texts and binary headers. The first byte
 /// chooses.</summary>
-internal sealed class GrpcTarget : FuzzTarget
+internal sealed class GrpcTarget : FrameTarget
 {
-    private const int MaxBytes = 1 << 20;
-
     public override string Name => "grpc";
 
     public override string Promise => "frames do not depend on how they arrive; headers are read as written";
@@ -27,8 +25,11 @@ internal sealed class GrpcTarget : FuzzTarget
     {
         byte[] body = "a body that is longer than its prefix"u8.ToArray();
         byte[] gzip = ContentEncoding.Gzip.Encode(body);
-        yield return [0, .. Frame(0, body), .. Frame(0, []), .. Frame(1, gzip)];
-        yield return [0, .. Frame(1, ContentEncoding.Gzip.Encode(new byte[100_000]))];
+        yield return
+        [
+            0, .. FrameMutator.Write(0, body), .. FrameMutator.Write(0, []), .. FrameMutator.Write(1, gzip),
+        ];
+        yield return [0, .. FrameMutator.Write(1, ContentEncoding.Gzip.Encode(new byte[100_000]))];
         yield return [1, .. gzip];
         yield return [2, .. "100m"u8];
         yield return [2, .. "99999999H"u8];
@@ -41,11 +42,9 @@ internal sealed class GrpcTarget : FuzzTarget
 
     public override IEnumerable<GrowingInput> Growing()
     {
-        yield return new("frames", n => [0, .. Enumerable.Repeat(Frame(0, [1]), n).SelectMany(b => b)]);
-        yield return new("escapes", n => [3, .. Enumerable.Repeat("%C3"u8.ToArray(), n).SelectMany(b => b)],
-            65_536);
-        yield return new("binary headers", n =>
-            [4, .. Enumerable.Repeat("AA,"u8.ToArray(), n).SelectMany(b => b)], 16_384);
+        yield return new("frames", n => [0, .. GrowingInput.Repeat(FrameMutator.Write(0, [1]), n)]);
+        yield return new("escapes", n => [3, .. GrowingInput.Repeat("%C3"u8, n)], 65_536);
+        yield return new("binary headers", n => [4, .. GrowingInput.Repeat("AA,"u8, n)], 16_384);
     }
 
     public override bool Run(byte[] input, Meter meter)
@@ -57,7 +56,9 @@ internal sealed class GrpcTarget : FuzzTarget
         switch (choice)
         {
             case 0:
-                return Frames(bytes, meter);
+                return Frames(
+                    bytes, FrameRules.Grpc, meter, Text,
+                    RpcStatusCode.Internal, RpcStatusCode.ResourceExhausted);
             case 1:
                 return Accepts(
                     () => meter.Measure(() => Decompress(new(bytes))),
@@ -90,55 +91,10 @@ internal sealed class GrpcTarget : FuzzTarget
         }
     }
 
-    private static bool Frames(byte[] bytes, Meter meter)
-    {
-        List<string>? whole = null;
-        List<string>? pieces = null;
-        string wholeEnd = End(() => whole = meter.Measure(() => Split(new ReadOnlySequence<byte>(bytes))));
-        string piecesEnd = End(() => pieces = Split(Segments.Of(bytes, 3)));
-        Require(
-            wholeEnd == piecesEnd && (whole ?? []).SequenceEqual(pieces ?? []),
-            "the same frames in one piece and in many");
-        return whole?.Count > 0;
-    }
-
-    private static string End(Action read)
-    {
-        string end = "";
-        try
-        {
-            read();
-        }
-        catch (RpcException e) when (e.Code is RpcStatusCode.Internal or RpcStatusCode.ResourceExhausted)
-        {
-            end = e.Message;
-        }
-
-        return end;
-    }
-
-    private static List<string> Split(ReadOnlySequence<byte> buffer)
-    {
-        List<string> frames = [];
-        while (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame))
-        {
-            frames.Add($"{frame.Body.Length}");
-            if (frame.IsCompressed)
-            {
-                frames.Add($"{Decompress(frame.Body).Length}");
-            }
-        }
-
-        return frames;
-    }
+    private static string Text(GrpcFrame frame) => frame.IsCompressed
+        ? $"{frame.Body.Length} {Decompress(frame.Body).Length}"
+        : $"{frame.Body.Length}";
 
     private static ReadOnlyMemory<byte> Decompress(ReadOnlySequence<byte> body) =>
         GrpcEncoding.Decompress(body, ContentEncoding.Gzip.Name, MaxBytes);
-
-    private static byte[] Frame(byte flag, byte[] body)
-    {
-        byte[] prefix = new byte[GrpcFraming.PrefixLength];
-        GrpcFraming.WritePrefix(prefix, flag == 1 ? FrameRules.Compressed : (byte)0, body.Length);
-        return [.. prefix, .. body];
-    }
 }

@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Text;
 using ProtoRpc.Client.Grpc;
 using ProtoRpc.Fuzz.Engine;
@@ -9,10 +8,8 @@ namespace ProtoRpc.Fuzz.Targets;
 
 /// <summary>Replies of gRPC-Web: bodies of base64 that arrive in pieces, the same as it is written, trailers,
 /// and frames. The first byte chooses.</summary>
-internal sealed class GrpcWebTarget : FuzzTarget
+internal sealed class GrpcWebTarget : FrameTarget
 {
-    private const int MaxBytes = 1 << 20;
-
     public override string Name => "grpc-web";
 
     public override string Promise =>
@@ -38,13 +35,13 @@ internal sealed class GrpcWebTarget : FuzzTarget
 
     public override IEnumerable<GrowingInput> Growing()
     {
-        yield return new("base64", n => [0, .. Repeat("AAAA"u8, n)], 65_536);
-        yield return new("padded base64", n => [0, .. Repeat("AA=="u8, n)], 65_536);
-        yield return new("trailers", n => [2, .. Repeat("a:\n"u8, n)], 4096);
+        yield return new("base64", n => [0, .. GrowingInput.Repeat("AAAA"u8, n)], 65_536);
+        yield return new("padded base64", n => [0, .. GrowingInput.Repeat("AA=="u8, n)], 65_536);
+        yield return new("trailers", n => [2, .. GrowingInput.Repeat("a:\n"u8, n)], 4096);
         yield return new("other trailers", n => [2, .. Encoding.ASCII.GetBytes(
             string.Concat(Enumerable.Range(0, n).Select(i => $"a{i}: b\r\n")))], 4096);
-        yield return new("lines", n => [2, .. Repeat("\n"u8, n)], 65_536);
-        yield return new("frames", n => [3, .. Repeat(FrameMutator.Write(0, [1]), n)], 4096);
+        yield return new("lines", n => [2, .. GrowingInput.Repeat("\n"u8, n)], 65_536);
+        yield return new("frames", n => [3, .. GrowingInput.Repeat(FrameMutator.Write(0, [1]), n)], 4096);
     }
 
     public override bool Run(byte[] input, Meter meter)
@@ -65,7 +62,10 @@ internal sealed class GrpcWebTarget : FuzzTarget
             case 2:
                 return Trailers(tail.Rest.ToArray(), meter);
             default:
-                return Frames(tail.Rest.ToArray(), meter);
+                return Frames(
+                    tail.Rest.ToArray(), FrameRules.GrpcWebReplies, meter,
+                    frame => $"{frame.Flags} {frame.Body.Length}",
+                    RpcStatusCode.Internal, RpcStatusCode.ResourceExhausted);
         }
     }
 
@@ -97,33 +97,6 @@ internal sealed class GrpcWebTarget : FuzzTarget
         return isRead && (failure is null || trailers.Count > 0);
     }
 
-    private static bool Frames(byte[] bytes, Meter meter)
-    {
-        (List<string> whole, string wholeEnd) = meter.Measure(() => Split(new(bytes)));
-        (List<string> pieces, string piecesEnd) = Split(Segments.Of(bytes, 3));
-        Require(
-            wholeEnd == piecesEnd && whole.SequenceEqual(pieces), "the same frames in one piece and in many");
-        return whole.Count > 0;
-    }
-
-    private static (List<string> Frames, string End) Split(ReadOnlySequence<byte> buffer)
-    {
-        List<string> frames = [];
-        try
-        {
-            while (GrpcFraming.TryRead(ref buffer, MaxBytes, out GrpcFrame frame, FrameRules.GrpcWebReplies))
-            {
-                frames.Add($"{frame.Flags} {frame.Body.Length}");
-            }
-
-            return (frames, $"{buffer.Length} are left");
-        }
-        catch (RpcException e) when (e.Code is RpcStatusCode.Internal or RpcStatusCode.ResourceExhausted)
-        {
-            return (frames, e.Message);
-        }
-    }
-
     // Null for what is not base64.
     private static byte[]? Decode(byte[] text, int size)
     {
@@ -144,12 +117,6 @@ internal sealed class GrpcWebTarget : FuzzTarget
         {
             return null;
         }
-    }
-
-    private static byte[] Repeat(ReadOnlySpan<byte> piece, int count)
-    {
-        byte[] bytes = piece.ToArray();
-        return [.. Enumerable.Repeat(bytes, count).SelectMany(b => b)];
     }
 
     // Gives no more bytes at once than a piece has.

@@ -30,18 +30,18 @@ internal sealed class HttpStreamTarget : FuzzTarget
 
     public override IEnumerable<GrowingInput> Growing()
     {
-        yield return new("lines", n => [0, .. Enumerable.Repeat("{}\n"u8.ToArray(), n).SelectMany(b => b)],
+        yield return new("lines", n => [0, .. GrowingInput.Repeat("{}\n"u8, n)],
             16_384);
         yield return new("empty lines", n => [0, .. Enumerable.Repeat((byte)'\n', n)], 65_536);
         yield return new("events", n =>
-            [2, .. Enumerable.Repeat("data:{}\n\n"u8.ToArray(), n).SelectMany(b => b)], 8_192);
+            [2, .. GrowingInput.Repeat("data:{}\n\n"u8, n)], 8_192);
         yield return new("elements", n =>
-            [3, (byte)'[', .. Enumerable.Repeat("{\"result\":{}},"u8.ToArray(), n).SelectMany(b => b)], 4096);
+            [3, (byte)'[', .. GrowingInput.Repeat("{\"result\":{}},"u8, n)], 4096);
         yield return new("brackets", n => [3, .. Enumerable.Repeat((byte)'[', n)], 65_536);
         yield return new("envelopes", n =>
-            [3, .. Enumerable.Repeat("{\"result\":"u8.ToArray(), n).SelectMany(b => b)], 4096);
+            [3, .. GrowingInput.Repeat("{\"result\":"u8, n)], 4096);
         yield return new("messages", n =>
-            [1, .. Enumerable.Repeat<byte[]>([1, 8], n).SelectMany(b => b)], 16_384);
+            [1, .. GrowingInput.Repeat([1, 8], n)], 16_384);
     }
 
     public override bool Run(byte[] input, Meter meter)
