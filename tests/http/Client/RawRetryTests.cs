@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Text;
 using Google.Protobuf;
 
@@ -124,22 +122,20 @@ public static class RawRetryTests
     /// without an answer.</summary>
     private sealed class RawServer : IAsyncDisposable
     {
-        private readonly TcpListener _listener = new(IPAddress.Loopback, 0);
         private readonly string[] _answers;
-        private readonly Task _serving;
+        private readonly BarePeer _peer;
         private int _requests;
 
         public RawServer(params string[] answers)
         {
             _answers = answers;
-            _listener.Start();
-            _serving = Task.Run(ServeAsync);
+            _peer = new BarePeer(AnswerAsync);
         }
 
         public int Requests => Volatile.Read(ref _requests);
 
         public RpcClient Connect(RpcRetryPolicy policy) => RpcClient.Connect(
-            $"http://127.0.0.1:{((IPEndPoint)_listener.LocalEndpoint).Port}/", ScriptedAnswers.Schema,
+            $"http://127.0.0.1:{_peer.Port}/", ScriptedAnswers.Schema,
             new()
             {
                 Lazy = true,
@@ -147,37 +143,9 @@ public static class RawRetryTests
                 Retry = policy with { InitialPause = TimeSpan.FromMilliseconds(1) },
             });
 
-        public async ValueTask DisposeAsync()
-        {
-            _listener.Stop();
-            await _serving;
-        }
+        public ValueTask DisposeAsync() => _peer.DisposeAsync();
 
-        private async Task ServeAsync()
-        {
-            try
-            {
-                while (true)
-                {
-                    using TcpClient caller = await _listener.AcceptTcpClientAsync();
-                    try
-                    {
-                        await AnswerAsync(caller.GetStream());
-                    }
-                    catch (IOException)
-                    {
-                        // The client has gone.
-                    }
-                }
-            }
-            catch (Exception e)
-                when (e is SocketException or ObjectDisposedException or InvalidOperationException)
-            {
-                // Stopped.
-            }
-        }
-
-        private async Task AnswerAsync(NetworkStream stream)
+        private async Task AnswerAsync(Stream stream)
         {
             byte[] buffer = new byte[4096];
             string request = "";
