@@ -148,26 +148,16 @@ internal static class GrpcNameSyntax
         EndpointKindAttribute kind, string text, string? scheme, out string? problem)
     {
         int end = text.AsSpan().IndexOfAny('/', '?', '#');
-        string[] written = scheme is null ? [text] : text.Split(',', RpcEndpoint.MaxHosts + 1);
         problem = text.Length == 0 ? "the host is missing"
             : end >= 0
                 ? $"'{text[end..]}' after the port is not understood. A path is written "
                     + $"{kind.ExampleUri("host")}/path"
-            : written.Length > RpcEndpoint.MaxHosts ? $"it has more than {RpcEndpoint.MaxHosts} addresses"
             : null;
-        List<RpcEndpoint> servers = [];
-        foreach (string authority in problem is null ? written : [])
-        {
-            RpcEndpoint? server = ReadHost(kind, authority, scheme, out problem);
-            if (server is null)
-            {
-                return null;
-            }
-
-            servers.Add(server);
-        }
-
-        return problem is null ? RpcEndpoint.Join(servers) : null;
+        return problem is not null ? null
+            : scheme is null ? ReadHost(kind, text, scheme, out problem)
+            : RpcEndpoint.ReadServers(
+                text, "addresses",
+                (string one, out string? why) => ReadHost(kind, one, scheme, out why), out problem);
     }
 
     private static RpcEndpoint? ReadHost(

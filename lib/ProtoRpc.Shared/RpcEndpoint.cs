@@ -104,9 +104,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
 
     /// <summary>Creates the same endpoint with another port, such as that of a bound listener.</summary>
     /// <remarks>All hosts of a list get it.</remarks>
-    public RpcEndpoint WithPort(int port) => Servers.Count == 1
-        ? Create(Transport, Host, port, Name)
-        : Join([.. Servers.Select(server => Create(Transport, server.Host, port, Name))]);
+    public RpcEndpoint WithPort(int port) =>
+        Join([.. Servers.Select(server => Create(Transport, server.Host, port, Name))]);
 
     /// <summary>Creates the same endpoint on another host, alone.</summary>
     public RpcEndpoint WithHost(string host) => Create(Transport, host, Port, Name);
@@ -188,6 +187,41 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     internal static RpcEndpoint Join(IReadOnlyList<RpcEndpoint> servers) => servers is [RpcEndpoint only]
         ? only
         : new(servers[0].Kind, servers[0].Host, servers[0].Port, servers[0].Name, [.. servers]);
+
+    /// <summary>Reads the servers of a list, separated by commas, as one endpoint.</summary>
+    /// <param name="list">The list.</param>
+    /// <param name="what">What it has, in the plural.</param>
+    /// <param name="read">Reads one server.</param>
+    /// <param name="problem">What is wrong; null for nothing.</param>
+    internal static RpcEndpoint? ReadServers(
+        string list, string what, ServerReader read, out string? problem)
+    {
+        string[] written = list.Split(',', MaxHosts + 1);
+        if (written.Length > MaxHosts)
+        {
+            problem = $"it has more than {MaxHosts} {what}";
+            return null;
+        }
+
+        List<RpcEndpoint> servers = [];
+        foreach (string one in written)
+        {
+            if (read(one, out problem) is not { } server)
+            {
+                return null;
+            }
+
+            servers.Add(server);
+        }
+
+        problem = null;
+        return Join(servers);
+    }
+
+    /// <summary>Reads one server of a list.</summary>
+    /// <param name="text">The host and the port.</param>
+    /// <param name="problem">What is wrong; null for nothing.</param>
+    internal delegate RpcEndpoint? ServerReader(string text, out string? problem);
 
     internal static bool TryReadPort(string digits, out int port) =>
         int.TryParse(digits, NumberStyles.None, CultureInfo.InvariantCulture, out port);
@@ -422,29 +456,10 @@ internal static class UriEndpointSyntax
             _ => "",
         };
         return kind.Form == AddressForm.HostsAndPrefix && authority.Contains(',')
-            ? ReadServers(kind, authority, name, out problem)
+            ? RpcEndpoint.ReadServers(
+                authority, "hosts",
+                (string one, out string? why) => ReadServer(kind, one, name, out why), out problem)
             : ReadServer(kind, authority, name, out problem);
-    }
-
-    private static RpcEndpoint? ReadServers(
-        EndpointKindAttribute kind, string authorities, string name, out string? problem)
-    {
-        string[] written = authorities.Split(',', RpcEndpoint.MaxHosts + 1);
-        problem = written.Length > RpcEndpoint.MaxHosts
-            ? $"it has more than {RpcEndpoint.MaxHosts} hosts"
-            : null;
-        List<RpcEndpoint> servers = [];
-        foreach (string authority in problem is null ? written : [])
-        {
-            if (ReadServer(kind, authority, name, out problem) is not { } server)
-            {
-                return null;
-            }
-
-            servers.Add(server);
-        }
-
-        return servers.Count == 0 ? null : RpcEndpoint.Join(servers);
     }
 
     private static RpcEndpoint? ReadServer(

@@ -93,6 +93,10 @@ public sealed record RpcRetryPolicy
     /// PowerShell and the binder of configurations also write init-only properties.</summary>
     internal static RpcRetryPolicy Default { get; } = new();
 
+    /// <summary>The names of the statuses that a failed call can have.</summary>
+    internal static IEnumerable<string> StatusNames =>
+        Enum.GetNames<RpcStatusCode>().Where(name => name != nameof(RpcStatusCode.OK));
+
     /// <summary>Reads the names of statuses, separated by commas, as .NET or gRPC writes them:
     /// <c>ResourceExhausted</c>, <c>RESOURCE_EXHAUSTED</c>.</summary>
     /// <returns>Null if a name is not the status of a failed call.</returns>

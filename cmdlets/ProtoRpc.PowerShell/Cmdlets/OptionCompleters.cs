@@ -79,8 +79,7 @@ internal sealed class OptionShape(Type option, IDictionary bound) : HashtableSha
     private static IEnumerable<object> ValuesOf(PropertyInfo setting) =>
         setting.GetCustomAttribute<ValidateSetAttribute>() is { } set ? set.ValidValues
         : TypeOf(setting) is { IsEnum: true } type ? Enum.GetNames(type)
-        : TypeOf(setting) == typeof(IReadOnlyList<RpcStatusCode>)
-            ? Enum.GetNames<RpcStatusCode>().Where(name => name != nameof(RpcStatusCode.OK))
+        : TypeOf(setting) == typeof(IReadOnlyList<RpcStatusCode>) ? RpcRetryPolicy.StatusNames
         : TypeOf(setting) == typeof(SwitchParameter) || TypeOf(setting) == typeof(bool) ? [true, false]
         : [];
 

@@ -123,7 +123,7 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
     private ArgumentTransformationMetadataException Unknown(string name, IReadOnlyCollection<string> known) =>
         Invalid(
             $"'{TerminalText.Neutralize(name)}' is not a setting of {cmdlet}."
-            + (LimitsTableAttribute.Known.TryGetValue(name, out PropertyInfo? limit)
+            + (LimitsTableAttribute.Limits.Known.TryGetValue(name, out PropertyInfo? limit)
                 ? " It is a limit: "
                     + (known.Contains(nameof(RpcConnectionOption.Limits), StringComparer.OrdinalIgnoreCase)
                         ? "write Limits ="

@@ -52,8 +52,7 @@ internal sealed class PendingLog(PendingDebug lines) : ILoggerFactory, ILogger
         LogLevel logLevel, EventId eventId, TState state, Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        if (eventId.Id is ClientLog.CallRetriedId or ClientLog.ConnectRetriedId
-            or ClientLog.RetriesEndedId)
+        if (ClientLog.IsOfRetries(eventId))
         {
             RetryLines.Current?.Add(formatter(state, exception));
         }

@@ -400,9 +400,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         CallOption.Find<SwitchParameter>(nameof(CallOption.WaitForReady))?.IsPresent ?? otherwise;
 
     // The client of an endpoint has it already.
-    private T? OfCall<T>(string setting)
-        where T : struct =>
-        IsOneLiner ? null : CallOption.Find<T>(setting);
+    private RpcConnectionOption? OfCall => IsOneLiner ? null : CallOption;
 
     // Headers go with the call, so that a connection is kept for calls with others.
     private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with
@@ -437,7 +435,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         new()
         {
             Timeout = Deadline,
-            Retry = IsOneLiner ? null : CallOption.Retry,
+            Retry = OfCall?.Retry,
             WaitForReady = WaitsForReady,
             ReplyInfo = info,
         };
@@ -481,11 +479,11 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         {
             Timeout = Deadline,
             Headers = CallOption.Header is { } headers ? HeaderMapping.ToMetadata(headers) : null,
-            Compression = OfCall<RpcCompression>(nameof(CallOption.Compression)),
+            Compression = OfCall?.Find<RpcCompression>(nameof(CallOption.Compression)),
             Extensions = method is null ? null : ExtensionsFor(method, Extension),
             ReplyInfo = info,
             Progress = progress,
-            Retry = IsOneLiner ? null : CallOption.Retry,
+            Retry = OfCall?.Retry,
             WaitForReady = WaitsForReady,
         };
 

@@ -1,6 +1,6 @@
 using System.Globalization;
-using System.Reflection;
 using ProtoRpc.Messages.Mapping;
+using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
@@ -46,10 +46,9 @@ public sealed class DeadlineAttribute : ArgumentTransformationAttribute
 [AttributeUsage(AttributeTargets.Property)]
 internal sealed class LimitsTableAttribute : ArgumentTransformationAttribute
 {
-    /// <summary>The properties of the limits, by their names.</summary>
-    internal static Dictionary<string, PropertyInfo> Known { get; } = typeof(RpcLimits)
-        .GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
-        .ToDictionary(property => property.Name, StringComparer.OrdinalIgnoreCase);
+    /// <summary>The limits.</summary>
+    internal static SettingTable Limits { get; } =
+        new(typeof(RpcLimits), "a limit", "Limits", "about_ProtoRpc_Limits");
 
     public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData)
     {
@@ -59,31 +58,8 @@ internal sealed class LimitsTableAttribute : ArgumentTransformationAttribute
         }
 
         RpcLimits limits = RpcLimits.Default;
-        foreach (DictionaryEntry entry in table)
-        {
-            string name = LanguagePrimitives.ConvertTo<string>(entry.Key);
-            PropertyInfo limit = Known.GetValueOrDefault(name)
-                ?? throw new ArgumentTransformationMetadataException(
-                    $"'{TerminalText.Neutralize(name)}' is not a limit.{NearestName.Hint(name, Known.Keys)} "
-                    + "about_ProtoRpc_Limits lists them.");
-            limit.SetValue(limits, Read(limit, entry.Value));
-        }
-
+        Limits.Apply(table, limits, SettingTable.Read);
         return limits;
-    }
-
-    private static object Read(PropertyInfo limit, object? value)
-    {
-        try
-        {
-            return limit.PropertyType == typeof(TimeSpan)
-                ? DeadlineAttribute.Read(value, allowZero: true)
-                : LanguagePrimitives.ConvertTo(value, limit.PropertyType, CultureInfo.InvariantCulture);
-        }
-        catch (Exception e) when (e is RuntimeException or InvalidCastException)
-        {
-            throw new ArgumentTransformationMetadataException($"{limit.Name} of Limits: {e.Message}");
-        }
     }
 }
 
@@ -93,10 +69,7 @@ internal sealed class RetryTableAttribute : ArgumentTransformationAttribute
 {
     private const string What = "-Retry";
 
-    /// <summary>The settings of a policy, by their names.</summary>
-    internal static Dictionary<string, PropertyInfo> Known { get; } = typeof(RpcRetryPolicy)
-        .GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
-        .ToDictionary(property => property.Name, StringComparer.OrdinalIgnoreCase);
+    private static readonly SettingTable Settings = new(typeof(RpcRetryPolicy), $"a setting of {What}", What);
 
     public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
         (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) switch
@@ -140,33 +113,11 @@ internal sealed class RetryTableAttribute : ArgumentTransformationAttribute
     private static RpcRetryPolicy Read(IDictionary table)
     {
         RpcRetryPolicy policy = new();
-        foreach (DictionaryEntry entry in table)
-        {
-            string name = LanguagePrimitives.ConvertTo<string>(entry.Key);
-            PropertyInfo setting = Known.GetValueOrDefault(name)
-                ?? throw new ArgumentTransformationMetadataException(
-                    $"'{TerminalText.Neutralize(name)}' is not a setting of {What}."
-                    + $"{NearestName.Hint(name, Known.Keys)} It takes {string.Join(", ", Known.Keys)}.");
-            setting.SetValue(policy, Read(setting, entry.Value));
-        }
-
-        return policy;
-    }
-
-    private static object Read(PropertyInfo setting, object? value)
-    {
-        try
-        {
-            return setting.PropertyType == typeof(TimeSpan)
-                ? DeadlineAttribute.Read(value, allowZero: true)
-                : setting.PropertyType == typeof(IReadOnlyList<RpcStatusCode>)
+        Settings.Apply(table, policy, (setting, value) =>
+            setting.PropertyType == typeof(IReadOnlyList<RpcStatusCode>)
                 ? Codes(value)
-                : LanguagePrimitives.ConvertTo(value, setting.PropertyType, CultureInfo.InvariantCulture);
-        }
-        catch (Exception e) when (e is RuntimeException or InvalidCastException)
-        {
-            throw new ArgumentTransformationMetadataException($"{setting.Name} of {What}: {e.Message}");
-        }
+                : SettingTable.Read(setting, value));
+        return policy;
     }
 
     // The shell would read 'Unavailable, Aborted' as one number.
@@ -177,7 +128,7 @@ internal sealed class RetryTableAttribute : ArgumentTransformationAttribute
                 : RpcRetryPolicy.ReadStatusCodes($"{item}")
                 ?? throw new ArgumentTransformationMetadataException(
                     $"'{TerminalText.Neutralize($"{item}")}' is not the status of a failed call. Give one or "
-                    + $"more of {string.Join(", ", Enum.GetNames<RpcStatusCode>().Skip(1))}.")),
+                    + $"more of {string.Join(", ", RpcRetryPolicy.StatusNames)}.")),
     ];
 }
 

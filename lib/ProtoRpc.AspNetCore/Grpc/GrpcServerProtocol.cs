@@ -242,40 +242,18 @@ internal sealed class GrpcService(
         HttpTrace.Begin(host.Options.Trace, endpoint, http);
         HttpResponse reply = http.Response;
         bool isAllowed = hosts.Allows(http.Request);
-        if (!HttpProtocol.IsHttp2(http.Request.Protocol))
-        {
-            // The request is rejected, and a proxy may see another end of its body than Kestrel does.
-            reply.Headers.Connection = "close";
-        }
+        bool isGrpc = IsGrpc(http.Request);
+        bool isHttp2 = HttpProtocol.IsHttp2(http.Request.Protocol);
 
-        if (!isAllowed && !(IsGrpc(http.Request) && HttpProtocol.IsHttp2(http.Request.Protocol)))
+        // There are no trailers before HTTP/2.
+        int? rejection = !isAllowed && !(isGrpc && isHttp2) ? StatusCodes.Status403Forbidden
+            : !HttpMethods.IsPost(http.Request.Method) ? StatusCodes.Status405MethodNotAllowed
+            : !isGrpc ? StatusCodes.Status415UnsupportedMediaType
+            : !isHttp2 ? StatusCodes.Status426UpgradeRequired
+            : null;
+        if (rejection is { } status)
         {
-            Record(http, path, peer, RpcStatusCode.PermissionDenied);
-            reply.StatusCode = StatusCodes.Status403Forbidden;
-            return;
-        }
-
-        if (!HttpMethods.IsPost(http.Request.Method))
-        {
-            Record(http, path, peer, RpcStatusCode.Unimplemented);
-            reply.StatusCode = StatusCodes.Status405MethodNotAllowed;
-            reply.Headers.Allow = HttpMethods.Post;
-            return;
-        }
-
-        if (!IsGrpc(http.Request))
-        {
-            Record(http, path, peer, RpcStatusCode.Unimplemented);
-            reply.StatusCode = StatusCodes.Status415UnsupportedMediaType;
-            return;
-        }
-
-        if (!HttpProtocol.IsHttp2(http.Request.Protocol))
-        {
-            // There are no trailers before it.
-            Record(http, path, peer, RpcStatusCode.Unimplemented);
-            reply.StatusCode = StatusCodes.Status426UpgradeRequired;
-            reply.Headers.Upgrade = "HTTP/2";
+            Reject(http, path, peer, status);
             return;
         }
 
@@ -316,6 +294,33 @@ internal sealed class GrpcService(
                 host, endpoint, http, method, peer, http.Request.BodyReader, reply.BodyWriter, response,
                 aborted);
             await ServerCall.RunAsync(call).ConfigureAwait(false);
+        }
+    }
+
+    // Answers a request that is no call of gRPC, by HTTP alone.
+    private void Reject(HttpContext http, string path, PeerIdentity peer, int status)
+    {
+        Record(
+            http, path, peer,
+            status == StatusCodes.Status403Forbidden
+                ? RpcStatusCode.PermissionDenied
+                : RpcStatusCode.Unimplemented);
+        IHeaderDictionary headers = http.Response.Headers;
+        http.Response.StatusCode = status;
+        if (status == StatusCodes.Status405MethodNotAllowed)
+        {
+            headers.Allow = HttpMethods.Post;
+        }
+
+        if (status == StatusCodes.Status426UpgradeRequired)
+        {
+            headers.Upgrade = "HTTP/2";
+        }
+
+        if (!HttpProtocol.IsHttp2(http.Request.Protocol))
+        {
+            // A proxy may see another end of the body than Kestrel does.
+            headers.Connection = "close";
         }
     }
 

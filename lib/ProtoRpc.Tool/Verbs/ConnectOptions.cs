@@ -152,7 +152,7 @@ internal sealed partial class ConnectOptions
             Proxy = ProxyOf(parsed, target.Endpoint),
             Tls = TlsOf(parsed, target.Named),
             Headers = _headers.OfAll(parsed, console),
-            Retry = target.Named?.Retry ?? options.Retry,
+            Retry = target.Named?.Retry,
             HttpGet = IsGiven(parsed, _get, target.Endpoint, EndpointProtocol.Connect)
                 || target.Named is { HttpGet: true },
             GrpcWebText = IsGiven(parsed, _webText, target.Endpoint, EndpointProtocol.GrpcWeb)

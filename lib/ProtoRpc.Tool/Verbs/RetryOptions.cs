@@ -37,8 +37,8 @@ internal sealed class RetryOptions
 
     public RetryOptions(Command command)
     {
-        _codes.CompletionSources.Add(_ => Enum.GetNames<RpcStatusCode>().Skip(1).Select(
-            name => new CompletionItem(name)));
+        _codes.CompletionSources.Add(
+            _ => RpcRetryPolicy.StatusNames.Select(name => new CompletionItem(name)));
         command.Add(_count);
         command.Add(_codes);
         command.Add(_pause);
@@ -53,14 +53,11 @@ internal sealed class RetryOptions
         RpcStatusCode[] codes = parsed.GetValue(_codes) ?? [];
         double? pause = parsed.GetValue(_pause);
         bool isIdempotent = parsed.GetValue(_idempotent);
-        if (count is null && policy is null && (codes.Length > 0 || pause is not null || isIdempotent))
-        {
-            throw new UsageException("--retry COUNT is missing, and without it nothing is retried.");
-        }
-
         if (count is null && policy is null)
         {
-            return null;
+            return codes.Length > 0 || pause is not null || isIdempotent
+                ? throw new UsageException("--retry COUNT is missing, and without it nothing is retried.")
+                : null;
         }
 
         policy ??= new RpcRetryPolicy();
@@ -99,7 +96,7 @@ internal sealed class RetryOptions
             else
             {
                 result.AddError(
-                    $"--retry-status takes {string.Join(", ", Enum.GetNames<RpcStatusCode>().Skip(1))}, not "
+                    $"--retry-status takes {string.Join(", ", RpcRetryPolicy.StatusNames)}, not "
                     + $"'{TerminalText.OneLine(token.Value, ToolCommand.MaxWord)}'.");
             }
         }
@@ -127,7 +124,7 @@ internal sealed class RetryLog(ToolConsole console) : ILoggerFactory, ILogger
         LogLevel logLevel, EventId eventId, TState state, Exception? exception,
         Func<TState, Exception?, string> formatter)
     {
-        if (eventId.Id is ClientLog.CallRetriedId or ClientLog.ConnectRetriedId or ClientLog.RetriesEndedId)
+        if (ClientLog.IsOfRetries(eventId))
         {
             console.WriteErrorLine(FlagNames.Rename(formatter(state, exception)));
         }

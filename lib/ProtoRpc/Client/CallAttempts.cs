@@ -23,7 +23,6 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     private int _made;
     private int _failed;
     private int _pauses;
-    private bool _mayHaveRun;
 
     /// <summary>Decides which failures are retried, and when.</summary>
     public RetryRules Rules { get; init; } = policy.Rules;
@@ -47,7 +46,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     public string? Method { get; init; }
 
     /// <summary>Whether an earlier attempt may have run.</summary>
-    public bool MayHaveRun => _mayHaveRun;
+    public bool MayHaveRun { get; private set; }
 
     /// <summary>The channel of this attempt.</summary>
     public IRpcChannel Channel => _channel ?? throw new InvalidOperationException("There is no channel.");
@@ -221,7 +220,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         TimeSpan pause = decision.Pause.Value;
 
         // The caller cancelled during the pause before another attempt.
-        _mayHaveRun |= failure.MayHaveExecuted;
+        MayHaveRun |= failure.MayHaveExecuted;
         if (clock.Caller.IsCancellationRequested)
         {
             throw Cancelled();
@@ -257,7 +256,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     [DoesNotReturn]
     private void Fail(RpcException failure)
     {
-        bool isLate = !_mayHaveRun && !failure.MayHaveExecuted
+        bool isLate = !MayHaveRun && !failure.MayHaveExecuted
             && (failure.Code == RpcStatusCode.DeadlineExceeded
                 || (Waits && RetryRules.IsAbsent(failure)));
         if (isLate && (Waits || _last is not null) && !clock.Caller.IsCancellationRequested)
@@ -271,7 +270,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
 
     private RpcException Cancelled(Exception? cause = null)
     {
-        RpcException cancelled = CallErrors.Cancelled(policy.Endpoint, _mayHaveRun, cause);
+        RpcException cancelled = CallErrors.Cancelled(policy.Endpoint, MayHaveRun, cause);
         Describe(cancelled);
         return cancelled;
     }
@@ -279,7 +278,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
     // Adds what is known of all attempts to the failure of the last one.
     private void Describe(RpcException failure)
     {
-        if (_mayHaveRun)
+        if (MayHaveRun)
         {
             failure.AddExecuted();
         }

@@ -159,19 +159,18 @@ internal sealed class ClientLog
             "{Method} on {Endpoint}: attempt {Attempt} failed with status {Status} and is the last, because "
             + "{Reason}: {Text}");
 
-    /// <summary>The event of a failed attempt of a call that is retried.</summary>
-    public const int CallRetriedId = 25;
-
-    /// <summary>The event of a failed attempt to connect that is retried.</summary>
-    public const int ConnectRetriedId = 26;
-
-    /// <summary>The event of a failed attempt that the server or the retry budget made the last
-    /// one.</summary>
-    public const int RetriesEndedId = 27;
+    private const int CallRetriedId = 25;
+    private const int ConnectRetriedId = 26;
+    private const int RetriesEndedId = 27;
 
     private readonly ILogger _logger;
 
     private ClientLog(ILogger logger) => _logger = logger;
+
+    /// <summary>Whether an event is a failed attempt that is retried, or that the server or the retry budget
+    /// made the last one.</summary>
+    public static bool IsOfRetries(EventId id) =>
+        id.Id is CallRetriedId or ConnectRetriedId or RetriesEndedId;
 
     /// <summary>Whether failed calls are logged.</summary>
     public bool LogsFailures => IsEnabled(LogLevel.Information);

@@ -177,8 +177,6 @@ internal sealed class ClientStream(
     Func<RpcException, RpcException> locate)
     : RpcClientStream
 {
-    private static readonly TimeSpan Early = TimeSpan.FromMilliseconds(50);
-
     private IMessage? _current;
     private long _replies;
 
@@ -228,7 +226,7 @@ internal sealed class ClientStream(
             // The server may notice the deadline first, and its timer may fire a little early. A handler can
             // return the status by itself.
             bool isLate = e.Code == RpcStatusCode.DeadlineExceeded && _replies > 0
-                && (!e.IsAnswer || (!Clock.IsEndless && Clock.Left < Early));
+                && (!e.IsAnswer || Clock.IsAboutOver);
             throw locate(isLate ? CallErrors.TimedOutAfter(Endpoint, Clock.Timeout, _replies, e) : e);
         }
     }

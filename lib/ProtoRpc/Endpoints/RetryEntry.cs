@@ -13,37 +13,27 @@ internal static class RetryEntry
     /// <summary>The key of the policy.</summary>
     public const string Key = "retry";
 
-    private static readonly RpcRetryPolicy Usual = new();
-
     // What is written, and how it is read.
     private static readonly Setting[] Settings =
     [
-        new("count", policy => policy.Count, (policy, node) => policy with { Count = ValueOf<int>(node) }),
+        Value<int>("count", policy => policy.Count, (policy, value) => policy with { Count = value }),
         new("statusCodes", CodesOf, (policy, node) => policy with { StatusCodes = Codes(node) }),
-        new(
-            "idempotent", policy => policy.Idempotent,
-            (policy, node) => policy with { Idempotent = ValueOf<bool>(node) }),
-        new(
-            "initialPause", policy => policy.InitialPause.TotalSeconds,
-            (policy, node) => policy with { InitialPause = Time(node) }),
-        new(
-            "maxPause", policy => policy.MaxPause.TotalSeconds,
-            (policy, node) => policy with { MaxPause = Time(node) }),
-        new(
-            "multiplier", policy => policy.Multiplier,
-            (policy, node) => policy with { Multiplier = ValueOf<double>(node) }),
-        new(
-            "jitter", policy => policy.Jitter,
-            (policy, node) => policy with { Jitter = ValueOf<double>(node) }),
-        new(
-            "maxServerPause", policy => policy.MaxServerPause.TotalSeconds,
-            (policy, node) => policy with { MaxServerPause = Time(node) }),
-        new(
-            "maxTokens", policy => policy.MaxTokens,
-            (policy, node) => policy with { MaxTokens = ValueOf<int>(node) }),
-        new(
-            "tokenRatio", policy => policy.TokenRatio,
-            (policy, node) => policy with { TokenRatio = ValueOf<double>(node) }),
+        Value<bool>(
+            "idempotent", policy => policy.Idempotent, (policy, value) => policy with { Idempotent = value }),
+        Time(
+            "initialPause", policy => policy.InitialPause,
+            (policy, time) => policy with { InitialPause = time }),
+        Time("maxPause", policy => policy.MaxPause, (policy, time) => policy with { MaxPause = time }),
+        Value<double>(
+            "multiplier", policy => policy.Multiplier, (policy, value) => policy with { Multiplier = value }),
+        Value<double>("jitter", policy => policy.Jitter, (policy, value) => policy with { Jitter = value }),
+        Time(
+            "maxServerPause", policy => policy.MaxServerPause,
+            (policy, time) => policy with { MaxServerPause = time }),
+        Value<int>(
+            "maxTokens", policy => policy.MaxTokens, (policy, value) => policy with { MaxTokens = value }),
+        Value<double>(
+            "tokenRatio", policy => policy.TokenRatio, (policy, value) => policy with { TokenRatio = value }),
     ];
 
     /// <summary>Reads the policy of an entry.</summary>
@@ -52,7 +42,7 @@ internal static class RetryEntry
     public static RpcRetryPolicy? Read(JsonObject entry)
     {
         RpcRetryPolicy? policy = entry[Key] is { } node ? ReadAll(node)
-            : entry[CountKey] is { } count ? Usual with { Count = ReadCount(count) }
+            : entry[CountKey] is { } count ? new() { Count = ReadCount(count) }
             : null;
         policy?.Check();
         return policy;
@@ -74,7 +64,7 @@ internal static class RetryEntry
         foreach (Setting setting in Settings)
         {
             JsonNode value = setting.Write(policy);
-            if (!JsonNode.DeepEquals(value, setting.Write(Usual)))
+            if (!JsonNode.DeepEquals(value, setting.Write(RpcRetryPolicy.Default)))
             {
                 entry[setting.Key] = value;
             }
@@ -90,7 +80,7 @@ internal static class RetryEntry
             throw new FormatException($"'{Key}' is not an object");
         }
 
-        RpcRetryPolicy policy = Usual;
+        RpcRetryPolicy policy = new();
         foreach ((string key, JsonNode? value) in entry)
         {
             Setting setting = Array.Find(Settings, setting => setting.Key == key)
@@ -115,11 +105,20 @@ internal static class RetryEntry
             ? count
             : throw new FormatException($"'{CountKey}' is not a number in 0..100");
 
+    private static Setting Value<T>(
+        string key, Func<RpcRetryPolicy, JsonNode> write, Func<RpcRetryPolicy, T, RpcRetryPolicy> set)
+        where T : struct =>
+        new(key, write, (policy, node) => set(policy, ValueOf<T>(node)));
+
+    private static Setting Time(
+        string key, Func<RpcRetryPolicy, TimeSpan> get, Func<RpcRetryPolicy, TimeSpan, RpcRetryPolicy> set) =>
+        Value<double>(
+            key, policy => get(policy).TotalSeconds,
+            (policy, seconds) => set(policy, TimeSpan.FromSeconds(seconds)));
+
     private static T ValueOf<T>(JsonNode? node) => node is JsonValue value && value.TryGetValue(out T? result)
         ? result
         : throw new InvalidOperationException();
-
-    private static TimeSpan Time(JsonNode? node) => TimeSpan.FromSeconds(ValueOf<double>(node));
 
     private static JsonArray CodesOf(RpcRetryPolicy policy) =>
         [.. policy.StatusCodes.Select(code => (JsonNode?)code.ToString())];

@@ -7,6 +7,7 @@ namespace ProtoRpc.Transports;
 internal readonly struct CallClock
 {
     private static readonly TimeSpan Least = TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan Early = TimeSpan.FromMilliseconds(50);
 
     private readonly long _start;
     private readonly long _deadline;
@@ -65,6 +66,10 @@ internal readonly struct CallClock
             return left > TimeSpan.Zero ? left : TimeSpan.Zero;
         }
     }
+
+    /// <summary>Whether so little time is left that it may be over by the timer of the server, which can be
+    /// a little early.</summary>
+    public bool IsAboutOver => !IsEndless && Left < Early;
 
     /// <summary>Whether the time is over.</summary>
     public bool IsOver => Left == TimeSpan.Zero;

@@ -78,8 +78,8 @@ internal sealed class GrpcCall : IRpcStream
             }
 
             TimeSpan left = clock.Left;
-            GrpcExchange.AddHeaders(_request, channel, channel.Options, options, left, _compression);
-            GrpcHeaders.AddAttempts(_request.Headers, previousAttempts);
+            GrpcExchange.AddHeaders(
+                _request, channel, channel.Options, options, left, _compression, previousAttempts);
             UserAgent.Add(_request.Headers);
 
             if (!clock.IsEndless)

@@ -19,11 +19,12 @@ internal static class GrpcExchange
     /// <param name="call">The options of the call; null for none.</param>
     /// <param name="left">The time that is left for the call.</param>
     /// <param name="compression">How requests are compressed; null for not.</param>
+    /// <param name="previousAttempts">The number of retries before this attempt.</param>
     /// <exception cref="RpcException">InvalidArgument: for example, the name of a header is
     /// reserved.</exception>
     public static void AddHeaders(
         HttpRequestMessage request, IRpcChannel channel, RpcClientOptions client, RpcCallOptions? call,
-        TimeSpan left, ContentEncoding? compression)
+        TimeSpan left, ContentEncoding? compression, int previousAttempts)
     {
         GrpcHeaders.Add(request, client.Headers);
         if (call?.Headers is { } headers)
@@ -32,6 +33,7 @@ internal static class GrpcExchange
         }
 
         GrpcHeaders.AddStandard(request.Headers, left, compression);
+        GrpcHeaders.AddAttempts(request.Headers, previousAttempts);
         RpcCallContext context = CallSideChannel.CreateContext(channel, call);
         if (context.CalculateSize() > 0)
         {

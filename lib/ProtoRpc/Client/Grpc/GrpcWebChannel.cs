@@ -96,7 +96,8 @@ internal sealed class GrpcWebCall : FramedHttpCall
         try
         {
             GrpcExchange.AddHeaders(
-                request, Channel, Channel.Options, Call.Options, Call.Clock.Left, Compression);
+                request, Channel, Channel.Options, Call.Options, Call.Clock.Left, Compression,
+                Call.PreviousAttempts);
         }
         catch
         {
@@ -104,7 +105,6 @@ internal sealed class GrpcWebCall : FramedHttpCall
             throw;
         }
 
-        GrpcHeaders.AddAttempts(request.Headers, Call.PreviousAttempts);
         request.Headers.Remove("te");
         request.Headers.TryAddWithoutValidation(WebHeader, "1");
         request.Headers.TryAddWithoutValidation("Accept", MediaType);

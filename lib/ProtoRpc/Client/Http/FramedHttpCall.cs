@@ -15,8 +15,6 @@ internal abstract class FramedHttpCall : IRpcStream
     // A server ends the body with the last frame. One that does not is not waited for.
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(2);
 
-    private static readonly TimeSpan Early = TimeSpan.FromMilliseconds(50);
-
     private readonly FrameRules _rules;
     private readonly CancellationTokenSource _end;
     private readonly CallTime _time;
@@ -159,9 +157,9 @@ internal abstract class FramedHttpCall : IRpcStream
                     IsAnswer: false, MayHaveExecuted: true,
                     Code: RpcStatusCode.Internal or RpcStatusCode.Unavailable,
                 }
-                && !Call.Clock.IsEndless && Call.Clock.Left < Early)
+                && Call.Clock.IsAboutOver)
             {
-                failure = CallErrors.TimedOut(Channel.Endpoint, Call.Clock.Timeout, sent: true, failure);
+                failure = Call.Clock.TimedOut(Channel.Endpoint, sent: true, failure);
             }
 
             _over = true;
