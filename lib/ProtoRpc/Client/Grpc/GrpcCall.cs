@@ -345,7 +345,7 @@ internal sealed class GrpcCall : IRpcStream
 
     private RpcException Cancelled() => CallErrors.Cancelled(_channel.Endpoint, MayBeSent);
 
-    private bool IsSent => _content?.Opened.IsCompleted ?? _single!.IsSent;
+    private bool IsSent => _content?.IsSent ?? _single!.IsSent;
 
     // A server reads requests only from connections on which it speaks HTTP/2. The HTTP client sends them
     // before the server has said anything. What it said may be on the way for a while.

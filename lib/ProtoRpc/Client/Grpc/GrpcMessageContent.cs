@@ -129,6 +129,7 @@ internal sealed class GrpcRequestContent : HttpContent
         TaskCreationOptions.RunContinuationsAsynchronously);
 
     private readonly CancellationToken _end;
+    private volatile bool _isSent;
 
     /// <param name="end">Cancelled at the end of the call. An incomplete body is aborted, so that the server
     /// does not take it for a complete one.</param>
@@ -139,7 +140,12 @@ internal sealed class GrpcRequestContent : HttpContent
         Headers.ContentType = mediaType ?? GrpcHeaders.MediaType;
     }
 
-    /// <summary>The stream for writing messages, once the request is being sent.</summary>
+    /// <summary>Whether a connection has begun to send the call, so that the server may have received
+    /// it.</summary>
+    public bool IsSent => _isSent;
+
+    /// <summary>The stream for writing messages, once the headers are sent: the stream of HTTP/1.1 takes one
+    /// write at a time.</summary>
     public Task<Stream> Opened => _opened.Task;
 
     /// <summary>Ends the body.</summary>
@@ -151,7 +157,7 @@ internal sealed class GrpcRequestContent : HttpContent
     protected override async Task SerializeToStreamAsync(
         Stream stream, TransportContext? context, CancellationToken cancellationToken)
     {
-        if (!_opened.TrySetResult(stream))
+        if (_opened.Task.IsCompleted)
         {
             // The HTTP handler resends a request that a server rejected, but sent messages are not kept.
             throw new RpcException(
@@ -161,6 +167,7 @@ internal sealed class GrpcRequestContent : HttpContent
         }
 
         // Sends the headers before the first message.
+        _isSent = true;
         try
         {
             await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
@@ -169,6 +176,8 @@ internal sealed class GrpcRequestContent : HttpContent
         {
             // The server ended the call. The response says why, so this must not fail first.
         }
+
+        _opened.TrySetResult(stream);
 
         // Waits for the end of the call, not for the handler's cancellation: the call would fail as
         // cancelled, instead of with the server's status.

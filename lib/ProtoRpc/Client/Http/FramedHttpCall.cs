@@ -229,7 +229,7 @@ internal abstract class FramedHttpCall : IRpcStream
     /// <exception cref="RpcException">The call failed, or the body was cut off.</exception>
     protected abstract void EndWithoutFrame(HttpResponseMessage response);
 
-    private bool IsSent => _content?.Opened.IsCompleted
+    private bool IsSent => _content?.IsSent
         ?? (_request is not null && WatchedContent.IsSent(_request));
 
     private static Exception? Dispose(HttpResponseMessage response)
