@@ -13,6 +13,7 @@ public sealed class WinePrefix : IDisposable
         ["WINEPREFIX"] = _folder.FullName,
         ["DISPLAY"] = "",
         ["DOTNET_EnableWriteXorExecute"] = "0",
+        ["DOTNET_EnableAVX512"] = "0",
     };
 
     public void Dispose()

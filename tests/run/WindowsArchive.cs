@@ -69,7 +69,7 @@ internal sealed class WindowsArchive(string root, string packages)
     private static string[] Variables(DirectoryInfo folder) =>
     [
         "WINEDEBUG=-all", $"WINEPREFIX={Path.Combine(folder.FullName, "prefix")}", "DISPLAY=",
-        "DOTNET_EnableWriteXorExecute=0", "DOTNET_ReadyToRun=0",
+        "DOTNET_EnableWriteXorExecute=0", "DOTNET_EnableAVX512=0", "DOTNET_ReadyToRun=0",
     ];
 
     private static SuiteResult Judge(

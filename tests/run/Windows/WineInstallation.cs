@@ -74,10 +74,11 @@ internal sealed partial record WineInstallation(
     public (string Program, IEnumerable<string> Arguments) Command(
         string prefix, string tool, IEnumerable<string> arguments)
     {
-        // With pages mapped twice, the runtime dies when it frees code that it made on the way.
+        // With pages mapped twice, the runtime dies when it frees code that it made on the way. Wine 10
+        // announces AVX-512 and keeps half of each register when a thread is suspended, which damages copies.
         string[] environment =
         [
-            "WINEDEBUG=-all", "DISPLAY=", "DOTNET_EnableWriteXorExecute=0",
+            "WINEDEBUG=-all", "DISPLAY=", "DOTNET_EnableWriteXorExecute=0", "DOTNET_EnableAVX512=0",
             .. prefix.Length > 0 ? [$"WINEPREFIX={prefix}"] : Array.Empty<string>(),
         ];
         return Root is null
