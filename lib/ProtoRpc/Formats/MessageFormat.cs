@@ -379,7 +379,9 @@ internal sealed class StreamBuffer(Stream stream) : IBufferWriter<byte>, IDispos
             Flush();
             if (_block.Length < wanted)
             {
-                ArrayPool<byte>.Shared.Return(_block);
+                byte[] block = _block;
+                _block = [];
+                ArrayPool<byte>.Shared.Return(block);
                 _block = ArrayPool<byte>.Shared.Rent(wanted);
             }
         }

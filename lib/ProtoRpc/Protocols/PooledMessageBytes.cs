@@ -38,7 +38,9 @@ internal sealed class PooledMessageBytes(int maxBytes, string what, int prefix =
         Overflowed = false;
         if (_bytes.Length > RetainedBytes)
         {
-            ArrayPool<byte>.Shared.Return(_bytes);
+            byte[] large = _bytes;
+            _bytes = [];
+            ArrayPool<byte>.Shared.Return(large);
             _bytes = ArrayPool<byte>.Shared.Rent(InitialSize);
         }
     }

@@ -23,6 +23,7 @@ internal sealed class HttpCall : IRpcStream
     private HttpResponseMessage? _response;
     private PipeReader? _reader;
     private SequencePosition? _consumed;
+    private ReadLease _lease;
     private bool _over;
 
     /// <param name="channel">The channel.</param>
@@ -53,7 +54,7 @@ internal sealed class HttpCall : IRpcStream
 
     public async ValueTask<bool> ReadAsync()
     {
-        if (_over)
+        if (_over || !_lease.TryBegin())
         {
             return false;
         }
@@ -70,8 +71,15 @@ internal sealed class HttpCall : IRpcStream
             _over = true;
             RpcException failure = e as RpcException ?? _time.Explain(
                 _channel.Endpoint, e, sent: _request.Task.IsCompletedSuccessfully);
-            await DropAsync().ConfigureAwait(false);
+            _response?.Dispose();
             throw failure;
+        }
+        finally
+        {
+            if (_lease.End())
+            {
+                await DropAsync().ConfigureAwait(false);
+            }
         }
     }
 
@@ -83,7 +91,16 @@ internal sealed class HttpCall : IRpcStream
         }
 
         _over = true;
-        await DropAsync().ConfigureAwait(false);
+        if (_lease.Close())
+        {
+            await DropAsync().ConfigureAwait(false);
+        }
+        else
+        {
+            // The read ends with it, and drops the rest.
+            _response?.Dispose();
+        }
+
         _time.Dispose();
         _end.Dispose();
     }
@@ -179,9 +196,8 @@ internal sealed class HttpCall : IRpcStream
 
     private async ValueTask DropAsync()
     {
-        if (_reader is { } reader)
+        if (Interlocked.Exchange(ref _reader, null) is { } reader)
         {
-            _reader = null;
             Current = default;
             await reader.CompleteAsync().ConfigureAwait(false);
         }

@@ -172,7 +172,9 @@ internal sealed class PduBuffer : IDisposable
     {
         if (_start == _end && _bytes.Length > RetainedBytes)
         {
-            ArrayPool<byte>.Shared.Return(_bytes);
+            byte[] large = _bytes;
+            _bytes = [];
+            ArrayPool<byte>.Shared.Return(large);
             _bytes = ArrayPool<byte>.Shared.Rent(RetainedBytes);
             _start = _end = 0;
         }

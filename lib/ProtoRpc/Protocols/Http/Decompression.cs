@@ -9,6 +9,7 @@ internal sealed class Decompression : SequentialStream
 {
     private readonly Source _source;
     private readonly Stream _decoder;
+    private ReadLease _lease;
 
     private Decompression(Source source, Stream decoder) => (_source, _decoder) = (source, decoder);
 
@@ -33,6 +34,7 @@ internal sealed class Decompression : SequentialStream
     /// <exception cref="InvalidDataException">Not of the encoding, or cut off.</exception>
     public override int Read(Span<byte> buffer)
     {
+        ObjectDisposedException.ThrowIf(!_lease.TryBegin(), this);
         try
         {
             return Checked(_decoder.Read(buffer), buffer.Length);
@@ -40,6 +42,10 @@ internal sealed class Decompression : SequentialStream
         catch (InvalidOperationException e) when (e is not ObjectDisposedException)
         {
             throw Bad(e);
+        }
+        finally
+        {
+            EndRead();
         }
     }
 
@@ -49,6 +55,7 @@ internal sealed class Decompression : SequentialStream
     public override async ValueTask<int> ReadAsync(
         Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
+        ObjectDisposedException.ThrowIf(!_lease.TryBegin(), this);
         try
         {
             return Checked(
@@ -57,6 +64,10 @@ internal sealed class Decompression : SequentialStream
         catch (InvalidOperationException e) when (e is not ObjectDisposedException)
         {
             throw Bad(e);
+        }
+        finally
+        {
+            EndRead();
         }
     }
 
@@ -70,10 +81,21 @@ internal sealed class Decompression : SequentialStream
         {
             // The source first: that ends a read of another thread.
             _source.Dispose();
-            _decoder.Dispose();
+            if (_lease.Close())
+            {
+                _decoder.Dispose();
+            }
         }
 
         base.Dispose(disposing);
+    }
+
+    private void EndRead()
+    {
+        if (_lease.End())
+        {
+            _decoder.Dispose();
+        }
     }
 
     // A decoder that has seen the end mark asks for nothing more. No bytes at all are no body.

@@ -1,0 +1,26 @@
+namespace ProtoRpc.Protocols.Http;
+
+/// <summary>Lets an object be closed while another thread reads with its pooled memory: whoever leaves last
+/// gives the memory back. A read that has only begun to copy would otherwise write into memory that has a new
+/// owner.</summary>
+/// <remarks>A mutable struct: keep it in a field that is not read-only. One read at a time.</remarks>
+internal struct ReadLease
+{
+    private const int Idle = 0;
+    private const int Reading = 1;
+    private const int Closed = 2;
+
+    private int _state;
+
+    /// <summary>Begins a read.</summary>
+    /// <returns>False if the object was closed, or another read has not ended.</returns>
+    public bool TryBegin() => Interlocked.CompareExchange(ref _state, Reading, Idle) == Idle;
+
+    /// <summary>Ends the read.</summary>
+    /// <returns>True if the object was closed meanwhile, so that the reader gives the memory back.</returns>
+    public bool End() => Interlocked.CompareExchange(ref _state, Idle, Reading) != Reading;
+
+    /// <summary>Closes the object.</summary>
+    /// <returns>True if no read runs, so that the caller gives the memory back.</returns>
+    public bool Close() => Interlocked.Exchange(ref _state, Closed) != Reading;
+}
