@@ -326,6 +326,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         AccessLog = CreateAccessLog(environment, pool),
         Warned = text => Warn(pool, text),
         Trace = CreateTrace(pool),
+        UsesOwnThreads = true,
     };
 
     private RpcAccessLog? CreateAccessLog(HandlerEnvironment environment, HandlerPool pool) =>

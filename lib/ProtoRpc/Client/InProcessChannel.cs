@@ -74,18 +74,21 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         where TWait : struct, IWaitMode
     {
         RequireUnary(call.Method);
-        using EncodedMessage body = ReplayBuffer.Encode(
+        EncodedMessage body = ReplayBuffer.Encode(
             call, request,
             options.MultiPartThreshold is null ? options.Limits.MaxMessageBytes : Array.MaxLength);
         if (body.Length < (options.MultiPartThreshold ?? int.MaxValue))
         {
-            return await TWait.WaitAsync(CallAsync(
-                call.Method.Service.FullName, call.Method.Name, call, body, read, cancellation))
+            return await CallAsync<TWait, TReply>(
+                call.Method.Service.FullName, call.Method.Name, call, body, read, cancellation)
                 .ConfigureAwait(false);
         }
 
-        using Stream parts = body.OpenRead();
-        return await UploadAsync<TWait, TReply>(call, parts, read, cancellation).ConfigureAwait(false);
+        using (body)
+        {
+            using Stream parts = body.OpenRead();
+            return await UploadAsync<TWait, TReply>(call, parts, read, cancellation).ConfigureAwait(false);
+        }
     }
 
     public ValueTask<TReply> UploadAsync<TWait, TReply>(
@@ -160,26 +163,135 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
 
     private TReply CallBuiltIn<TReply>(
         string service, string method, IMessage request, CallSpec call, ReplyReader<TReply> read,
-        CancellationToken cancellation)
-    {
-        using EncodedMessage body = EncodedMessage.From(request, options.Limits.MaxMessageBytes, "request");
-        return CallAsync(service, method, call, body, read, cancellation).GetAwaiter().GetResult();
-    }
+        CancellationToken cancellation) => BlockingWait.End(CallAsync<BlockingWait, TReply>(
+            service, method, call,
+            EncodedMessage.From(request, options.Limits.MaxMessageBytes, "request"), read, cancellation));
 
-    private async Task<TReply> CallAsync<TReply>(
+    // The body is the server's from the moment that it has the call.
+    private async ValueTask<TReply> CallAsync<TWait, TReply>(
         string service, string method, CallSpec call, EncodedMessage body, ReplyReader<TReply> read,
         CancellationToken cancellation)
+        where TWait : struct, IWaitMode
     {
-        await using InProcessStream stream = new(this, service, method, call, cancellation);
-        await stream.SendAsync(body).ConfigureAwait(false);
-        return await stream.ReadAsync().ConfigureAwait(false)
-            ? read(stream.Current)
-            : throw new RpcException(
-                RpcStatusCode.Internal, $"The server ended {service}.{method} without a reply.")
+        CallClock clock = call.Clock.For(cancellation);
+        InProcessExchange exchange;
+        ValueTask served;
+        try
+        {
+            if (clock.Ended(endpoint, sent: false) is { } end)
             {
-                ErrorId = RpcErrorIds.BadReply,
-                MayHaveExecuted = true,
-            };
+                throw end;
+            }
+
+            body.Own();
+            exchange = CreateExchange(service, method, call, body, cancellation);
+            Record(call, isSent: true, body.Length);
+            served = Reach().CallAsync(exchange);
+        }
+        catch
+        {
+            body.Dispose();
+            throw;
+        }
+
+        if (served.IsCompleted)
+        {
+            served.GetAwaiter().GetResult();
+        }
+        else
+        {
+            await WaitAsync<TWait>(served.AsTask(), exchange, clock).ConfigureAwait(false);
+        }
+
+        if (exchange.ReplyHeader is { } header)
+        {
+            SaveReply(header, call);
+        }
+
+        using EncodedMessage? reply = exchange.Reply;
+        if (reply is null)
+        {
+            throw _closed.IsCancellationRequested ? CallErrors.Cancelled(endpoint, sent: true)
+                : clock.Ended(endpoint, sent: true) ?? CallErrors.ConnectionLost(endpoint);
+        }
+
+        if (exchange.ReplyHeader is null && call.Options?.ReplyInfo is not null)
+        {
+            SaveReply(new RpcResponseHeader(), call);
+        }
+
+        Record(call, isSent: false, reply.Length);
+        MessageChecks.RequireSize(reply.Length, options.Limits.MaxMessageBytes, "reply");
+        return read(new ReplyBody(reply.Own()).Of(clock, endpoint));
+    }
+
+    private InProcessExchange CreateExchange(
+        string service, string method, CallSpec call, EncodedMessage body, CancellationToken cancellation)
+    {
+        RpcCallOptions? own = call.Options;
+        TimeSpan left = call.Clock.Left;
+
+        // A caller can change the context of one call while the call runs. That of the client is replaced.
+        RpcCallContext context = own?.Context is { } given ? given.Clone() : Context;
+        bool isPlain =
+            options.Headers.Count == 0 && own is null or { Headers: null, Extensions: null };
+        return new(service, method, body)
+        {
+            Context = context,
+            Header = isPlain ? null : CallHeaders.Request(method, context, left, call, options),
+            TimeoutMs = CallHeaders.Timeout(left),
+            Caller = cancellation,
+            CanRunHere = own is null or { Timeout: null, Deadline: null } && !cancellation.CanBeCanceled,
+        };
+    }
+
+    private async ValueTask WaitAsync<TWait>(Task served, InProcessExchange exchange, CallClock clock)
+        where TWait : struct, IWaitMode
+    {
+        using CancellationTokenSource end =
+            CancellationTokenSource.CreateLinkedTokenSource(clock.Caller, _closed.Token);
+        try
+        {
+            await TWait.WaitAsync(served, clock.Left, end.Token).ConfigureAwait(false);
+        }
+        catch (Exception e) when (e is TimeoutException or OperationCanceledException)
+        {
+            exchange.IsAbandoned = true;
+            throw _closed.IsCancellationRequested
+                ? CallErrors.Cancelled(endpoint, sent: true, e)
+                : clock.Ended(endpoint, sent: true, e, isLate: true)
+                    ?? CallErrors.Cancelled(endpoint, sent: true, e);
+        }
+    }
+
+    /// <summary>Counts and traces a message of a call.</summary>
+    public void Record(CallSpec call, bool isSent, int bytes)
+    {
+        if (call.Options?.ReplyInfo is { } info)
+        {
+            info.BytesSent += isSent ? bytes : 0;
+            info.BytesReceived += isSent ? 0 : bytes;
+        }
+
+        if (options.Trace is { IsEnabled: true } trace)
+        {
+            trace.Add(isSent, endpoint, $"{call.Method.FullName}: message of {bytes} bytes");
+        }
+    }
+
+    /// <summary>Keeps what the header of a reply says.</summary>
+    /// <exception cref="RpcException">The call failed.</exception>
+    public void SaveReply(RpcResponseHeader header, CallSpec call)
+    {
+        if (header.CallContext is { } context)
+        {
+            CallSideChannel.Save(this, call.Options, context);
+        }
+
+        if (CallHeaders.ReadResponse(header, call.Method.FullName, call, options) is { } failure)
+        {
+            throw failure;
+        }
     }
 
     private static void RequireUnary(RpcMethodInfo method)
@@ -282,7 +394,7 @@ internal sealed class InProcessStream : IRpcStream
 
         try
         {
-            Record(isSent: true, body.Length);
+            _channel.Record(_spec, isSent: true, body.Length);
             await _call.Requests.Writer.WriteAsync(body.ToArray(), _end.Token).ConfigureAwait(false);
             return true;
         }
@@ -322,7 +434,7 @@ internal sealed class InProcessStream : IRpcStream
                 return false;
             }
 
-            Record(isSent: false, body.Length);
+            _channel.Record(_spec, isSent: false, body.Length);
             MessageChecks.RequireSize(body.Length, _channel.Options.Limits.MaxMessageBytes, "reply");
             Current = new ReplyBody(body).Of(_clock, _channel.Endpoint);
             return true;
@@ -354,37 +466,10 @@ internal sealed class InProcessStream : IRpcStream
         _over = reply.IsLast;
         if (reply.Header is { } header)
         {
-            Save(header);
+            _channel.SaveReply(header, _spec);
         }
 
         return reply;
-    }
-
-    private void Record(bool isSent, int bytes)
-    {
-        if (_spec.Options?.ReplyInfo is { } info)
-        {
-            info.BytesSent += isSent ? bytes : 0;
-            info.BytesReceived += isSent ? 0 : bytes;
-        }
-
-        if (_channel.Options.Trace is { IsEnabled: true } trace)
-        {
-            trace.Add(isSent, _channel.Endpoint, $"{_spec.Method.FullName}: message of {bytes} bytes");
-        }
-    }
-
-    private void Save(RpcResponseHeader header)
-    {
-        if (header.CallContext is { } context)
-        {
-            CallSideChannel.Save(_channel, _spec.Options, context);
-        }
-
-        if (CallHeaders.ReadResponse(header, _spec.Method.FullName, _spec, _channel.Options) is { } failure)
-        {
-            throw failure;
-        }
     }
 
     private RpcException Explain(Exception exception) => exception switch

@@ -1,10 +1,56 @@
 using System.Collections.Concurrent;
 using System.Threading.Channels;
+using ProtoRpc.Messages.Binary;
 using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols;
 
-/// <summary>A call between two sides of one process: the headers of the native protocol, and messages as
+/// <summary>A call with one request and one reply between two sides of one process. Messages are bytes, so
+/// that neither side sees what the other does to its objects later.</summary>
+/// <param name="service">The full name of the service.</param>
+/// <param name="method">The name of the method.</param>
+/// <param name="request">The request, of which the server disposes.</param>
+internal sealed class InProcessExchange(string service, string method, EncodedMessage request)
+{
+    private volatile bool _isAbandoned;
+
+    public string Service => service;
+
+    public string Method => method;
+
+    public EncodedMessage Request => request;
+
+    /// <summary>The side channel, which nobody changes.</summary>
+    public required RpcCallContext Context { get; init; }
+
+    /// <summary>The whole header of a call with metadata or extensions; null for one without.</summary>
+    public RpcRequestHeader? Header { get; init; }
+
+    /// <summary>The time that the caller has; null for no limit.</summary>
+    public uint? TimeoutMs { get; init; }
+
+    /// <summary>Cancelled by the caller.</summary>
+    public CancellationToken Caller { get; init; }
+
+    /// <summary>Whether the caller only waits for the reply and set no end of its own, so that the handler may
+    /// run on its thread.</summary>
+    public bool CanRunHere { get; init; }
+
+    /// <summary>Whether the caller waits no more.</summary>
+    public bool IsAbandoned
+    {
+        get => _isAbandoned || Caller.IsCancellationRequested;
+        set => _isAbandoned = value;
+    }
+
+    /// <summary>The reply, of which the caller disposes; null for a call that failed.</summary>
+    public EncodedMessage? Reply { get; set; }
+
+    /// <summary>The headers of the reply, and how the call ended; null for success without headers.</summary>
+    public RpcResponseHeader? ReplyHeader { get; set; }
+}
+
+/// <summary>A streaming call between two sides of one process: the headers of the native protocol, and messages as
 /// bytes, so that neither side sees what the other does to its objects later.</summary>
 /// <remarks>A side that sends more than the other reads waits after a few messages.</remarks>
 internal sealed class InProcessCall(string service, RpcRequestHeader header, CancellationToken aborted)
@@ -70,6 +116,14 @@ internal interface IInProcessConnection : IDisposable
     /// <summary>Whether the server takes no more calls.</summary>
     bool IsClosed { get; }
 
-    /// <summary>Has a call served, on another thread.</summary>
+    /// <summary>Whether the client has disposed of it.</summary>
+    bool IsLeft { get; }
+
+    /// <summary>Serves a call with one request and one reply. The task ends when the call has ended.</summary>
+    /// <exception cref="RpcException">Unavailable: the server stops.</exception>
+    ValueTask CallAsync(InProcessExchange exchange);
+
+    /// <summary>Serves a streaming call, on another thread.</summary>
+    /// <exception cref="RpcException">Unavailable: the server stops.</exception>
     void Begin(InProcessCall call);
 }

@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using System.Runtime.CompilerServices;
 using System.Security.Principal;
 using System.Threading.Channels;
 using ProtoRpc.Messages;
@@ -103,6 +104,12 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
         return BuiltInNames.Has(method) ? served.BuiltIns.Get(method) : served.Service.Get(method);
     }
 
+    /// <summary>Whether a call may run on the thread of its caller.</summary>
+    public bool RunsHere(InProcessExchange exchange) =>
+        _services.TryGetValue(exchange.Service, out (ServerService Service, BuiltInMethods BuiltIns) served)
+        && served.Service.GetOrNull(exchange.Method) is { } method
+        && (method.EndsAtOnce || (exchange.CanRunHere && !host.Options.UsesOwnThreads));
+
     public async Task StopAsync(TimeSpan drain)
     {
         InProcessNames.Release(endpoint.Name, this);
@@ -150,18 +157,48 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
         }
     }
 
-    private sealed class Connection(InProcessListener listener) : IInProcessConnection
+    private sealed class Connection : IInProcessConnection
     {
-        private readonly SemaphoreSlim _calls = new(listener.Host.Options.Limits.MaxStreamsPerConnection);
-        private int _closed;
+        // As in a new thread: without the values, the user and the culture of whoever called.
+        private static readonly ExecutionContext Blank = CaptureBlank();
 
-        public bool IsClosed => listener.IsStopping;
+        private readonly InProcessListener _listener;
+        private readonly SemaphoreSlim _calls;
+        private readonly CancellationTokenSource _ended;
+        private readonly CancellationToken _end;
+        private int _isLeft;
+
+        public Connection(InProcessListener listener)
+        {
+            _listener = listener;
+            _calls = new SemaphoreSlim(listener.Host.Options.Limits.MaxStreamsPerConnection);
+            _ended = CancellationTokenSource.CreateLinkedTokenSource(listener.Stopped);
+            _end = _ended.Token;
+        }
+
+        public bool IsClosed => _listener.IsStopping;
+
+        public bool IsLeft => Volatile.Read(ref _isLeft) != 0;
+
+        public ValueTask CallAsync(InProcessExchange exchange)
+        {
+            if (!_listener.TryEnter())
+            {
+                throw CallErrors.NotSent(_listener.Endpoint);
+            }
+
+            // Handlers that call each other in a circle need a new stack some time.
+            return _listener.RunsHere(exchange) && TaskScheduler.Current == TaskScheduler.Default
+                && RuntimeHelpers.TryEnsureSufficientExecutionStack()
+                    ? RunAsync(exchange)
+                    : new ValueTask(RunOnPoolAsync(exchange));
+        }
 
         public void Begin(InProcessCall call)
         {
-            if (!listener.TryEnter())
+            if (!_listener.TryEnter())
             {
-                throw CallErrors.NotSent(listener.Endpoint);
+                throw CallErrors.NotSent(_listener.Endpoint);
             }
 
             // What the caller's thread has about it is nothing to the handler, as over a socket.
@@ -172,12 +209,87 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
 
         public void Dispose()
         {
-            if (Interlocked.Exchange(ref _closed, 1) == 0)
+            if (Interlocked.Exchange(ref _isLeft, 1) == 0)
             {
-                lock (listener._gate)
+                lock (_listener._gate)
                 {
-                    listener._connections--;
+                    _listener._connections--;
                 }
+
+                _ = EndAsync();
+            }
+        }
+
+        private static ExecutionContext CaptureBlank()
+        {
+            ExecutionContext? blank = null;
+            Thread thread = new(() => blank = ExecutionContext.Capture());
+            thread.UnsafeStart();
+            thread.Join();
+            return blank!;
+        }
+
+        // Calls that still run learn it on another thread.
+        private async Task EndAsync()
+        {
+            await _ended.CancelAsync().ConfigureAwait(false);
+            _ended.Dispose();
+        }
+
+        private Task RunOnPoolAsync(InProcessExchange exchange)
+        {
+            TaskCompletionSource served = new(TaskCreationOptions.RunContinuationsAsynchronously);
+            ThreadPool.UnsafeQueueUserWorkItem(
+                static async state =>
+                {
+                    try
+                    {
+                        await state.Connection.RunAsync(state.Exchange).ConfigureAwait(false);
+                        state.Served.SetResult();
+                    }
+                    catch (Exception e)
+                    {
+                        state.Served.SetException(e);
+                    }
+                },
+                (Connection: this, Exchange: exchange, Served: served), preferLocal: false);
+            return served.Task;
+        }
+
+        private async ValueTask RunAsync(InProcessExchange exchange)
+        {
+            // The caller has its own again when this returns, as after every async method.
+            ExecutionContext.Restore(Blank);
+            SynchronizationContext.SetSynchronizationContext(null);
+            using CancellationTokenSource? both = exchange.Caller.CanBeCanceled
+                ? CancellationTokenSource.CreateLinkedTokenSource(exchange.Caller, _end)
+                : null;
+            try
+            {
+                CancellationToken aborted = both?.Token ?? _end;
+                if (!_calls.Wait(0, CancellationToken.None))
+                {
+                    await _calls.WaitAsync(aborted).ConfigureAwait(false);
+                }
+
+                try
+                {
+                    InProcessExchangeProtocol protocol = new(_listener, this, exchange, aborted);
+                    await ServerCall.RunAsync(protocol).ConfigureAwait(false);
+                }
+                finally
+                {
+                    _calls.Release();
+                }
+            }
+            catch (OperationCanceledException)
+            {
+                // The caller gave up before its turn came.
+            }
+            finally
+            {
+                exchange.Request.Dispose();
+                _listener.Leave();
             }
         }
 
@@ -188,7 +300,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
                 await _calls.WaitAsync(call.Aborted).ConfigureAwait(false);
                 try
                 {
-                    using InProcessCallProtocol protocol = new(listener, this, call);
+                    using InProcessCallProtocol protocol = new(_listener, this, call);
                     await ServerCall.RunAsync(protocol).ConfigureAwait(false);
                 }
                 finally
@@ -204,13 +316,78 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
             {
                 call.Requests.Writer.TryComplete();
                 call.Replies.Writer.TryComplete();
-                listener.Leave();
+                _listener.Leave();
             }
         }
     }
 }
 
-/// <summary>Carries a call from a client of the same process.</summary>
+/// <summary>Carries a call with one request and one reply from a client of the same process.</summary>
+internal sealed class InProcessExchangeProtocol(
+    InProcessListener listener, IInProcessConnection connection, InProcessExchange exchange,
+    CancellationToken aborted)
+    : CallProtocol(listener.Host, listener.Endpoint)
+{
+    private int _bytesOut;
+
+    public override PeerIdentity Peer => listener.Peer;
+
+    public override long BytesIn => exchange.Request.Length;
+
+    public override long BytesOut => _bytesOut;
+
+    public override bool IsAbandoned => exchange.IsAbandoned || connection.IsLeft;
+
+    public override object SharedConnection => connection;
+
+    public override string? GetCalledName(RpcServerCallContext? context) =>
+        $"{exchange.Service}/{exchange.Method}";
+
+    public override ActivityContext ReadParent(RpcServerCallContext? context) =>
+        ServerHeaders.ReadParent(context, exchange.Header, Limits);
+
+    public override CallHead ReadHead()
+    {
+        ServerMethod method = listener.Find(exchange.Service, exchange.Method, out RpcSchema schema);
+        return exchange.Header is { } header
+            ? ServerHeaders.Read(this, header, method, schema, aborted)
+            : new CallHead(
+                method, exchange.Context, ServerHeaders.GetDeadline(exchange.TimeoutMs), aborted);
+    }
+
+    public override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)
+    {
+        ReadOnlyMemory<byte> body = exchange.Request.Own();
+        return body.Length <= Limits.MaxMessageBytes
+            ? new(method.ReadRequest(body, context))
+            : throw MessageErrors.OverServerLimit(Limits.MaxMessageBytes);
+    }
+
+    public override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
+    {
+        // All that can fail comes before the reply.
+        EncodedMessage body = EncodedMessage.From(reply, Limits.MaxMessageBytes, "reply");
+        body.Own();
+        exchange.ReplyHeader = ServerHeaders.IsEmpty(context) ? null : ServerHeaders.Success(context);
+        exchange.Reply = body;
+        _bytesOut = body.Length;
+        return default;
+    }
+
+    public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
+        base.Translate(ServerHeaders.MakeSendable(error, Limits), context);
+
+    public override ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
+    {
+        exchange.Reply = null;
+        exchange.ReplyHeader = ServerHeaders.Failure(failure, context, Limits);
+        return default;
+    }
+
+    private RpcLimits Limits => Host.Options.Limits;
+}
+
+/// <summary>Carries a streaming call from a client of the same process.</summary>
 internal sealed class InProcessCallProtocol(
     InProcessListener listener, object connection, InProcessCall call)
     : CallProtocol(listener.Host, listener.Endpoint), IDisposable

@@ -189,6 +189,7 @@ internal sealed class PreparedReplies(IReadOnlyList<object> replies, MessageMapp
                 (_, stream) => SendAsync(stream, encoded))
             {
                 GivesBytes = true,
+                IsCanned = true,
             };
     }
 

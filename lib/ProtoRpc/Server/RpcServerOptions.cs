@@ -41,6 +41,9 @@ public sealed record RpcServerOptions
     /// <summary>The authentication that native endpoints require.</summary>
     public RpcServerSecurity Security { get; init; } = new();
 
+    // Whether calls of the same process never run on the thread of their caller. Scripts would block it.
+    internal bool UsesOwnThreads { get; init; }
+
     // The protocols to serve: those of this assembly, and those that a host adds.
     internal IReadOnlyList<IServerProtocol> Protocols { get; init; } = ServerProtocolAttribute.All;
 

@@ -78,11 +78,13 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
     /// <summary>The method of a bare name, spelt as in the .proto.</summary>
     /// <exception cref="MissingMethodException">There is none;
     /// this type is what the original's clients know.</exception>
-    public ServerMethod Get(string name) => _methods.TryGetValue(name, out ServerMethod? method)
-        ? method
-        : throw new MissingMethodException(
+    public ServerMethod Get(string name) => GetOrNull(name)
+        ?? throw new MissingMethodException(
             $"Method '{Info.FullName}.{name}' not found. The service has: "
             + $"{string.Join(", ", Info.Methods.Select(m => m.Name))}.");
+
+    /// <summary>The same; null where there is none.</summary>
+    public ServerMethod? GetOrNull(string name) => _methods.GetValueOrDefault(name);
 
     /// <summary>The same by the octets of a name; null for a name that is long, or not ASCII, and where there
     /// is none.</summary>
@@ -133,6 +135,7 @@ internal sealed class ServerMethod : IIntercepted
     private readonly RpcHandler _handler;
     private readonly RpcStreamHandler _streamHandler;
     private bool _isSeen;
+    private bool _isIntercepted;
 
     /// <summary>A method whose handler takes a message and gives one.</summary>
     public ServerMethod(RpcMethodInfo info, RpcHandler handler, MessageParser? requestParser = null)
@@ -186,6 +189,7 @@ internal sealed class ServerMethod : IIntercepted
     public void Intercept(IReadOnlyList<IRpcInterceptor> interceptors)
     {
         _isSeen = interceptors.Any(interceptor => interceptor is not IPassesBytes);
+        _isIntercepted = interceptors.Count > 0;
         Chain = InterceptorChain.Around(_isSeen && GivesBytes ? ReadReplyAsync : _handler, interceptors);
         StreamChain = InterceptorChain.Around(_streamHandler, interceptors);
     }
@@ -240,6 +244,13 @@ internal sealed class ServerMethod : IIntercepted
     /// <summary>Reads requests of a handler that does not keep them, without copying what is large; its
     /// result is null for bytes that it leaves to the parser. Null for none.</summary>
     public Func<ReadOnlyMemory<byte>, IMessage?>? ReadInPlace { get; init; }
+
+    /// <summary>Whether a call ends without waiting and runs no code of the application, because the handler's
+    /// reply was encoded before and there are no interceptors.</summary>
+    public bool EndsAtOnce => IsCanned && !_isIntercepted;
+
+    /// <summary>Whether the handler's reply was encoded before its calls.</summary>
+    public bool IsCanned { get; init; }
 
     /// <summary>Whether replies of the handler may be opaque.</summary>
     public bool GivesBytes { get; init; }

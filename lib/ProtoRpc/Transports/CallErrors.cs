@@ -56,7 +56,7 @@ internal static class CallErrors
             Extensions = cause.Extensions,
         };
 
-    public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception cause) => new(
+    public static RpcException ConnectionLost(RpcEndpoint endpoint, Exception? cause = null) => new(
         RpcStatusCode.Unavailable,
         $"'{endpoint}' closed the connection before it answered; the call may have run there. "
         + "It was not sent again: call again if running it twice does no harm.",

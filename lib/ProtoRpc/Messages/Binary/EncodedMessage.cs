@@ -11,7 +11,7 @@ namespace ProtoRpc.Messages.Binary;
 /// dispose it.</remarks>
 internal sealed class EncodedMessage : IDisposable
 {
-    private readonly IMessage? _generated;
+    private IMessage? _generated;
     private byte[] _pooled = [];
     private ReadOnlyMemory<byte> _bytes;
 
@@ -57,21 +57,30 @@ internal sealed class EncodedMessage : IDisposable
     public static EncodedMessage Keep(IMessage message, int maxBytes, string what)
     {
         EncodedMessage encoded = From(message, maxBytes, what);
-        if (encoded._generated is null || encoded.Length == 0)
+        if (encoded._generated is not null)
         {
-            return encoded;
+            encoded.Own();
         }
 
-        byte[] pooled = ArrayPool<byte>.Shared.Rent(encoded.Length);
-        encoded.CopyTo(pooled.AsSpan(0, encoded.Length));
-        return new EncodedMessage(null, pooled.AsMemory(0, encoded.Length), encoded.Length)
-        {
-            _pooled = pooled,
-        };
+        return encoded;
     }
 
     /// <summary>The same bytes, for one who disposes of them; valid until this is disposed.</summary>
     public EncodedMessage Lend() => new(_generated, _bytes, Length);
+
+    /// <summary>The bytes in memory that only this has: no later change of the message is seen. Valid until
+    /// this is disposed.</summary>
+    public ReadOnlyMemory<byte> Own()
+    {
+        if (_pooled.Length == 0 && Length > 0)
+        {
+            byte[] pooled = ArrayPool<byte>.Shared.Rent(Length);
+            CopyTo(pooled.AsSpan(0, Length));
+            (_generated, _pooled, _bytes) = (null, pooled, pooled.AsMemory(0, Length));
+        }
+
+        return _bytes;
+    }
 
     public void WriteTo(IBufferWriter<byte> output)
     {
