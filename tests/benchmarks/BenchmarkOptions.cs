@@ -13,7 +13,7 @@ internal sealed record BenchmarkOptions
 
     /// <summary>The experiments that a report can have.</summary>
     public static IReadOnlyList<string> KnownExperiments { get; } =
-        ["rpc", "orders", "bindings", "raw", "shell", "codec"];
+        ["rpc", "orders", "bindings", "raw", "shell", "codec", "scale"];
 
     /// <summary>The peers of a report: grpc-dotnet is a part of this program, the others are built from
     /// sources of ours with packages of a registry.</summary>

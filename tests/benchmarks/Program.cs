@@ -28,7 +28,7 @@ const string Usage = """
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length
 
     report                       runs the experiments and writes a page with charts for each
-      --only orders              of rpc, orders, bindings, raw, shell, codec; all of them unless said
+      --only orders              of rpc, orders, bindings, raw, shell, codec, scale; all of them unless said
       --peers grpc-js,x=PATH     of rpc: grpc-dotnet, and grpc-cpp and grpc-js, which are built, or any
                                  program by its name and path; none for none;
                                  docs/benchmarks/README.md says more
@@ -38,6 +38,7 @@ const string Usage = """
     guard [idle] [import]        measures what must not grow: the memory of idle connections, the time of the
                                  module's import; ends with 1 where a figure exceeds its bound
     guard calls                  the same of the memory of millions of calls, in some minutes
+    guard scale                  the same of how costs grow with the number of parts, in some minutes
     transfer                     sends one message of a GiB in parts, and a GiB through a bare socket
     telemetry [options]          what logs, activities and measurements cost a call
     security                     compares authenticated callers with anonymous ones, and counts handshakes

@@ -1,3 +1,5 @@
+using ProtoRpc.Benchmarks.Scale;
+
 namespace ProtoRpc.Benchmarks.Guard;
 
 /// <summary>Measures what must not get worse unnoticed and depends little on the speed of the machine: the
@@ -14,6 +16,7 @@ internal static class GuardBenchmark
         ["import"] = () => [ImportTime.Measure()],
         ["calls"] = () => LongRun.Stacks.SelectMany(
             stack => LongRun.Measure(stack.What, stack.Kind, stack.Address, stack.Calls)),
+        ["scale"] = ScaleBenchmark.Guard,
     };
 
     /// <param name="names">What to measure; empty for idle and import.</param>

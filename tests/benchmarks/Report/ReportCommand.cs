@@ -3,6 +3,7 @@ using ProtoRpc.Benchmarks.Codec;
 using ProtoRpc.Benchmarks.Orders;
 using ProtoRpc.Benchmarks.Raw;
 using ProtoRpc.Benchmarks.Rpc;
+using ProtoRpc.Benchmarks.Scale;
 using ProtoRpc.Benchmarks.Shell;
 
 namespace ProtoRpc.Benchmarks.Report;
@@ -22,6 +23,7 @@ internal static class ReportCommand
                 "bindings" => BindingsBenchmark.Write,
                 "raw" => RawBenchmark.Write,
                 "shell" => ShellBenchmark.Write,
+                "scale" => ScaleBenchmark.Write,
                 _ => CodecPage.Write,
             };
             write(options.Folder, options);

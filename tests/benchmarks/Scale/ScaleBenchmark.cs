@@ -1,0 +1,78 @@
+using System.Globalization;
+using ProtoRpc.Benchmarks.Guard;
+using ProtoRpc.Benchmarks.Report;
+
+namespace ProtoRpc.Benchmarks.Scale;
+
+/// <summary>Measures how costs grow with the size of an installation, by doubling the number of
+/// parts.</summary>
+internal static class ScaleBenchmark
+{
+    // A cost for each part has 1; what sorts, or leaves the processor's caches, a little more.
+    private const double MostExponent = 1.1;
+
+    private static readonly IReadOnlyList<ScaleSubject> Subjects =
+        [.. SchemaSubjects.All, .. MessageSubjects.All, .. ServerSubjects.All];
+
+    /// <summary>Measures, and writes the page.</summary>
+    public static void Write(string folder, BenchmarkOptions options)
+    {
+        IReadOnlyList<ScaleCurve> curves = Measure();
+        ReportPage page = new(folder, "scale", "What grows");
+        page.Paragraph(
+            """
+            How costs grow with the number of schemas, fields, connections, calls and the like. Each row doubles a
+            number from the smallest to the largest, and has the fastest of seven runs of the largest. The exponent
+            is the slope of the last four numbers on logarithmic scales: 1 is a cost for each part, 0 a cost that
+            does not depend on their number, 2 is quadratic. `guard scale` fails if an exponent exceeds 1.1.
+            Client and server are in one process, so that memory is that of both.
+            """.ReplaceLineEndings(" "));
+        page.Chart(
+            "Exponents", "of the time",
+            [
+                new ChartPanel("1 is a cost for each part",
+                    [
+                        .. curves.Select(curve => new ChartBar(
+                            curve.Subject.What, curve.TimeExponent, curve.TimeExponent, curve.TimeExponent)),
+                    ]),
+            ]);
+        page.Table(
+            ["what", "of", "to", "time, ms", "exponent", "allocated, KiB", "exponent", "held for each, bytes"],
+            curves.Select(Row));
+        page.Save("report --only scale");
+    }
+
+    /// <summary>The exponents, for the guard.</summary>
+    public static IEnumerable<GuardFigure> Guard() => Measure().SelectMany(curve => new GuardFigure[]
+    {
+        new($"{curve.Subject.What}, time by {curve.Subject.Parts}", curve.TimeExponent, MostExponent, ""),
+        new($"{curve.Subject.What}, memory by {curve.Subject.Parts}", curve.MemoryExponent, MostExponent, ""),
+    });
+
+    private static List<ScaleCurve> Measure()
+    {
+        List<ScaleCurve> curves = [];
+        foreach (ScaleSubject subject in Subjects)
+        {
+            ScaleCurve curve = ScaleCurve.Measure(subject);
+            Console.WriteLine(string.Join("  ", Row(curve)));
+            curves.Add(curve);
+        }
+
+        return curves;
+    }
+
+    private static string[] Row(ScaleCurve curve)
+    {
+        ScalePoint last = curve.Points[^1];
+        return
+        [
+            curve.Subject.What, curve.Subject.Parts, Format("N0", last.Size), Format("N2", last.Milliseconds),
+            Format("0.00", curve.TimeExponent), Format("N0", last.AllocatedBytes / 1024),
+            Format("0.00", curve.MemoryExponent), last.HeldBytes is { } held ? Format("N0", held) : "",
+        ];
+    }
+
+    private static string Format(string format, double value) =>
+        value.ToString(format, CultureInfo.InvariantCulture);
+}
