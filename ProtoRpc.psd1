@@ -26,6 +26,7 @@
     CmdletsToExport = @(
         'Assert-RpcMockCall'
         'Close-RpcStream'
+        'Compare-RpcSchema'
         'Complete-RpcStream'
         'Connect-RpcEndpoint'
         'ConvertFrom-RpcMessage'

@@ -34,6 +34,9 @@ internal static class ManualPage
             2
             The command line cannot be understood.
             .TP
+            4
+            diff: changes of the schema break callers.
+            .TP
             65 to 80
             The call failed: 64 and the number of its gRPC status, such as 69 for NOT_FOUND.
 
@@ -175,6 +178,12 @@ internal static class VerbExamples
         ["describe"] =
         [
             ("Describe a message", "protorpc describe --schema shop.proto Shop.Order"),
+        ],
+        ["diff"] =
+        [
+            ("Find what a new version breaks for its callers", "protorpc diff shop-1.0.pb ./protos"),
+            ("Compare files with the running server, for binary messages only",
+                "protorpc diff grpc://localhost:50051 ./protos --category wire --exclude '*.v1alpha*'"),
         ],
         ["export"] =
         [

@@ -17,12 +17,12 @@ internal static class ToolCommand
 
     // A verb that calls has nothing to end, but may hang in a write that is not read.
     private static readonly TimeSpan ClientStopTime = TimeSpan.FromMilliseconds(150);
-    private static readonly string[] AtOnce = ["call", "describe", "export", "health", "list", "ping"];
+    private static readonly string[] AtOnce = ["call", "describe", "diff", "export", "health", "list", "ping"];
 
     public static async Task<int> RunAsync(
         string[] args, ToolConsole console, CancellationToken cancellation = default)
     {
-        RootCommand root = new("Lists, describes, calls, measures and serves Protocol Buffers services.")
+        RootCommand root = new("Lists, describes, compares, calls, measures and serves Protocol Buffers services.")
         {
             BenchVerb.Create(console),
             CompletionVerb.Create(console),
@@ -30,6 +30,7 @@ internal static class ToolCommand
             HealthVerb.Create(console),
             ListVerb.Create(console),
             DescribeVerb.Create(console),
+            DiffVerb.Create(console),
             CallVerb.Create(console),
             ExportVerb.Create(console),
             ListenVerb.Create(console),
@@ -184,6 +185,9 @@ internal static class ExitCode
 
     /// <summary>The server answered that it, or the service that was asked for, is not serving.</summary>
     public const int NotServing = 3;
+
+    /// <summary>Changes of a schema break callers.</summary>
+    public const int Breaking = 4;
 
     /// <summary>The user stopped it, as a shell says it of SIGINT.</summary>
     public const int Stopped = 130;

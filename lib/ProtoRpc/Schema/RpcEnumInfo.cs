@@ -16,6 +16,7 @@ public sealed class RpcEnumInfo
     {
         Schema = schema;
         File = file;
+        Descriptor = descriptor;
         Proto = proto;
         Path = path;
         FullName = descriptor.FullName;
@@ -52,6 +53,8 @@ public sealed class RpcEnumInfo
     /// <summary>The numbers that a closed enum takes; null for an open one.</summary>
     /// <remarks>Kept here, because thousands of fields may have one large enum.</remarks>
     internal FrozenSet<int>? ClosedNumbers => IsClosed ? _index.Value.Numbers : null;
+
+    internal EnumDescriptor Descriptor { get; }
 
     internal EnumDescriptorProto Proto { get; }
 

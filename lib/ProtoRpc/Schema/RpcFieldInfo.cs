@@ -151,6 +151,13 @@ public sealed class RpcFieldInfo
 
     internal FieldDescriptor Descriptor { get; }
 
+    internal FieldDescriptorProto Proto => _proto;
+
+    /// <summary>The file that declares it: of an extension, not that of the message.</summary>
+    internal SchemaFile File => _file;
+
+    internal string Path => _path;
+
     internal bool IsMessageSetItem { get; }
 
     /// <summary>The name of its message in brackets, which the text format has for what a MessageSet holds,

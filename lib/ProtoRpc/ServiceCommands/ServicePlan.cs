@@ -334,8 +334,8 @@ internal static class ShellCommands
 
     private const string OfProtoRpc =
         """
-        Assert-RpcMockCall Close-RpcStream Complete-RpcStream Connect-RpcEndpoint ConvertFrom-RpcMessage
-        ConvertTo-RpcMessage
+        Assert-RpcMockCall Close-RpcStream Compare-RpcSchema Complete-RpcStream Connect-RpcEndpoint
+        ConvertFrom-RpcMessage ConvertTo-RpcMessage
         ConvertTo-RpcRecord Disable-RpcCompletion Disconnect-RpcEndpoint Enable-RpcCompletion
         Export-RpcSchema Export-RpcService Get-RpcConnection Get-RpcEndpoint Get-RpcListener
         Get-RpcMessageType Get-RpcMethod Get-RpcMockCall Get-RpcService Get-RpcSession Import-RpcSchema

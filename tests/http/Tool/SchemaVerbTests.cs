@@ -39,6 +39,27 @@ public sealed class SchemaVerbTests : IDisposable
     }
 
     [Fact]
+    public async Task Diff_compares_a_server_with_files()
+    {
+        string changed = Path.Combine(_folder.FullName, "streams.proto");
+        await File.WriteAllTextAsync(
+            changed,
+            (await File.ReadAllTextAsync(Proto)).Replace("rpc Say ", "rpc Tell ", StringComparison.Ordinal));
+
+        ClientRun same = await ClientRun.RunAsync(["diff", Grpc, Proto]);
+        ClientRun other = await ClientRun.RunAsync(["diff", Grpc, changed]);
+        ClientRun absent = await ClientRun.RunAsync(["diff", "grpc://127.0.0.1:1", changed]);
+
+        Assert.Equal((0, "", ""), (same.Code, same.Output, same.Error));
+        Assert.Equal(4, other.Code);
+        // The schema of a server has no lines.
+        Assert.Contains(
+            "streams.proto (old): MethodDeleted streams.Words/Say [wire, json, source]: The method Say was "
+            + "deleted.", other.Output, StringComparison.Ordinal);
+        Assert.InRange(absent.Code, 65, 80);
+    }
+
+    [Fact]
     public async Task A_broken_file_of_a_folder_is_a_warning_that_names_it()
     {
         File.Copy(Proto, Path.Combine(_folder.FullName, "streams.proto"));

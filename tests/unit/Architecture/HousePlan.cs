@@ -13,7 +13,8 @@ internal static class HousePlan
     private static readonly string[] Server = [.. Transports, "Server"];
     private static readonly string[] AspNetCore = [.. Server, "AspNetCore"];
     private static readonly string[] Library =
-        [.. AspNetCore, "Client", "Gateway", "LoadTesting", "Mocks", "Endpoints", "Rendering"];
+        [.. AspNetCore, "Client", "Gateway", "LoadTesting", "Mocks", "Endpoints", "Rendering",
+         "Compatibility"];
 
     private static readonly string[] Objects = [.. Library, "Loader", "cmdlets/Objects"];
     private static readonly string[] Handlers = [.. Objects, "cmdlets/Handlers"];
@@ -37,6 +38,7 @@ internal static class HousePlan
         ["Rendering"] = Messages,
         ["Security"] = Shared,
         ["Protocols"] = [.. Formats, "Security"],
+        ["Compatibility"] = Protocols,
         ["Transports"] = Protocols,
         ["Client"] = Transports,
         ["Server"] = Transports,

@@ -1,0 +1,90 @@
+using System.IO.Enumeration;
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Compatibility;
+
+/// <summary>Collects the changes of the selected categories.</summary>
+internal sealed class ChangeList(RpcSchemaComparisonOptions options)
+{
+    // Names of elements have up to 4096 characters, values of options any number.
+    private const int MaxShown = 200;
+
+    private readonly List<RpcBreakingChange> _changes = [];
+    private readonly Dictionary<SchemaFile, SourcePositions> _positions = [];
+
+    /// <summary>A name or a value for the message of a change.</summary>
+    public static string Shown(string text) => TerminalText.OneLine(text, MaxShown);
+
+    /// <summary>Adds a change, if its category is selected and its element is not excluded.</summary>
+    public void Add(
+        RpcBreakingRule rule, RpcBreakingCategory category, SchemaElement element, string message,
+        params IReadOnlyList<string> bufRules)
+    {
+        if ((category & options.Category) == 0 || IsExcluded(element))
+        {
+            return;
+        }
+
+        (int Line, int Column)? position = FindPosition(element);
+        _changes.Add(new RpcBreakingChange
+        {
+            Rule = rule,
+            Category = category,
+            Element = TerminalText.Neutralize(element.Name),
+            Message = message,
+            File = TerminalText.Neutralize(element.File.Name),
+            // Descriptors count both from 0.
+            Line = position?.Line + 1,
+            Column = position?.Column + 1,
+            IsInReference = element.IsOld,
+            BufRules = bufRules,
+        });
+    }
+
+    /// <summary>The changes by file, place and element.</summary>
+    public IReadOnlyList<RpcBreakingChange> ToSortedList() => _changes
+        .OrderBy(change => change.File, StringComparer.Ordinal)
+        .ThenBy(change => change.IsInReference)
+        .ThenBy(change => change.Line)
+        .ThenBy(change => change.Column)
+        .ThenBy(change => change.Element, StringComparer.Ordinal)
+        .ThenBy(change => change.Rule)
+        .ToArray();
+
+    private bool IsExcluded(SchemaElement element) => options.Exclude.Any(pattern =>
+        FileSystemName.MatchesSimpleExpression(pattern, element.Name, ignoreCase: true)
+        || FileSystemName.MatchesSimpleExpression(pattern, element.File.Proto.Package, ignoreCase: true));
+
+    // What has no place of its own, such as an option that was removed, has that of what it was in.
+    private (int Line, int Column)? FindPosition(SchemaElement element)
+    {
+        SourcePositions positions = PositionsOf(element.File);
+        string path = element.Path;
+        while (!positions.IsEmpty)
+        {
+            if (positions.Of(path) is { } position)
+            {
+                return position;
+            }
+
+            if (path.Length == 0)
+            {
+                break;
+            }
+
+            path = path[..Math.Max(0, path.LastIndexOf(','))];
+        }
+
+        return null;
+    }
+
+    private SourcePositions PositionsOf(SchemaFile file)
+    {
+        if (!_positions.TryGetValue(file, out SourcePositions? positions))
+        {
+            _positions.Add(file, positions = new SourcePositions(file.Proto.SourceCodeInfo));
+        }
+
+        return positions;
+    }
+}

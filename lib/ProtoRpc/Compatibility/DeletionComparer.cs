@@ -1,0 +1,143 @@
+using ProtoRpc.Schema;
+using ProtoRpc.Schema.Linking;
+using static ProtoRpc.Compatibility.ChangeList;
+
+namespace ProtoRpc.Compatibility;
+
+/// <summary>Finds messages, enums, extensions and services that are gone, or that moved to another
+/// file.</summary>
+internal static class DeletionComparer
+{
+    private static readonly DeclarationKind Message = new(
+        "message", "MESSAGE", RpcBreakingRule.MessageDeleted, RpcBreakingCategory.Source);
+
+    private static readonly DeclarationKind Enum = new(
+        "enum", "ENUM", RpcBreakingRule.EnumDeleted, RpcBreakingCategory.Source);
+
+    private static readonly DeclarationKind Extension = new(
+        "extension", "EXTENSION", RpcBreakingRule.ExtensionDeleted, RpcBreakingCategory.Source);
+
+    // buf counts a service as source code alone. Its callers get the status Unimplemented.
+    private static readonly DeclarationKind Service = new(
+        "service", "SERVICE", RpcBreakingRule.ServiceDeleted,
+        RpcBreakingCategory.Wire | RpcBreakingCategory.Json | RpcBreakingCategory.Source);
+
+    public static void Compare(SchemaPair schemas, ChangeList changes)
+    {
+        DeclarationFinder messages = new(schemas, changes, name => schemas.Newer.FindMessage(name)?.File);
+        foreach (RpcMessageInfo message in schemas.Older.Messages)
+        {
+            messages.Compare(
+                Message, message.FullName, message.File, message.Path,
+                message.Descriptor.ContainingType?.FullName);
+        }
+
+        DeclarationFinder enums = new(schemas, changes, name => schemas.FindEnum(name)?.File);
+        foreach (RpcEnumInfo type in schemas.Older.Enums)
+        {
+            enums.Compare(
+                Enum, type.FullName, type.File, type.Path, type.Descriptor.ContainingType?.FullName);
+        }
+
+        DeclarationFinder services = new(schemas, changes, name => schemas.FindService(name)?.File);
+        foreach (RpcServiceInfo service in schemas.Older.Services)
+        {
+            services.Compare(Service, service.FullName, service.File, service.Path, parent: null);
+        }
+
+        CompareExtensions(schemas, changes);
+    }
+
+    private static void CompareExtensions(SchemaPair schemas, ChangeList changes)
+    {
+        Dictionary<string, SchemaFile> newer = new(StringComparer.Ordinal);
+        foreach (RpcFieldInfo extension in schemas.Newer.Messages.SelectMany(message => message.Extensions))
+        {
+            newer.TryAdd(extension.FullName, extension.File);
+        }
+
+        DeclarationFinder extensions = new(schemas, changes, newer.GetValueOrDefault);
+        foreach (RpcFieldInfo extension in
+            schemas.Older.Messages.SelectMany(message => message.Extensions))
+        {
+            // For an extension, the type that contains its declaration, and not the type that it extends.
+            extensions.Compare(
+                Extension, extension.FullName, extension.File, extension.Path,
+                extension.Descriptor.ContainingType?.FullName);
+        }
+    }
+
+    /// <summary>What is declared in a file: the words and rules for it.</summary>
+    private sealed record DeclarationKind(
+        string Name, string BufName, RpcBreakingRule Rule, RpcBreakingCategory Category);
+
+    /// <summary>Finds declarations of one kind in the newer schema.</summary>
+    private sealed class DeclarationFinder(
+        SchemaPair schemas, ChangeList changes, Func<string, SchemaFile?> findFile)
+    {
+        public void Compare(
+            DeclarationKind kind, string fullName, SchemaFile file, string path, string? parent)
+        {
+            // What is in a message goes and moves with it.
+            if (!schemas.CanMiss(file)
+                || (parent is not null && schemas.Newer.FindMessage(parent) is null))
+            {
+                return;
+            }
+
+            SchemaFile? now = findFile(fullName);
+            SchemaFile? sameFile = schemas.FindFile(file.Name);
+            bool isMissedInFile = sameFile is not null && !IsIn(sameFile, file.Proto.Package, fullName);
+            if (now is null)
+            {
+                AddDeletion(
+                    kind, SchemaElement.Deleted(fullName, file, path), isMissedInFile,
+                    schemas.HasPackage(file.Proto.Package));
+            }
+            else if (isMissedInFile && parent is null)
+            {
+                changes.Add(
+                    RpcBreakingRule.MovedToOtherFile, RpcBreakingCategory.File,
+                    SchemaElement.Deleted(fullName, file, path),
+                    $"The {kind.Name} {Shown(fullName)} moved to the file '{Shown(now.Name)}'. Import that "
+                    + "file publicly (import public), for code that is generated for each file.",
+                    $"{kind.BufName}_NO_DELETE");
+            }
+        }
+
+        private void AddDeletion(
+            DeclarationKind kind, SchemaElement element, bool isMissedInFile, bool isMissedInPackage)
+        {
+            bool isService = kind.Rule == RpcBreakingRule.ServiceDeleted;
+            if (!isMissedInFile && !isMissedInPackage && !isService)
+            {
+                // The package or the file is reported in its place.
+                return;
+            }
+
+            List<string> bufRules = [];
+            if (isMissedInFile)
+            {
+                bufRules.Add($"{kind.BufName}_NO_DELETE");
+            }
+
+            if (isMissedInPackage)
+            {
+                bufRules.Add($"PACKAGE_{kind.BufName}_NO_DELETE");
+            }
+
+            changes.Add(
+                kind.Rule, kind.Category, element,
+                $"The {kind.Name} {Shown(element.Name)} was deleted. Mark it as deprecated, and delete it when "
+                + (isService ? "no client calls it." : "no code uses it."),
+                bufRules);
+        }
+
+        // Whether the newer version of a file declares it, perhaps in another package.
+        private bool IsIn(SchemaFile sameFile, string package, string fullName)
+        {
+            string nested = package.Length == 0 ? fullName : fullName[(package.Length + 1)..];
+            return findFile(DescriptorFile.FullName(sameFile.Proto.Package, nested)) == sameFile;
+        }
+    }
+}

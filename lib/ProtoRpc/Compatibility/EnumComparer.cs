@@ -1,0 +1,121 @@
+using Google.Protobuf.Reflection;
+using ProtoRpc.Schema;
+using static ProtoRpc.Compatibility.ChangeList;
+
+namespace ProtoRpc.Compatibility;
+
+/// <summary>Compares two versions of an enum.</summary>
+/// <param name="changes">Gets what breaks.</param>
+/// <param name="features">Finds features.</param>
+internal sealed class EnumComparer(ChangeList changes, FeatureResolver features)
+{
+    public void Compare(RpcEnumInfo older, RpcEnumInfo newer)
+    {
+        if (WellKnownFiles.Contains(older.File.Name))
+        {
+            return;
+        }
+
+        SchemaElement element = new(older.FullName, newer.File, newer.Path);
+        if (older.IsClosed != newer.IsClosed)
+        {
+            changes.Add(
+                RpcBreakingRule.EnumOpennessChanged, RpcBreakingCategory.Source, element,
+                $"The enum was {(older.IsClosed ? "closed" : "open")} and is "
+                + $"{(newer.IsClosed ? "closed" : "open")}: code reads numbers without a name differently. "
+                + "Set the feature enum_type back.",
+                "ENUM_SAME_TYPE");
+        }
+
+        if (features.Get(older).AllowsJson && !features.Get(newer).AllowsJson)
+        {
+            changes.Add(
+                RpcBreakingRule.JsonFormatChanged, RpcBreakingCategory.Json, element,
+                "The feature json_format changed from ALLOW to LEGACY_BEST_EFFORT. Set it back to ALLOW.",
+                "ENUM_SAME_JSON_FORMAT");
+        }
+
+        ReservedNumbers reserved = ReservedNumbers.FromEnum(newer.Proto);
+        CompareValues(older, newer, reserved);
+        ReservedComparer.Compare(
+            ReservedNumbers.FromEnum(older.Proto), reserved, element, "RESERVED_ENUM_NO_DELETE", changes);
+    }
+
+    // By number: several names may have one.
+    private void CompareValues(RpcEnumInfo older, RpcEnumInfo newer, ReservedNumbers reserved)
+    {
+        Dictionary<int, List<int>> before = IndexesByNumber(older.Proto);
+        Dictionary<int, List<int>> after = IndexesByNumber(newer.Proto);
+        foreach ((int number, List<int> indexes) in before)
+        {
+            string[] names = [.. indexes.Select(index => older.Proto.Value[index].Name)];
+            if (!after.TryGetValue(number, out List<int>? others))
+            {
+                AddDeletion(older, indexes[0], names, reserved);
+                continue;
+            }
+
+            HashSet<string> kept = [.. others.Select(index => newer.Proto.Value[index].Name)];
+            if (names.FirstOrDefault(name => !kept.Contains(name)) is { } lost)
+            {
+                string now = newer.Proto.Value[others[0]].Name;
+                changes.Add(
+                    RpcBreakingRule.EnumValueRenamed, RpcBreakingCategory.Json | RpcBreakingCategory.Source,
+                    new SchemaElement(
+                        ElementName(older, indexes[0]), newer.File, PathOf(newer, others[0])),
+                    $"The value {number} is no longer named {Shown(lost)}, but {Shown(now)}. Keep the name: "
+                    + "JSON uses it. 'option allow_alias = true;' allows both names.",
+                    "ENUM_VALUE_SAME_NAME");
+            }
+        }
+    }
+
+    private void AddDeletion(RpcEnumInfo older, int index, string[] names, ReservedNumbers reserved)
+    {
+        int number = older.Proto.Value[index].Number;
+        bool hasNumber = reserved.Numbers.Contains(number);
+        bool hasNames = names.All(reserved.Names.Contains);
+        RpcBreakingCategory category = RpcBreakingCategory.Source;
+        List<string> bufRules = ["ENUM_VALUE_NO_DELETE"];
+        if (!hasNumber)
+        {
+            category |= RpcBreakingCategory.Wire;
+            bufRules.Add("ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED");
+        }
+
+        if (!hasNames)
+        {
+            category |= RpcBreakingCategory.Json;
+            bufRules.Add("ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED");
+        }
+
+        changes.Add(
+            RpcBreakingRule.EnumValueDeleted, category,
+            SchemaElement.Deleted(ElementName(older, index), older.File, PathOf(older, index)),
+            $"The value {Shown(names[0])} = {number} was deleted. "
+            + DeletionAdvice.Get(hasNumber, hasNames, $"{number}", string.Join("\", \"", names)),
+            bufRules);
+    }
+
+    private static Dictionary<int, List<int>> IndexesByNumber(EnumDescriptorProto type)
+    {
+        Dictionary<int, List<int>> indexes = [];
+        for (int i = 0; i < type.Value.Count; i++)
+        {
+            if (!indexes.TryGetValue(type.Value[i].Number, out List<int>? sameNumber))
+            {
+                indexes.Add(type.Value[i].Number, sameNumber = []);
+            }
+
+            sameNumber.Add(i);
+        }
+
+        return indexes;
+    }
+
+    private static string ElementName(RpcEnumInfo type, int index) =>
+        $"{type.FullName}.{type.Proto.Value[index].Name}";
+
+    private static string PathOf(RpcEnumInfo type, int index) =>
+        $"{type.Path},{EnumDescriptorProto.ValueFieldNumber},{index}";
+}

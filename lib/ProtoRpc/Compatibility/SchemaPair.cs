@@ -1,0 +1,64 @@
+using ProtoRpc.Schema;
+
+namespace ProtoRpc.Compatibility;
+
+/// <summary>The two schemas of a comparison, with their files and elements by name.</summary>
+internal sealed class SchemaPair
+{
+    // Imports that are a part of the compiler: a schema that no longer needs one of them deletes nothing.
+    private static readonly string[] Bundled =
+        ["google/api/", "google/protobuf/", "google/rpc/", "google/type/"];
+
+    private readonly Dictionary<string, SchemaFile> _files;
+    private readonly Dictionary<string, RpcEnumInfo> _enums;
+    private readonly Dictionary<string, RpcServiceInfo> _services;
+    private readonly HashSet<string> _packages;
+    private readonly HashSet<string> _roots;
+
+    public SchemaPair(RpcSchema older, RpcSchema newer)
+    {
+        Older = older;
+        Newer = newer;
+        _files = newer.SchemaFiles.ToDictionary(file => file.Name, StringComparer.Ordinal);
+        _enums = newer.Enums.ToDictionary(type => type.FullName, StringComparer.Ordinal);
+        _services = newer.Services.ToDictionary(service => service.FullName, StringComparer.Ordinal);
+        _packages = [.. newer.SchemaFiles.Select(file => file.Proto.Package)];
+        _roots = [.. older.RootFiles];
+    }
+
+    public RpcSchema Older { get; }
+
+    public RpcSchema Newer { get; }
+
+    /// <summary>A file of the newer schema, or null.</summary>
+    public SchemaFile? FindFile(string name) => _files.GetValueOrDefault(name);
+
+    /// <summary>An enum of the newer schema, or null.</summary>
+    public RpcEnumInfo? FindEnum(string fullName) => _enums.GetValueOrDefault(fullName);
+
+    /// <summary>A service of the newer schema, or null.</summary>
+    public RpcServiceInfo? FindService(string fullName) => _services.GetValueOrDefault(fullName);
+
+    /// <summary>Whether the newer schema has files of a package.</summary>
+    public bool HasPackage(string package) => _packages.Contains(package);
+
+    /// <summary>Whether a file of the older schema is compared: those that every compiler has are
+    /// not.</summary>
+    public bool IsCompared(SchemaFile file) => !WellKnownFiles.Contains(file.Name);
+
+    /// <summary>Whether what a file of the older schema declares may be missed.</summary>
+    public bool CanMiss(SchemaFile file) => IsCompared(file)
+        && (_roots.Contains(file.Name) || FindFile(file.Name) is not null
+            || !Bundled.Any(folder => file.Name.StartsWith(folder, StringComparison.Ordinal)));
+}
+
+/// <summary>An element of a schema: what a change is reported for.</summary>
+/// <param name="Name">The full name in the older schema, if the element was there.</param>
+/// <param name="File">The file that declares it.</param>
+/// <param name="Path">Its place in the descriptor of the file.</param>
+/// <param name="IsOld">Whether the file is of the older schema.</param>
+internal sealed record SchemaElement(string Name, SchemaFile File, string Path, bool IsOld = false)
+{
+    public static SchemaElement Deleted(string name, SchemaFile file, string path) =>
+        new(name, file, path, IsOld: true);
+}
