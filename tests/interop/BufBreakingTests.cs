@@ -66,10 +66,12 @@ public sealed class BufBreakingTests : IDisposable
     [PeerFact(Peer.Buf)]
     public async Task Has_no_further_rules_and_the_same_levels()
     {
-        PeerResult result = await RunAsync("config", "ls-breaking-rules", "--version", "v2", "--format", "json");
+        PeerResult result = await RunAsync(
+            "config", "ls-breaking-rules", "--version", "v2", "--format", "json");
         Dictionary<string, string[]> levels = Lines(result.Output).ToDictionary(
             line => line.GetProperty("id").GetString()!,
-            line => line.GetProperty("categories").EnumerateArray().Select(one => one.GetString()!).ToArray());
+            line => line.GetProperty("categories").EnumerateArray()
+                .Select(one => one.GetString()!).ToArray());
 
         RpcBreakingChange[] changes = [.. SchemaChangeCases.All.SelectMany(change => change.Compare())];
 

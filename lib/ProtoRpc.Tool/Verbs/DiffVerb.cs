@@ -28,8 +28,8 @@ internal static class DiffVerb
             "Leaves out packages and elements whose full names match, such as '*.v1alpha*'; may be repeated.",
             "-x");
         ToolOption<string[]> importPath = new(
-            "--import-path", "FOLDER", "A folder in which imports of both schemas are searched; may be repeated.",
-            "-I");
+            "--import-path", "FOLDER",
+            "A folder in which imports of both schemas are searched; may be repeated.", "-I");
         ToolOption<string> format = new(
             "--format", "text|json", "What is written: a line for each change, or an object of JSON in it.");
         category.CompletionSources.Add(_ => Names.Select(name => new CompletionItem(name)));
@@ -63,8 +63,8 @@ internal static class DiffVerb
     }
 
     private const string Sources =
-        "a .proto file, a folder, a descriptor set, the http:// address of a file, or an endpoint that offers "
-        + "reflection.";
+        "a .proto file, a folder, a descriptor set, the http:// address of a file, or an endpoint that "
+        + "offers reflection.";
 
     // "a.proto:7:3: FieldDeleted [wire, json]: ...", as compilers write errors.
     private static string ToLine(RpcBreakingChange change)
@@ -118,7 +118,8 @@ internal static class DiffVerb
         foreach (string name in given.SelectMany(text => text.Split(',', StringSplitOptions.TrimEntries)))
         {
             // Not Enum.Parse, which also reads numbers.
-            int index = Array.FindIndex(Names, known => known.Equals(name, StringComparison.OrdinalIgnoreCase));
+            int index = Array.FindIndex(
+                Names, known => known.Equals(name, StringComparison.OrdinalIgnoreCase));
             all |= index >= 0
                 ? Enum.GetValues<RpcBreakingCategory>()[index + 1]
                 : throw new UsageException(

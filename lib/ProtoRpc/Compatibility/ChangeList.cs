@@ -55,7 +55,7 @@ internal sealed class ChangeList(RpcSchemaComparisonOptions options)
         FileSystemName.MatchesSimpleExpression(pattern, element.Name, ignoreCase: true)
         || FileSystemName.MatchesSimpleExpression(pattern, element.File.Proto.Package, ignoreCase: true));
 
-    // What has no place of its own, such as an option that was removed, has that of what it was in.
+    // An option that was removed has no position. The element that had it has one.
     private (int Line, int Column)? FindPosition(SchemaElement element)
     {
         SourcePositions positions = PositionsOf(element.File);

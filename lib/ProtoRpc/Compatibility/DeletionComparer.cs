@@ -128,8 +128,8 @@ internal static class DeletionComparer
 
             changes.Add(
                 kind.Rule, kind.Category, element,
-                $"The {kind.Name} {Shown(element.Name)} was deleted. Mark it as deprecated, and delete it when "
-                + (isService ? "no client calls it." : "no code uses it."),
+                $"The {kind.Name} {Shown(element.Name)} was deleted. Mark it as deprecated, and delete it "
+                + $"when {(isService ? "no client calls" : "no code uses")} it.",
                 bufRules);
         }
 

@@ -93,7 +93,7 @@ internal sealed class EnumComparer(ChangeList changes, FeatureResolver features)
             RpcBreakingRule.EnumValueDeleted, category,
             SchemaElement.Deleted(ElementName(older, index), older.File, PathOf(older, index)),
             $"The value {Shown(names[0])} = {number} was deleted. "
-            + DeletionAdvice.Get(hasNumber, hasNames, $"{number}", string.Join("\", \"", names)),
+            + DeletionAdvice.Get(hasNumber, hasNames, number, string.Join("\", \"", names)),
             bufRules);
     }
 

@@ -117,7 +117,8 @@ internal sealed class FieldComparer(ChangeList changes, FeatureResolver features
 
         // A map is a list of entries on the wire, and an object in JSON.
         bool sameJson = before <= FieldCardinality.Explicit && after <= FieldCardinality.Explicit;
-        bool sameWire = sameJson || (before >= FieldCardinality.Repeated && after >= FieldCardinality.Repeated);
+        bool sameWire = sameJson
+            || (before >= FieldCardinality.Repeated && after >= FieldCardinality.Repeated);
         RpcBreakingCategory category = RpcBreakingCategory.Source
             | (sameWire ? RpcBreakingCategory.None : RpcBreakingCategory.Wire)
             | (sameJson ? RpcBreakingCategory.None : RpcBreakingCategory.Json);
@@ -197,10 +198,11 @@ internal sealed class FieldComparer(ChangeList changes, FeatureResolver features
 
         if (bufRules.Count > 0)
         {
+            string where = older.ValidatesUtf8 == newer.ValidatesUtf8 ? " in Java" : "";
             changes.Add(
                 RpcBreakingRule.FieldUtf8Changed, RpcBreakingCategory.Source, element,
-                $"Whether the {what} must be valid UTF-8 changed{(bufRules is ["FIELD_SAME_UTF8_VALIDATION", ..]
-                    ? "" : " in Java")}. Set utf8_validation back, or check that all callers send UTF-8.",
+                $"Whether the {what} must be valid UTF-8 changed{where}. Set utf8_validation back, or check "
+                + "that all callers send UTF-8.",
                 bufRules);
         }
     }

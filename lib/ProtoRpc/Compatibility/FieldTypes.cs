@@ -88,7 +88,8 @@ internal sealed class FieldTypes
     // package or message with its values.
     private bool HaveSameDeclaration(RpcFieldInfo older, RpcFieldInfo newer) => older.Kind switch
     {
-        RpcFieldKind.Message or RpcFieldKind.Group => older.MessageType!.FullName == newer.MessageType!.FullName,
+        RpcFieldKind.Message or RpcFieldKind.Group =>
+            older.MessageType!.FullName == newer.MessageType!.FullName,
         RpcFieldKind.Enum => older.EnumType!.FullName == newer.EnumType!.FullName
             || (older.EnumType.Name == newer.EnumType.Name && HasMoved(older.EnumType, newer.EnumType)),
         _ => true,

@@ -111,8 +111,8 @@ internal static class FileComparer
                     RpcBreakingRule.FileOptionChanged, RpcBreakingCategory.Source,
                     new SchemaElement(
                         newer.Name, newer, $"{FileDescriptorProto.OptionsFieldNumber},{option.Number}"),
-                    $"The option {option.Name} changed from '{Shown(before)}' to '{Shown(after)}', and with it "
-                    + "generated code. Set it back, or release the generated code as a new version.",
+                    $"The option {option.Name} changed from '{Shown(before)}' to '{Shown(after)}', and "
+                    + "with it generated code. Set it back, or release the generated code as a new version.",
                     $"FILE_SAME_{option.Name.ToUpperInvariant()}");
             }
         }

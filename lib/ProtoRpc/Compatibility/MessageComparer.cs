@@ -87,8 +87,8 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
         changes.Add(
             RpcBreakingRule.FieldDeleted, category,
             SchemaElement.Deleted(field.FullName, field.File, field.Path),
-            $"The {(field.IsRequired ? "required " : "")}field {Shown(field.Name)} = {field.Number} was deleted. "
-            + DeletionAdvice.Get(hasNumber, hasName, $"{field.Number}", field.Name),
+            $"The {(field.IsRequired ? "required " : "")}field {Shown(field.Name)} = {field.Number} was "
+            + $"deleted. {DeletionAdvice.Get(hasNumber, hasName, field.Number, field.Name)}",
             bufRules);
     }
 
@@ -116,8 +116,8 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
         {
             changes.Add(
                 RpcBreakingRule.ExtensionRangeDeleted, RpcBreakingCategory.Source, element,
-                $"The range 'extensions {range}' is no longer complete. Add all its numbers again: extensions in "
-                + "other files may use them.",
+                $"The range 'extensions {range}' is no longer complete. Add all its numbers again: "
+                + "extensions in other files may use them.",
                 "EXTENSION_MESSAGE_NO_DELETE");
         }
 
@@ -137,8 +137,8 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
         {
             changes.Add(
                 RpcBreakingRule.MessageSetChanged, RpcBreakingCategory.Wire, element,
-                $"The option message_set_wire_format changed to {(newer.IsMessageSet ? "true" : "false")}, and "
-                + "with it the encoding of all extensions. Set it back.",
+                $"The option message_set_wire_format changed to {(newer.IsMessageSet ? "true" : "false")}, "
+                + "and with it the encoding of all extensions. Set it back.",
                 "MESSAGE_SAME_MESSAGE_SET_WIRE_FORMAT");
         }
 
@@ -170,14 +170,14 @@ internal static class DeletionAdvice
     /// <param name="hasName">Whether its name is reserved.</param>
     /// <param name="number">Its number.</param>
     /// <param name="name">Its name, or names with commas.</param>
-    public static string Get(bool hasNumber, bool hasName, string number, string name)
+    public static string Get(bool hasNumber, bool hasName, int number, string name)
     {
         string quoted = $"\"{Shown(name)}\"";
         return (hasNumber, hasName) switch
         {
             (true, true) => "Mark it as deprecated first, and delete it when no code uses it.",
-            (false, false) => $"Keep it, or write 'reserved {number};' and 'reserved {quoted};', so that neither "
-                + "is used for something else.",
+            (false, false) => $"Keep it, or write 'reserved {number};' and 'reserved {quoted};', so that "
+                + "neither is used for something else.",
             (false, true) => $"Keep it, or write 'reserved {number};', so that the number is not used for "
                 + "something else.",
             (true, false) => $"Keep it, or write 'reserved {quoted};', so that the name is not used for "

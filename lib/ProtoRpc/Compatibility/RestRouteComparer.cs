@@ -39,8 +39,8 @@ internal static class RestRouteComparer
             {
                 changes.Add(
                     RpcBreakingRule.RestRouteChanged, RpcBreakingCategory.Json, element,
-                    $"The route {Shown(binding.ToString())} changed: its variables, body or response_body are other "
-                    + "fields. Set them back, or use another path.");
+                    $"The route {Shown(binding.ToString())} changed: its variables, body or response_body "
+                    + "are other fields. Set them back, or use another path.");
             }
         }
     }

@@ -9,35 +9,35 @@ public sealed class RpcBreakingChange
     }
 
     /// <summary>The rule that found the change.</summary>
-    public required RpcBreakingRule Rule { get; init; }
+    public RpcBreakingRule Rule { get; internal init; }
 
     /// <summary>All that the change breaks.</summary>
-    public required RpcBreakingCategory Category { get; init; }
+    public RpcBreakingCategory Category { get; internal init; }
 
     /// <summary>The full name of the package, service, message, enum, field or method; the name of a file for
     /// rules of files. It is that of the reference schema, if the element was there.</summary>
-    public required string Element { get; init; }
+    public string Element { get; internal init; } = "";
 
     /// <summary>What changed, and what to do.</summary>
-    public required string Message { get; init; }
+    public string Message { get; internal init; } = "";
 
     /// <summary>The name of the file that declares the element: in the difference schema, or in the reference
     /// schema if the element was deleted.</summary>
-    public required string File { get; init; }
+    public string File { get; internal init; } = "";
 
     /// <summary>The line of the element in <see cref="File"/>, from 1; null for a schema without source
     /// positions, such as that of a server.</summary>
-    public int? Line { get; init; }
+    public int? Line { get; internal init; }
 
     /// <summary>The column of the element in its line, from 1; null without <see cref="Line"/>.</summary>
-    public int? Column { get; init; }
+    public int? Column { get; internal init; }
 
     /// <summary>Whether <see cref="File"/> and <see cref="Line"/> are those of the reference schema, because
     /// the element was deleted.</summary>
-    public bool IsInReference { get; init; }
+    public bool IsInReference { get; internal init; }
 
     /// <summary>The rules of buf that the change breaks; empty for rules that buf does not have.</summary>
-    public required IReadOnlyList<string> BufRules { get; init; }
+    public IReadOnlyList<string> BufRules { get; internal init; } = [];
 
     /// <summary>The place, the rule and the message in one line, like an error of a compiler:
     /// <c>shop.proto:7:3: FieldDeleted: ...</c>.</summary>

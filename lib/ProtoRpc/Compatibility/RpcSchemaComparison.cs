@@ -34,7 +34,7 @@ public static class RpcSchemaComparison
         MessageComparer messages = new(changes, features);
         foreach (RpcMessageInfo message in reference.Messages)
         {
-            if (difference.FindMessage(message.FullName) is { } newer)
+            if (difference.FindMessage(message.FullName) is { } newer && schemas.AreKnown(message.FullName))
             {
                 messages.Compare(message, newer);
             }
@@ -43,7 +43,7 @@ public static class RpcSchemaComparison
         EnumComparer enums = new(changes, features);
         foreach (RpcEnumInfo type in reference.Enums)
         {
-            if (schemas.FindEnum(type.FullName) is { } newer)
+            if (schemas.FindEnum(type.FullName) is { } newer && schemas.AreKnown(type.FullName))
             {
                 enums.Compare(type, newer);
             }
@@ -52,7 +52,7 @@ public static class RpcSchemaComparison
         ServiceComparer services = new(changes);
         foreach (RpcServiceInfo service in reference.Services)
         {
-            if (schemas.FindService(service.FullName) is { } newer)
+            if (schemas.FindService(service.FullName) is { Problem: null } newer)
             {
                 services.Compare(service, newer);
             }

@@ -19,7 +19,8 @@ internal sealed class SchemaPair
     {
         Older = older;
         Newer = newer;
-        _files = newer.SchemaFiles.ToDictionary(file => file.Name, StringComparer.Ordinal);
+        _files = newer.SchemaFiles.DistinctBy(file => file.Name)
+            .ToDictionary(file => file.Name, StringComparer.Ordinal);
         _enums = newer.Enums.ToDictionary(type => type.FullName, StringComparer.Ordinal);
         _services = newer.Services.ToDictionary(service => service.FullName, StringComparer.Ordinal);
         _packages = [.. newer.SchemaFiles.Select(file => file.Proto.Package)];
@@ -42,12 +43,14 @@ internal sealed class SchemaPair
     /// <summary>Whether the newer schema has files of a package.</summary>
     public bool HasPackage(string package) => _packages.Contains(package);
 
-    /// <summary>Whether a file of the older schema is compared: those that every compiler has are
-    /// not.</summary>
-    public bool IsCompared(SchemaFile file) => !WellKnownFiles.Contains(file.Name);
+    /// <summary>Whether both schemas know a message or an enum. A server may leave out a part of its schema,
+    /// and what is unknown has not changed.</summary>
+    public bool AreKnown(string fullName) =>
+        Older.Gaps?.HasPlaceholder(fullName) != true && Newer.Gaps?.HasPlaceholder(fullName) != true;
 
-    /// <summary>Whether what a file of the older schema declares may be missed.</summary>
-    public bool CanMiss(SchemaFile file) => IsCompared(file)
+    /// <summary>Whether what a file of the older schema declares may be missed. Files that every compiler has
+    /// are not.</summary>
+    public bool CanMiss(SchemaFile file) => !WellKnownFiles.Contains(file.Name)
         && (_roots.Contains(file.Name) || FindFile(file.Name) is not null
             || !Bundled.Any(folder => file.Name.StartsWith(folder, StringComparison.Ordinal)));
 }

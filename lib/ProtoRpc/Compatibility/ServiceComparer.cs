@@ -46,8 +46,8 @@ internal sealed class ServiceComparer(ChangeList changes)
                 changes.Add(
                     RpcBreakingRule.MethodDeleted, Everything,
                     SchemaElement.Deleted(method.FullName, older.File, method.Path),
-                    $"The method {Shown(method.Name)} was deleted. Mark it as deprecated, and delete it when no "
-                    + "client calls it.",
+                    $"The method {Shown(method.Name)} was deleted. Mark it as deprecated, and delete it "
+                    + "when no client calls it.",
                     "RPC_NO_DELETE");
             }
         }
@@ -75,8 +75,8 @@ internal sealed class ServiceComparer(ChangeList changes)
         {
             changes.Add(
                 rule, Everything, element,
-                $"The {what} changed from {Shown(older.FullName)} to {Shown(newer.FullName)}. Add another method "
-                + "for the new type, and keep this one.",
+                $"The {what} changed from {Shown(older.FullName)} to {Shown(newer.FullName)}. Add another "
+                + "method for the new type, and keep this one.",
                 bufRule);
         }
     }
@@ -98,8 +98,8 @@ internal sealed class ServiceComparer(ChangeList changes)
         {
             changes.Add(
                 RpcBreakingRule.StreamingChanged, Everything, element,
-                $"The method was {Describe(older)} and is {Describe(newer)}. Add another method, and keep this "
-                + "one.",
+                $"The method was {Describe(older)} and is {Describe(newer)}. Add another method, and keep "
+                + "this one.",
                 bufRules);
         }
     }
@@ -111,7 +111,8 @@ internal sealed class ServiceComparer(ChangeList changes)
         if (before != after)
         {
             changes.Add(
-                RpcBreakingRule.IdempotencyChanged, RpcBreakingCategory.Wire | RpcBreakingCategory.Json, element,
+                RpcBreakingRule.IdempotencyChanged, RpcBreakingCategory.Wire | RpcBreakingCategory.Json,
+                element,
                 $"The option idempotency_level changed from {Describe(before)} to {Describe(after)}. Clients "
                 + "send GET requests and retry calls by it. Set it back.",
                 "RPC_SAME_IDEMPOTENCY_LEVEL");

@@ -1,5 +1,6 @@
 using Google.Protobuf;
 using Google.Protobuf.Reflection;
+using ProtoRpc.Schema.Linking;
 using ProtoRpc.Tests.Schema;
 
 namespace ProtoRpc.Tests.Compatibility;
@@ -147,6 +148,36 @@ public static class RpcSchemaComparisonTests
                 .Select(change => $"{change.Rule} {change.Element}").OrderDescending(StringComparer.Ordinal));
     }
 
+    [Fact]
+    public static void What_a_server_did_not_send_has_not_changed()
+    {
+        RpcSchema whole = SchemaChange.Load("""
+            --- a.proto
+            syntax = "proto3"; package c; import "b.proto";
+            service S { rpc A (M) returns (M); }
+            service T { rpc A (M) returns (M); }
+            message M { N n = 1; E e = 2; int32 x = 3; }
+            --- b.proto
+            message N { int32 a = 1; } enum E { ZERO = 0; ONE = 1; }
+            """);
+        FileDescriptorProto sent = whole.SchemaFiles.Single(file => file.Name == "a.proto").Proto.Clone();
+        sent.SourceCodeInfo = null;
+        sent.Service.RemoveAt(1);
+        sent.MessageType[0].Field[2].Name = "y";
+        Dictionary<string, string> services = new() { ["c.S"] = "", ["c.T"] = "It has no file." };
+        RpcSchema part = ForgivingLinker.Link(
+            new ServerFiles(
+                [new DescriptorFile(sent.ToByteString(), sent, "a test")], services, "grpc://server"),
+            TestContext.Current.CancellationToken);
+
+        Assert.Equal(
+            ["FieldRenamed c.M.x"],
+            RpcSchemaComparison.Compare(whole, part).Select(change => $"{change.Rule} {change.Element}"));
+        Assert.Equal(
+            ["FieldRenamed c.M.y"],
+            RpcSchemaComparison.Compare(part, whole).Select(change => $"{change.Rule} {change.Element}"));
+    }
+
     // Descriptors of a peer: texts that move the cursor, and a large schema that is another one altogether.
     [Fact]
     public static void Texts_of_a_schema_have_no_control_characters()
@@ -154,7 +185,10 @@ public static class RpcSchemaComparisonTests
         FileDescriptorProto older = Parse("message M { int32 a = 1; }");
         older.Name = "a\u001b[31m.proto";
         FileDescriptorProto newer = older.Clone();
-        newer.Options = new Google.Protobuf.Reflection.FileOptions { GoPackage = "x\u001b[2J\nprotorpc: all is well" };
+        newer.Options = new Google.Protobuf.Reflection.FileOptions
+        {
+            GoPackage = "x\u001b[2J\nprotorpc: all is well",
+        };
         newer.MessageType[0].Field[0].JsonName = "\u202eb";
 
         IReadOnlyList<RpcBreakingChange> changes =

@@ -79,7 +79,8 @@ internal sealed record SchemaChange(string Name, string Older, string Newer, par
 
     // Without a line break, so that lines and columns are those of the case.
     private static string Complete(string text) =>
-        text.StartsWith("syntax", StringComparison.Ordinal) || text.StartsWith("edition", StringComparison.Ordinal)
+        text.StartsWith("syntax", StringComparison.Ordinal)
+        || text.StartsWith("edition", StringComparison.Ordinal)
             ? text
             : $"syntax = \"proto3\"; package c; {text}";
 }

@@ -15,7 +15,8 @@ internal static class SchemaChangeCases
 
     /// <summary>Those about which buf is asked.</summary>
     public static IEnumerable<TheoryDataRow<string>> NamesForBuf =>
-        All.Where(change => change.WithoutBuf is null).Select(change => new TheoryDataRow<string>(change.Name));
+        All.Where(change => change.WithoutBuf is null)
+            .Select(change => new TheoryDataRow<string>(change.Name));
 
     public static SchemaChange Get(string name) => All.Single(change => change.Name == name);
 }

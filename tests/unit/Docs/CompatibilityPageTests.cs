@@ -20,7 +20,9 @@ public static class CompatibilityPageTests
     public static void A_row_has_all_categories_and_rules_of_buf_that_are_found()
     {
         string[][] found =
-            [.. SchemaChangeCases.All.SelectMany(change => change.Expected).Select(text => text.Split(" | "))];
+        [
+            .. SchemaChangeCases.All.SelectMany(change => change.Expected).Select(text => text.Split(" | ")),
+        ];
 
         Assert.All(Rows, row =>
         {

@@ -39,10 +39,12 @@ public sealed class DiffVerbTests : IDisposable
         Assert.Equal((Breaking, ""), (run.ExitCode, run.Error));
         Assert.Equal(
             [
-                "a.proto:3:3: FieldTypeChanged c.M.a [wire, json, source]: The type of the field a changed from "
-                + "int32 to string. Add a field with another number for the new type, and keep this one.",
-                "a.proto:4:3 (old): FieldDeleted c.M.b [wire, json, source]: The field b = 2 was deleted. Keep "
-                + "it, or write 'reserved 2;' and 'reserved \"b\";', so that neither is used for something else.",
+                "a.proto:3:3: FieldTypeChanged c.M.a [wire, json, source]: The type of the field a changed "
+                + "from int32 to string. Add a field with another number for the new type, and keep this "
+                + "one.",
+                "a.proto:4:3 (old): FieldDeleted c.M.b [wire, json, source]: The field b = 2 was deleted. "
+                + "Keep it, or write 'reserved 2;' and 'reserved \"b\";', so that neither is used for "
+                + "something else.",
             ],
             run.Output.TrimEnd('\n').Split('\n'));
     }
@@ -71,7 +73,8 @@ public sealed class DiffVerbTests : IDisposable
             """,
             new JsonArray([.. new[] { "rule", "categories", "element", "file", "line", "column", "old" }
                 .Select(name => change[name]!.DeepClone())]).ToJsonString());
-        Assert.StartsWith("The field b = 2 was deleted.", (string)change["message"]!, StringComparison.Ordinal);
+        Assert.StartsWith(
+            "The field b = 2 was deleted.", (string)change["message"]!, StringComparison.Ordinal);
         Assert.Equal("FIELD_NO_DELETE", (string)change["buf"]![0]!);
     }
 

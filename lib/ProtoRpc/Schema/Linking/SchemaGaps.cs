@@ -88,6 +88,10 @@ internal sealed class SchemaGaps(
     /// <summary>What the server sent, for linking it again with other files.</summary>
     public ServerFiles Source => source;
 
+    /// <summary>Whether a message or enum is an empty one in the place of one that the server did not
+    /// send.</summary>
+    public bool HasPlaceholder(string fullName) => types.ContainsKey(fullName);
+
     /// <summary>Why the description of a service cannot be used; null if it can.</summary>
     public string? ProblemOf(RpcServiceInfo service) => services.GetValueOrDefault(service.FullName);
 
