@@ -107,10 +107,10 @@ public sealed class BufBreakingTests : IDisposable
             or RpcBreakingRule.FileSyntaxChanged or RpcBreakingRule.FileOptionChanged
             or RpcBreakingRule.DescriptorAccessorRemoved;
 
-    // The name without what is around it, and the words in quotes and numbers of the message.
+    // The names of the element, and the words and numbers of the message.
     private static IEnumerable<string> Names(RpcBreakingChange change) =>
         change.Message.Split([' ', '.', ',', '\'', '"', ';', ':', '='], StringSplitOptions.RemoveEmptyEntries)
-            .Append(change.Element.Split('.', '/')[^1]);
+            .Concat(change.Element.Split('.', '/'));
 
     private static IEnumerable<JsonElement> Lines(string output) => output
         .Split('\n', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries)

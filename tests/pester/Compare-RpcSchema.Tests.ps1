@@ -69,7 +69,7 @@ message Item {
         try {
             $changes = Compare-RpcSchema $old $listener.Endpoint[0]
 
-            $changes.Rule | Sort-Object | Should -Be FieldDeleted, FieldRenamed, FieldTypeChanged
+            $changes.Rule.ForEach([string]) | Sort-Object | Should -Be FieldDeleted, FieldRenamed, FieldTypeChanged
             ($changes | Where-Object Rule -EQ FieldTypeChanged).Line | Should -BeNullOrEmpty
             ($changes | Where-Object Rule -EQ FieldDeleted).Line | Should -Be 7
         }
@@ -85,7 +85,7 @@ message Item {
 
     It 'completes -Category' {
         (Complete 'Compare-RpcSchema a b -Category ').CompletionText |
-            Should -Be Wire, Json, Source, File
+            Should -Be File, Json, Source, Wire
         (Complete 'Compare-RpcSchema a b -Category Wire, J').CompletionText | Should -Be Json
     }
 

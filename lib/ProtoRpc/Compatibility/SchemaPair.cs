@@ -9,6 +9,9 @@ internal sealed class SchemaPair
     private static readonly string[] Bundled =
         ["google/api/", "google/protobuf/", "google/rpc/", "google/type/"];
 
+    // Services that gRPC servers offer beside those of their schema.
+    private static readonly string[] OfServers = ["grpc.channelz.", "grpc.health.", "grpc.reflection."];
+
     private readonly Dictionary<string, SchemaFile> _files;
     private readonly Dictionary<string, RpcEnumInfo> _enums;
     private readonly Dictionary<string, RpcServiceInfo> _services;
@@ -51,8 +54,12 @@ internal sealed class SchemaPair
     /// <summary>Whether what a file of the older schema declares may be missed. Files that every compiler has
     /// are not.</summary>
     public bool CanMiss(SchemaFile file) => !WellKnownFiles.Contains(file.Name)
-        && (_roots.Contains(file.Name) || FindFile(file.Name) is not null
-            || !Bundled.Any(folder => file.Name.StartsWith(folder, StringComparison.Ordinal)));
+        && (FindFile(file.Name) is not null || (!IsOfServer(file)
+            && (_roots.Contains(file.Name)
+                || !Bundled.Any(folder => file.Name.StartsWith(folder, StringComparison.Ordinal)))));
+
+    private static bool IsOfServer(SchemaFile file) =>
+        OfServers.Any(package => file.Proto.Package.StartsWith(package, StringComparison.Ordinal));
 }
 
 /// <summary>An element of a schema: what a change is reported for.</summary>

@@ -149,6 +149,28 @@ public static class RpcSchemaComparisonTests
     }
 
     [Fact]
+    public static void Services_that_only_a_server_adds_are_not_missed()
+    {
+        const string health = """
+            --- a.proto
+            message M {}
+            --- health.proto
+            syntax = "proto3"; package grpc.health.v1;
+            service Health { rpc Check (Q) returns (Q); }
+            message Q {}
+            """;
+
+        Assert.Empty(RpcSchemaComparison.Compare(
+            SchemaChange.Load(health), SchemaChange.Load("message M {}")));
+        Assert.Equal(
+            [RpcBreakingRule.MethodDeleted],
+            RpcSchemaComparison.Compare(
+                SchemaChange.Load(health),
+                SchemaChange.Load(health.Replace("Check", "Ask", StringComparison.Ordinal)))
+                .Select(change => change.Rule));
+    }
+
+    [Fact]
     public static void What_a_server_did_not_send_has_not_changed()
     {
         RpcSchema whole = SchemaChange.Load("""
