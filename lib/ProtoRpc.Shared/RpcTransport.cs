@@ -13,51 +13,51 @@ public enum RpcTransport
 
     /// <summary>DCE/RPC over TCP (<c>ncacn_ip_tcp</c>, <c>tcp://</c>).</summary>
     [EndpointKind(
-        "tcp", Native, HostAndPort, OfNative | OptionalTls, Sequence = "ncacn_ip_tcp", ExamplePort = 8080,
-        Hint = "TCP: host and port (0: the system picks one)")]
+        "tcp", Native, HostAndPort, OfNative | OptionalTls, sequence: "ncacn_ip_tcp", examplePort: 8080,
+        hint: "TCP: host and port (0: the system picks one)")]
     Tcp,
 
     /// <summary>DCE/RPC over a named pipe (<c>ncacn_np</c>, <c>pipe://</c>).</summary>
     [EndpointKind(
         "pipe", Native, HostAndName, OfNative | KnowsCaller | KnowsServer | OtherAccounts,
-        Sequence = "ncacn_np", Hint = "Named pipe")]
+        sequence: "ncacn_np", hint: "Named pipe")]
     NamedPipe,
 
     /// <summary>DCE/RPC on this machine only (<c>ncalrpc</c>, <c>local://</c>).</summary>
     [EndpointKind(
         "local", Native, NameAlone, OfNative | KnowsCaller | KnowsServer | OtherAccounts | LocalOnly,
-        Sequence = "ncalrpc", Hint = "Local: a Unix socket, or a local pipe on Windows")]
+        sequence: "ncalrpc", hint: "Local: a Unix socket, or a local pipe on Windows")]
     Local,
 
     /// <summary>HTTP (<c>http://</c>).</summary>
     [EndpointKind(
-        "http", EndpointProtocol.Http, HostPortAndPath, OfHttp, DefaultPort = 80, ExamplePort = 8081,
-        Hint = "HTTP without TLS: protobuf, JSON, XML, form")]
+        "http", EndpointProtocol.Http, HostPortAndPath, OfHttp, defaultPort: 80, examplePort: 8081,
+        hint: "HTTP without TLS: protobuf, JSON, XML, form")]
     Http,
 
     /// <summary>HTTP over TLS (<c>https://</c>).</summary>
     [EndpointKind(
-        "https", EndpointProtocol.Http, HostPortAndPath, OfHttp | Tls, DefaultPort = 443,
-        Hint = "HTTP over TLS")]
+        "https", EndpointProtocol.Http, HostPortAndPath, OfHttp | Tls, defaultPort: 443,
+        hint: "HTTP over TLS")]
     Https,
 
     /// <summary>gRPC without TLS (<c>grpc://</c>).</summary>
     [EndpointKind(
-        "grpc", EndpointProtocol.Grpc, HostsAndPrefix, OfGrpc, ExamplePort = 50051,
-        Hint = "gRPC without TLS")]
+        "grpc", EndpointProtocol.Grpc, HostsAndPrefix, OfGrpc, examplePort: 50051,
+        hint: "gRPC without TLS")]
     Grpc,
 
     /// <summary>gRPC over TLS (<c>grpcs://</c>).</summary>
     [EndpointKind(
-        "grpcs", EndpointProtocol.Grpc, HostsAndPrefix, OfGrpc | Tls, DefaultPort = 443,
-        Hint = "gRPC over TLS")]
+        "grpcs", EndpointProtocol.Grpc, HostsAndPrefix, OfGrpc | Tls, defaultPort: 443,
+        hint: "gRPC over TLS")]
     Grpcs,
 
     /// <summary>gRPC over a Unix domain socket (<c>grpc+unix://</c>).</summary>
     [EndpointKind(
         "grpc+unix", EndpointProtocol.Grpc, SocketPath,
         OfGrpc | KnowsCaller | KnowsServer | OtherAccounts | LocalOnly,
-        Hint = "gRPC over a Unix socket")]
+        hint: "gRPC over a Unix socket")]
     GrpcUnix,
 
     /// <summary>The current process (<c>inproc://</c>).</summary>
@@ -65,7 +65,7 @@ public enum RpcTransport
         "inproc", "in-process", NameAlone,
         LocalOnly | KnowsCaller | ReplyStreams | RequestStreams | OwnAccount | ExceptionTypes | Parts
         | Reflection | HeaderExtensions,
-        Hint = "In this process, without a socket")]
+        hint: "In this process, without a socket")]
     InProcess,
 
     /// <summary>LRPC, the local RPC of Windows
@@ -74,50 +74,50 @@ public enum RpcTransport
         "lrpc", Native, NameAlone,
         LocalOnly | KnowsCaller | OwnAccount | Interfaces | ExceptionTypes | Parts | HeaderExtensions
         | WholeMessages,
-        Sequence = "ncalrpc", Option = "transport=lrpc",
-        Hint = "LRPC: the local RPC of Windows, for programs that use rpcrt4")]
+        sequence: "ncalrpc", option: "transport=lrpc",
+        hint: "LRPC: the local RPC of Windows, for programs that use rpcrt4")]
     Lrpc,
 
     /// <summary>REST by the rules of <c>google.api.http</c>, without TLS (<c>rest://</c>); for clients.
     /// Listeners answer such calls on HTTP endpoints.</summary>
     [EndpointKind(
-        "rest", EndpointProtocol.Rest, HostPortAndPath, OfRest, DefaultPort = 80, ExamplePort = 8081,
-        Hint = "REST by google.api.http rules, without TLS")]
+        "rest", EndpointProtocol.Rest, HostPortAndPath, OfRest, defaultPort: 80, examplePort: 8081,
+        hint: "REST by google.api.http rules, without TLS")]
     Rest,
 
     /// <summary>REST by the rules of <c>google.api.http</c>, over TLS (<c>rests://</c>); for clients.
     /// Listeners answer such calls on HTTP endpoints.</summary>
     [EndpointKind(
-        "rests", EndpointProtocol.Rest, HostPortAndPath, OfRest | Tls, DefaultPort = 443,
-        Hint = "REST by google.api.http rules, over TLS")]
+        "rests", EndpointProtocol.Rest, HostPortAndPath, OfRest | Tls, defaultPort: 443,
+        hint: "REST by google.api.http rules, over TLS")]
     Rests,
 
     /// <summary>The Connect protocol without TLS (<c>connect://</c>); for clients. Listeners answer such
     /// calls on HTTP endpoints.</summary>
     [EndpointKind(
-        "connect", EndpointProtocol.Connect, HostPortAndPath, OfConnect, DefaultPort = 80, ExamplePort = 8081,
-        Hint = "Connect protocol without TLS")]
+        "connect", EndpointProtocol.Connect, HostPortAndPath, OfConnect, defaultPort: 80, examplePort: 8081,
+        hint: "Connect protocol without TLS")]
     Connect,
 
     /// <summary>The Connect protocol over TLS (<c>connects://</c>); for clients. Listeners answer such calls
     /// on HTTP endpoints.</summary>
     [EndpointKind(
-        "connects", EndpointProtocol.Connect, HostPortAndPath, OfConnect | Tls, DefaultPort = 443,
-        Hint = "Connect protocol over TLS")]
+        "connects", EndpointProtocol.Connect, HostPortAndPath, OfConnect | Tls, defaultPort: 443,
+        hint: "Connect protocol over TLS")]
     Connects,
 
     /// <summary>gRPC-Web without TLS (<c>grpcweb://</c>); for clients. Listeners answer such calls on HTTP
     /// endpoints.</summary>
     [EndpointKind(
-        "grpcweb", EndpointProtocol.GrpcWeb, HostPortAndPath, OfGrpcWeb, DefaultPort = 80, ExamplePort = 8081,
-        Hint = "gRPC-Web without TLS")]
+        "grpcweb", EndpointProtocol.GrpcWeb, HostPortAndPath, OfGrpcWeb, defaultPort: 80, examplePort: 8081,
+        hint: "gRPC-Web without TLS")]
     GrpcWeb,
 
     /// <summary>gRPC-Web over TLS (<c>grpcwebs://</c>); for clients. Listeners answer such calls on HTTP
     /// endpoints.</summary>
     [EndpointKind(
-        "grpcwebs", EndpointProtocol.GrpcWeb, HostPortAndPath, OfGrpcWeb | Tls, DefaultPort = 443,
-        Hint = "gRPC-Web over TLS")]
+        "grpcwebs", EndpointProtocol.GrpcWeb, HostPortAndPath, OfGrpcWeb | Tls, defaultPort: 443,
+        hint: "gRPC-Web over TLS")]
     GrpcWebs,
 }
 
@@ -233,10 +233,20 @@ internal enum EndpointFeatures
 /// <param name="protocol">What is spoken there, as texts call it.</param>
 /// <param name="form">What its addresses have.</param>
 /// <param name="features">What its endpoints are and can carry.</param>
+/// <param name="hint">What it is, in a few words.</param>
+/// <param name="sequence">The protocol sequence of its string bindings; empty for a kind that has only
+/// URIs.</param>
+/// <param name="option">What follows the endpoint of a string binding after a comma, where kinds share a
+/// protocol sequence; empty for nothing.</param>
+/// <param name="defaultPort">The port where none is written; -1 when one must be.</param>
+/// <param name="examplePort">The port of examples; -1 for the default port.</param>
 [AttributeUsage(AttributeTargets.Field)]
 internal sealed class EndpointKindAttribute(
-    string scheme, string protocol, AddressForm form, EndpointFeatures features) : Attribute
+    string scheme, string protocol, AddressForm form, EndpointFeatures features, string hint,
+    string sequence = "", string option = "", int defaultPort = EndpointKindAttribute.NoPort,
+    int examplePort = EndpointKindAttribute.NoPort) : Attribute
 {
+    // All values are parameters: the runtime compiles code for each property that an attribute sets.
     private const int NoPort = -1;
 
     public string Scheme => scheme;
@@ -247,21 +257,15 @@ internal sealed class EndpointKindAttribute(
 
     public EndpointFeatures Features => features;
 
-    /// <summary>The protocol sequence of its string bindings; empty for a kind that has only URIs.</summary>
-    public string Sequence { get; init; } = "";
+    public string Hint => hint;
 
-    /// <summary>What follows the endpoint of a string binding after a comma, where kinds share a protocol
-    /// sequence; empty for nothing.</summary>
-    public string Option { get; init; } = "";
+    public string Sequence => sequence;
 
-    /// <summary>The port where none is written; -1 when one must be.</summary>
-    public int DefaultPort { get; init; } = NoPort;
+    public string Option => option;
 
-    /// <summary>The port of examples; the default port where none is given.</summary>
-    public int ExamplePort { get; init; } = NoPort;
+    public int DefaultPort => defaultPort;
 
-    /// <summary>What it is, in a few words.</summary>
-    public required string Hint { get; init; }
+    public int ExamplePort => examplePort;
 
     /// <summary>The member of the enumeration that the row stands at.</summary>
     public RpcTransport Transport { get; set; }

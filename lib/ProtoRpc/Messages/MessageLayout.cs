@@ -22,6 +22,9 @@ internal sealed class MessageLayout
     private const int MinDenseNumbers = 64;
     private const int DenseNumbersPerField = 8;
 
+    // Most types have no required fields: the code that sorts them is compiled when it first runs.
+    private static readonly (int Word, ulong Bits)[] NoBits = [];
+
     private readonly FieldLayout?[] _byNumber;
     private readonly FrozenDictionary<int, FieldLayout>? _byLargeNumber;
     private FieldLayout[]? _shown;
@@ -51,15 +54,17 @@ internal sealed class MessageLayout
         IsWide = Shape?.IsWide == true;
         ScalarOffset = Shape?.ScalarOffset ?? 0;
         ReferenceOffset = Shape?.ReferenceOffset ?? 0;
-        RequiredBits = Required.Where(field => !field.IsReference)
+        RequiredBits = Required.Length == 0 ? NoBits : Required.Where(field => !field.IsReference)
             .GroupBy(field => field.PresenceWord, field => field.PresenceMask)
             .Select(word => (word.Key, word.Aggregate((bits, bit) => bits | bit)))
             .ToArray();
-        RequiredReferences = Required.Where(field => field.IsReference).Select(field => field.Slot).ToArray();
+        RequiredReferences = Required.Length == 0
+            ? []
+            : Required.Where(field => field.IsReference).Select(field => field.Slot).ToArray();
 
+        // The fields are sorted by number.
         int dense = Math.Max(MinDenseNumbers, Fields.Length * DenseNumbersPerField);
-        int largest = Fields.Select(
-            field => field.Info.Number).Where(number => number < dense).Append(0).Max();
+        int largest = Array.FindLast(Fields, field => field.Info.Number < dense)?.Info.Number ?? 0;
         _byNumber = new FieldLayout?[largest + 1];
         foreach (FieldLayout field in Fields.Where(field => field.Info.Number <= largest))
         {
@@ -268,9 +273,11 @@ internal sealed class MessageLayout
         }
         ScalarCount = (withBit.Length + BitsPerWord - 1) / BitsPerWord;
 
-        Dictionary<RpcOneofInfo, int> cases = Type.Oneofs
-            .Select((oneof, index) => (oneof, index))
-            .ToDictionary(of => of.oneof, of => ScalarCount + of.index);
+        Dictionary<RpcOneofInfo, int> cases = [];
+        foreach (RpcOneofInfo oneof in Type.Oneofs)
+        {
+            cases.Add(oneof, ScalarCount++);
+        }
         foreach (FieldLayout field in Fields)
         {
             if (field.Info.Oneof is { } oneof)
@@ -278,7 +285,6 @@ internal sealed class MessageLayout
                 field.CaseSlot = cases[oneof];
             }
         }
-        ScalarCount += cases.Count;
 
         foreach (FieldLayout field in Fields)
         {

@@ -162,10 +162,15 @@ internal sealed class MessageFields
 
     private List<RpcOneofInfo> MakeOneofs(RpcMessageInfo message)
     {
+        List<RpcOneofInfo> oneofs = [];
+        if (message.Proto.OneofDecl.Count == 0)
+        {
+            return oneofs;
+        }
+
         ILookup<int, RpcFieldInfo> members = Enumerable.Range(0, Fields.Count)
             .Where(i => message.Proto.Field[i] is { HasOneofIndex: true, Proto3Optional: false })
             .ToLookup(i => message.Proto.Field[i].OneofIndex, i => Fields[i]);
-        List<RpcOneofInfo> oneofs = [];
         for (int i = 0; i < message.Proto.OneofDecl.Count; i++)
         {
             // The oneof of a proto3 optional field is there for old readers only.

@@ -306,14 +306,21 @@ internal sealed class SchemaIndex
 
         // Imports come before the files that import them, and a list that begins with google.protobuf.Any
         // hides the types of the schema's author.
-        _messageList = [.. _messageList.OrderBy(message => WellKnownFiles.Contains(message.FileName))];
-        _enumList = [.. _enumList.OrderBy(type => WellKnownFiles.Contains(type.FileName))];
+        _messageList = WithWellKnownLast(_messageList, message => message.FileName);
+        _enumList = WithWellKnownLast(_enumList, type => type.FileName);
     }
 
     /// <summary>All but map entries, nested ones after their parent.</summary>
     public IReadOnlyList<RpcMessageInfo> Messages => _messageList;
 
     public IReadOnlyList<RpcEnumInfo> Enums => _enumList;
+
+    // Sorting by a bool would compile its code when it first runs.
+    private static List<T> WithWellKnownLast<T>(List<T> types, Func<T, string> fileOf) =>
+    [
+        .. types.Where(type => !WellKnownFiles.Contains(fileOf(type))),
+        .. types.Where(type => WellKnownFiles.Contains(fileOf(type))),
+    ];
 
     public static List<RpcServiceInfo> MakeServices(RpcSchema schema, IReadOnlyList<SchemaFile> files)
     {

@@ -9,14 +9,22 @@ internal static class WellKnownFiles
 {
     private const string Plugin = "google/protobuf/compiler/plugin.proto";
 
-    // Google.Protobuf contains all of them but one, which belongs to protoc.
-    private static readonly Dictionary<string, FileDescriptor> Known = new FileDescriptor[]
+    // Google.Protobuf contains all of them but one, which belongs to protoc. The descriptors are made when they
+    // are needed: those of descriptor.proto take a third of the time of a process's first schema.
+    private static readonly Dictionary<string, Func<FileDescriptor>> Known = new(StringComparer.Ordinal)
     {
-        AnyReflection.Descriptor, ApiReflection.Descriptor, DescriptorReflection.Descriptor,
-        DurationReflection.Descriptor, EmptyReflection.Descriptor, FieldMaskReflection.Descriptor,
-        SourceContextReflection.Descriptor, StructReflection.Descriptor, TimestampReflection.Descriptor,
-        TypeReflection.Descriptor, WrappersReflection.Descriptor,
-    }.ToDictionary(file => file.Name, StringComparer.Ordinal);
+        ["google/protobuf/any.proto"] = () => AnyReflection.Descriptor,
+        ["google/protobuf/api.proto"] = () => ApiReflection.Descriptor,
+        ["google/protobuf/descriptor.proto"] = () => DescriptorReflection.Descriptor,
+        ["google/protobuf/duration.proto"] = () => DurationReflection.Descriptor,
+        ["google/protobuf/empty.proto"] = () => EmptyReflection.Descriptor,
+        ["google/protobuf/field_mask.proto"] = () => FieldMaskReflection.Descriptor,
+        ["google/protobuf/source_context.proto"] = () => SourceContextReflection.Descriptor,
+        ["google/protobuf/struct.proto"] = () => StructReflection.Descriptor,
+        ["google/protobuf/timestamp.proto"] = () => TimestampReflection.Descriptor,
+        ["google/protobuf/type.proto"] = () => TypeReflection.Descriptor,
+        ["google/protobuf/wrappers.proto"] = () => WrappersReflection.Descriptor,
+    };
 
     /// <summary>Those that Google.Protobuf contains.</summary>
     public static IEnumerable<DescriptorFile> All => Known.Keys.Select(name => Find(name)!);
@@ -27,8 +35,8 @@ internal static class WellKnownFiles
     /// <summary>A file by the name that importers write; null if Google.Protobuf does not contain
     /// it.</summary>
     public static DescriptorFile? Find(string fileName) =>
-        Known.TryGetValue(fileName, out FileDescriptor? file)
-            ? DescriptorFile.Parse(file.SerializedData, "Google.Protobuf")
+        Known.TryGetValue(fileName, out Func<FileDescriptor>? file)
+            ? DescriptorFile.Parse(file().SerializedData, "Google.Protobuf")
             : null;
 
     /// <summary>Adds those that are imported and that no file has, for descriptor sets and servers that leave

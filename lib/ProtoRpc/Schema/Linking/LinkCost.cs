@@ -171,7 +171,7 @@ internal sealed class FeatureCost
     private const int MaxBytes = 1000;
 
     // By what surrounds an element, and what it sets itself.
-    private readonly Dictionary<(int Outer, string Own), int> _results = [];
+    private readonly Dictionary<string, Result> _results = new(StringComparer.Ordinal);
     private string _file = "";
 
     /// <summary>Checks all files of a schema.</summary>
@@ -188,7 +188,7 @@ internal sealed class FeatureCost
 
     private void CheckFile(FileDescriptorProto file)
     {
-        Result own = Merge(default, file.Options?.Features);
+        Result own = Merge(new Result(0, 0), file.Options?.Features);
         CheckEnums(file.EnumType, own);
         CheckFields(file.Extension, own);
         foreach (DescriptorProto message in file.MessageType)
@@ -254,17 +254,17 @@ internal sealed class FeatureCost
 
         int bytes = outer.Bytes + own.CalculateSize();
         Require(bytes <= MaxBytes, $"the features of an element have more than {MaxBytes} bytes");
-        (int Outer, string Own) key = (outer.Id, Convert.ToBase64String(own.ToByteArray()));
-        if (!_results.TryGetValue(key, out int id))
+        string key = $"{outer.Id} {Convert.ToBase64String(own.ToByteArray())}";
+        if (!_results.TryGetValue(key, out Result? result))
         {
-            id = _results.Count + 1;
+            int id = _results.Count + 1;
             Require(
                 id <= MaxResults,
                 $"the schema has more than {MaxResults} different combinations of features");
-            _results.Add(key, id);
+            _results.Add(key, result = new Result(id, bytes));
         }
 
-        return new Result(id, bytes);
+        return result;
     }
 
     private void Require(bool holds, string what)
@@ -277,6 +277,7 @@ internal sealed class FeatureCost
         }
     }
 
-    // The features of an element: the same id, the same features.
-    private readonly record struct Result(int Id, int Bytes);
+    // The features of an element: the same id, the same features. Not a struct: code for arrays of a struct
+    // is compiled when it first runs.
+    private sealed record Result(int Id, int Bytes);
 }
