@@ -13,9 +13,10 @@ namespace ProtoRpc;
 /// <param name="Links">The number of its names.</param>
 /// <param name="Inode">Identifies the file on its device.</param>
 /// <param name="Device">The device.</param>
+/// <param name="Changed">When its content, names or permissions changed last.</param>
 [UnsupportedOSPlatform("windows")]
 internal readonly unsafe partial record struct UnixFileStatus(
-    uint Owner, int Mode, uint Links, ulong Inode, ulong Device)
+    uint Owner, int Mode, uint Links, ulong Inode, ulong Device, DateTime Changed)
 {
     private const int TypeMask = 0xF000;
     private const int RegularType = 0x8000;
@@ -29,6 +30,10 @@ internal readonly unsafe partial record struct UnixFileStatus(
     private const int EmptyPath = 0x1000;
     private const uint BasicStatus = 0x7FF;
     private const int StatusSize = 256;
+
+    // The end of the year 9999, and of a second.
+    private const long MaxSeconds = 253_402_300_799;
+    private const long MaxNanoseconds = 999_999_999;
 
     /// <summary>Whether it is a file with content, and not a pipe, a device or a folder.</summary>
     public bool IsRegular => (Mode & TypeMask) == RegularType;
@@ -88,10 +93,17 @@ internal readonly unsafe partial record struct UnixFileStatus(
     private static UnixFileStatus Parse(byte* status) => OperatingSystem.IsLinux()
         ? new(
             Owner: *(uint*)(status + 20), Mode: *(ushort*)(status + 28), Links: *(uint*)(status + 16),
-            Inode: *(ulong*)(status + 32), Device: *(ulong*)(status + 136))
+            Inode: *(ulong*)(status + 32), Device: *(ulong*)(status + 136),
+            Changed: TimeOf(*(long*)(status + 96), *(uint*)(status + 104)))
         : new(
             Owner: *(uint*)(status + 16), Mode: *(ushort*)(status + 4), Links: *(ushort*)(status + 6),
-            Inode: *(ulong*)(status + 8), Device: *(uint*)status);
+            Inode: *(ulong*)(status + 8), Device: *(uint*)status,
+            Changed: TimeOf(*(long*)(status + 64), *(long*)(status + 72)));
+
+    // A file system can report years that DateTime does not have.
+    private static DateTime TimeOf(long seconds, long nanoseconds) => DateTime.UnixEpoch.AddTicks(
+        (Math.Clamp(seconds, 0, MaxSeconds) * TimeSpan.TicksPerSecond)
+        + (Math.Clamp(nanoseconds, 0, MaxNanoseconds) / TimeSpan.NanosecondsPerTick));
 
 #pragma warning disable SYSLIB1054, IDE1006 // Named as in the C library.
     [LibraryImport("libc")]

@@ -11,6 +11,9 @@ $env:POWERSHELL_TELEMETRY_OPTOUT = '1'
 $env:POWERSHELL_UPDATECHECK = 'Off'
 $env:DOTNET_TieredPGO = '0'
 
+# No test depends on what an earlier run compiled, and none leaves something in the user's cache.
+$env:PROTORPC_SCHEMA_CACHE ??= 'off'
+
 if (-not (Get-Module ProtoRpc)) {
     Import-Module $ModuleManifest
 }

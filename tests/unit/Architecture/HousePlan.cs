@@ -94,7 +94,7 @@ internal static class HousePlan
     {
         ["Transports"] = "opens all byte streams",
         ["Endpoints"] = "reads and writes the file of named endpoints",
-        ["Schema/Sources"] = "reads .proto files, and starts protoc",
+        ["Schema/Sources"] = "reads .proto files, starts protoc, and keeps what it compiled",
         ["AspNetCore"] = "hands sockets to Kestrel",
         ["ProtoRpc.Client.Grpc.GrpcChannel"] = "gives the handler of HTTP/2 connections of GrpcDialer",
         ["ProtoRpc.Mocks.ReplayFile"] = "reads a file of recorded calls",

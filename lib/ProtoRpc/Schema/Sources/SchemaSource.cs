@@ -120,7 +120,7 @@ internal sealed class ProtoSource : SchemaSource
 
     public override Task<IReadOnlyList<SchemaPart>> ReadAsync(
         IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>
-        Task.FromResult(ProtocCompiler.Compile(locations, request));
+        Task.FromResult(ProtocCompiler.Compile(locations, request, CompiledSchemas.OfUser));
 
     /// <summary>Compiles texts, whose names and content may come from a peer.</summary>
     /// <param name="files">The file that is asked for and those that it imports, by their names.</param>
@@ -131,6 +131,7 @@ internal sealed class ProtoSource : SchemaSource
         using WorkFolder folder = new();
         string first = ProtoFolder.Write(folder.FullName, files)[0];
         return ProtocCompiler.Compile(
-            [new SourceFile(first, first)], new SchemaRequest([folder.FullName], folder.FullName));
+            [new SourceFile(first, first)], new SchemaRequest([folder.FullName], folder.FullName),
+            known: null);
     }
 }

@@ -24,6 +24,9 @@ internal sealed partial class OmittedImports : IDisposable
     public ProtocPlan? Plan =>
         _copies.Values.Any(copy => copy.IsUsed) ? _plan with { Copies = _folder.FullName } : null;
 
+    /// <summary>The imports that were not found, of all copies.</summary>
+    public IEnumerable<string> Imports => _copies.Values.SelectMany(copy => copy.Imports).Distinct();
+
     /// <summary>Whether imports can be missing. protoc stops at the first file to compile that has
     /// errors.</summary>
     public static bool MayHelp(ProtocPlan plan, string text) =>

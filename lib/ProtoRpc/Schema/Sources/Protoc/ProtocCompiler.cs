@@ -16,19 +16,35 @@ internal static class ProtocCompiler
     /// <summary>Compiles files; in several runs only where different files have the same name.</summary>
     /// <param name="files">The .proto files.</param>
     /// <param name="request">The user's import paths and folders.</param>
+    /// <param name="known">What was compiled before; null to run protoc in any case.</param>
     /// <exception cref="RpcException">InvalidArgument with all that protoc found wrong.</exception>
     public static IReadOnlyList<SchemaPart> Compile(
-        IReadOnlyList<SourceFile> files, SchemaRequest request)
+        IReadOnlyList<SourceFile> files, SchemaRequest request, CompiledSchemas? known)
     {
         SourceFile[] paths = Folders(request.ImportPaths, request.BaseFolder);
         SourceFile[] folders = Folders(request.Folders, request.BaseFolder);
         string protoc = ProtocLocator.Find();
-        return [.. ProtocPlan.Make(files, paths, folders).Select(plan => Run(protoc, plan, Timeout))];
+        return
+        [
+            .. ProtocPlan.Make(files, paths, folders)
+                .Select(plan => Find(protoc, plan, known) ?? Run(protoc, plan, Timeout, known)),
+        ];
     }
 
+    /// <summary>Reads the result of an earlier run; null for none.</summary>
+    internal static SchemaPart? Find(string protoc, ProtocPlan plan, CompiledSchemas? known) =>
+        known?.Find(protoc, plan) is { } entry
+            ? PartOf(plan, plan, entry.Set.ToByteArray(), entry.Warnings) with
+            {
+                LeftOutOptions = entry.LeftOutOptions,
+            }
+            : null;
+
     /// <summary>Runs protoc on the files of one plan.</summary>
-    internal static SchemaPart Run(string protoc, ProtocPlan plan, TimeSpan timeout)
+    internal static SchemaPart Run(
+        string protoc, ProtocPlan plan, TimeSpan timeout, CompiledSchemas? known = null)
     {
+        DateTime begin = known?.Now ?? default;
         using WorkFolder work = new();
         string output = Path.Combine(work.FullName, "out.pb");
         ProtocOutput run = Start(protoc, plan, output, timeout);
@@ -64,19 +80,31 @@ internal static class ProtocCompiler
             }
         }
 
-        string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.File.Given}'"));
-        IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(File.ReadAllBytes(output), origin);
-        plan.CheckImports(files.Select(f => f.Name));
-        return new SchemaPart(
-            files, [.. compiled.Inputs.Select(i => i.Name)], diagnostics.Warnings, plan.Label)
+        byte[] set = File.ReadAllBytes(output);
+        SchemaPart part = PartOf(plan, compiled, set, diagnostics.Warnings);
+        part = part with
         {
-            Paths =
-            [
-                .. files.Select(file => plan.FindFile(file.Name)).OfType<string>(),
-                .. diagnostics.FailedInputs.Select(file => file.FullPath),
-            ],
+            Paths = [.. part.Paths, .. diagnostics.FailedInputs.Select(file => file.FullPath)],
             LeftOut = diagnostics.LeftOut,
-            LeftOutOptions = omitted?.Warnings(files.Select(file => file.Name)) ?? [],
+            LeftOutOptions = omitted?.Warnings(part.Files.Select(file => file.Name)) ?? [],
+        };
+        if (run.ExitCode == 0)
+        {
+            known?.Add(protoc, plan, begin, set, part, omitted?.Imports ?? []);
+        }
+
+        return part;
+    }
+
+    private static SchemaPart PartOf(
+        ProtocPlan plan, ProtocPlan compiled, byte[] set, IReadOnlyList<string> warnings)
+    {
+        string origin = string.Join(", ", plan.Inputs.Take(3).Select(i => $"'{i.File.Given}'"));
+        IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(set, origin);
+        plan.CheckImports(files.Select(f => f.Name));
+        return new SchemaPart(files, [.. compiled.Inputs.Select(i => i.Name)], warnings, plan.Label)
+        {
+            Paths = [.. files.Select(file => plan.FindFile(file.Name)).OfType<string>()],
         };
     }
 

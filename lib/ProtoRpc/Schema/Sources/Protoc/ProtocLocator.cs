@@ -156,7 +156,9 @@ internal static class ProtocCopy
         {
             try
             {
-                string folder = PrepareFolder(CacheOf(cacheHome, home));
+                string folder = OwnFolder.Prepare(UserCache.Find(cacheHome, home), UserCache.Name);
+                // It may have been open to others before.
+                File.SetUnixFileMode(folder, OwnFolder.Mode);
                 byte[] hash = HashOf(shipped);
                 string copy = Path.Combine(folder, $"protoc-{Convert.ToHexStringLower(hash)}");
                 if (!IsCopy(copy, hash))
@@ -178,58 +180,7 @@ internal static class ProtocCopy
         }
     }
 
-    // As the XDG base directory specification has it: relative paths are ignored.
-    private static string CacheOf(string? cacheHome, string? home) =>
-        Path.IsPathRooted(cacheHome) ? cacheHome
-        : Path.IsPathRooted(home) ? Path.Combine(home, ".cache")
-        : throw new IOException("neither XDG_CACHE_HOME nor HOME names a folder");
-
-    private static string PrepareFolder(string cache)
-    {
-        Directory.CreateDirectory(cache, OwnerOnly);
-        string real = new DirectoryInfo(cache).ResolveLinkTarget(returnFinalTarget: true)?.FullName ?? cache;
-        CheckNotReplaceable(Path.TrimEndingDirectorySeparator(real));
-
-        string folder = Path.Combine(cache, "protorpc");
-        Directory.CreateDirectory(folder, OwnerOnly);
-        // CreateDirectory also succeeds where something exists; that may be another user's.
-        FileAttributes attributes = File.GetAttributes(folder);
-        if ((attributes & FileAttributes.Directory) == 0 || (attributes & FileAttributes.ReparsePoint) != 0)
-        {
-            throw new IOException($"'{folder}' is a link or a file, not a folder");
-        }
-
-        if (UnixFileStatus.Read(folder)?.Owner != UnixAccounts.EffectiveUserId)
-        {
-            throw new IOException($"'{folder}' belongs to another user");
-        }
-
-        File.SetUnixFileMode(folder, OwnerOnly);
-        return folder;
-    }
-
-    // Another user who can rename a folder could replace it after this check. With sudo, HOME may be the
-    // folder of the other user.
-    private static void CheckNotReplaceable(string cache)
-    {
-        foreach (string folder in new[] { cache, Path.GetDirectoryName(cache) ?? "/" }.Where(f => f != "/"))
-        {
-            if (UnixFileStatus.Read(folder)?.Owner is not { } owner
-                || (owner != 0 && owner != UnixAccounts.EffectiveUserId))
-            {
-                throw new IOException($"'{folder}' belongs to another user, who can replace what is in it");
-            }
-
-            // In a folder like /tmp the sticky bit keeps others from replacing what is in it.
-            UnixFileMode mode = File.GetUnixFileMode(folder);
-            if ((mode & UnixFileMode.OtherWrite) != 0 && (mode & UnixFileMode.StickyBit) == 0)
-            {
-                throw new IOException($"every user can replace what is in '{folder}'");
-            }
-        }
-    }
-
-    // The folder may have been open to others before, so nothing in it is used by its name alone.
+    // For the same reason, nothing in the folder is used by its name alone.
     private static bool IsCopy(string path, byte[] hash)
     {
         FileInfo file = new(path);

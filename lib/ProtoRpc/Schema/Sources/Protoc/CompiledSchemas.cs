@@ -1,0 +1,191 @@
+using System.Runtime.CompilerServices;
+using Microsoft.Win32.SafeHandles;
+
+namespace ProtoRpc.Schema.Sources.Protoc;
+
+/// <summary>Keeps what protoc compiled on disk, so that the next process needs no protoc.</summary>
+/// <remarks>
+/// A result is used only if protoc would read the same files again: every file that took part is compared with
+/// its content at that time, and found by the same search of the folders. Results with errors are not kept.
+/// The texts are kept and compared, because hashing them takes longer when a process first does it.
+/// </remarks>
+/// <param name="folder">Where the results are.</param>
+/// <param name="time">The clock of the file system.</param>
+internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
+{
+    /// <summary>The environment variable that switches it off, or names another folder.</summary>
+    public const string Variable = "PROTORPC_SCHEMA_CACHE";
+
+    private const string Folder = "schemas";
+
+    // Times of files are those of the last tick of the system.
+    private static readonly TimeSpan Granularity = TimeSpan.FromMilliseconds(50);
+
+    /// <summary>That of this user; null if it is switched off, or the user has no folder for it.</summary>
+    public static CompiledSchemas? OfUser =>
+        Locate(Environment.GetEnvironmentVariable(Variable)) is { } path
+            ? new(new CacheFolder(path), TimeProvider.System)
+            : null;
+
+    /// <summary>When a run of protoc begins.</summary>
+    public DateTime Now => time.GetUtcNow().UtcDateTime;
+
+    /// <summary>Finds the result of an earlier run.</summary>
+    /// <param name="protoc">The program.</param>
+    /// <param name="plan">What is compiled.</param>
+    /// <returns>Null if there is none, or what protoc would read has changed since.</returns>
+    public CompiledEntry? Find(string protoc, ProtocPlan plan)
+    {
+        string key = KeyOf(protoc, plan);
+        return folder.Read(NameOf(key)) is { } bytes
+            && CompiledEntry.Read(bytes) is { } entry
+            && entry.Key == key
+            && entry.Sources.All(source => IsCurrent(source, plan))
+                ? entry
+                : null;
+    }
+
+    /// <summary>Keeps the result of a run that had no errors.</summary>
+    /// <param name="protoc">The program.</param>
+    /// <param name="plan">What was compiled, as it was made.</param>
+    /// <param name="begin">When the run began. A file that changed since may not be what protoc read.</param>
+    /// <param name="set">The FileDescriptorSet.</param>
+    /// <param name="part">What was made of it.</param>
+    /// <param name="missing">Imports that were not found and left out.</param>
+    public void Add(
+        string protoc, ProtocPlan plan, DateTime begin, byte[] set, SchemaPart part,
+        IEnumerable<string> missing)
+    {
+        HashSet<string> absent = [.. missing];
+        HashSet<string> names = [.. part.Files.Select(file => file.Name), .. absent];
+        // Which of these names the folders have decides what the others mean.
+        HashSet<string> aliases = [.. RpcMessageFiles.Names];
+        names.UnionWith(names.Overlaps(aliases) ? aliases : []);
+        List<CompiledSource> sources = [];
+        long bytes = set.Length;
+        foreach (string name in names)
+        {
+            string path = FindFile(name, plan);
+            bool isFound = path.Length > 0;
+            if ((isFound == absent.Contains(name) && !aliases.Contains(name))
+                || (isFound && !IsOlder(path, begin))
+                || ReadFile(path, folder.MaxFileBytes) is not { } content
+                || (bytes += content.Length) > folder.MaxFileBytes)
+            {
+                return;
+            }
+
+            sources.Add(new CompiledSource(name, path, UnsafeByteOperations.UnsafeWrap(content)));
+        }
+
+        string key = KeyOf(protoc, plan);
+        CompiledEntry entry = new(
+            key, UnsafeByteOperations.UnsafeWrap(set), part.Warnings, part.LeftOutOptions, sources);
+        try
+        {
+            folder.Write(NameOf(key), entry.ToBytes());
+        }
+        catch (ArgumentException)
+        {
+            // A path is not Unicode.
+        }
+    }
+
+    /// <summary>The folder.</summary>
+    /// <param name="given">The value of the variable: a full path, or <c>off</c>.</param>
+    internal static string? Locate(string? given)
+    {
+        try
+        {
+            return string.IsNullOrEmpty(given) ? Path.Combine(UserCache.Find(), UserCache.Name, Folder)
+                : Path.IsPathFullyQualified(given)
+                    ? Path.TrimEndingDirectorySeparator(Path.GetFullPath(given))
+                : null;
+        }
+        catch (Exception e) when (e is IOException or ArgumentException)
+        {
+            return null;
+        }
+    }
+
+    // All that decides what protoc does, but for what it reads. Two keys have no text in common, because each
+    // list begins with its length.
+    private static string KeyOf(string protoc, ProtocPlan plan)
+    {
+        FileInfo program = new(protoc);
+        program = program.ResolveLinkTarget(returnFinalTarget: true) as FileInfo ?? program;
+        IReadOnlyList<string> shipped = ProtocLocator.IncludeFolders;
+        string[] parts =
+        [
+            VersionOf(typeof(CompiledSchemas).Module),
+            program.FullName, Text(program.Exists ? program.Length : -1), Text(program.LastWriteTimeUtc.Ticks),
+            Text(shipped.Count), .. shipped,
+            Text(plan.Roots.Count), .. plan.Roots.SelectMany(root => new[] { root.Given, root.FullPath }),
+            Text(plan.Inputs.Count),
+            .. plan.Inputs.SelectMany(input => new[] { input.Name, input.File.Given, input.File.FullPath }),
+        ];
+        return string.Join('\0', parts);
+
+        static string Text(long number) => number.ToString(CultureInfo.InvariantCulture);
+    }
+
+    // Native programs have no such id.
+    private static string VersionOf(System.Reflection.Module module) =>
+        RuntimeFeature.IsDynamicCodeSupported ? module.ModuleVersionId.ToString() : "";
+
+    // FNV-1a: two keys of one name would only replace each other's entry.
+    private static string NameOf(string key)
+    {
+        ulong hash = 14695981039346656037;
+        foreach (char letter in key)
+        {
+            hash = (hash ^ letter) * 1099511628211;
+        }
+
+        return hash.ToString("x16", CultureInfo.InvariantCulture);
+    }
+
+    // As protoc searches: the first folder that has the file.
+    private static string FindFile(string name, ProtocPlan plan) =>
+        plan.FindFile(name)
+        ?? ProtocLocator.IncludeFolders.Select(folder => Path.Combine(folder, name))
+            .FirstOrDefault(File.Exists)
+        ?? "";
+
+    private static bool IsCurrent(CompiledSource source, ProtocPlan plan) =>
+        FindFile(source.Name, plan) == source.Path
+        && ReadFile(source.Path, source.Content.Length) is { } content
+        && source.Content.Span.SequenceEqual(content);
+
+    // Null if it is longer or cannot be read. What no folder has is empty.
+    private static byte[]? ReadFile(string path, int maxBytes)
+    {
+        if (path.Length == 0)
+        {
+            return [];
+        }
+
+        try
+        {
+            using SafeFileHandle file = File.OpenHandle(path);
+            long length = RandomAccess.GetLength(file);
+            byte[] content = new byte[Math.Min(length, maxBytes)];
+            return length <= maxBytes && RandomAccess.Read(file, content, 0) == length ? content : null;
+        }
+        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
+        {
+            return null;
+        }
+    }
+
+    private static bool IsOlder(string path, DateTime begin)
+    {
+        string real = File.ResolveLinkTarget(path, returnFinalTarget: true)?.FullName ?? path;
+        return ChangeOf(path) < begin - Granularity && ChangeOf(real) < begin - Granularity;
+    }
+
+    // On Unix also the time of a rename, by which a file with old times can come.
+    private static DateTime ChangeOf(string path) =>
+        OperatingSystem.IsWindows() ? File.GetLastWriteTimeUtc(path)
+            : UnixFileStatus.Read(path)?.Changed ?? DateTime.MaxValue;
+}
