@@ -16,8 +16,8 @@ param(
     # Writes the results as JSON.
     [switch] $AsJson,
 
-    [ValidateSet('calls', 'pipeline', 'fanout', 'service', 'handler', 'stream', 'convert', 'import')]
-    [string[]] $Only = ('calls', 'pipeline', 'fanout', 'service', 'handler', 'stream', 'convert', 'import')
+    [ValidateSet('calls', 'pipeline', 'fanout', 'service', 'handler', 'stream', 'convert', 'import', 'first')]
+    [string[]] $Only = ('calls', 'pipeline', 'fanout', 'service', 'handler', 'stream', 'convert', 'import', 'first')
 )
 
 $ErrorActionPreference = 'Stop'
@@ -431,33 +431,95 @@ function Measure-Convert {
         })
 }
 
+# `dotnet run --project tests/run -- pack` makes it.
+function Find-Packed([string] $Name) {
+    Get-Item (Join-Path $root out $Name) -ErrorAction Ignore | Select-Object -Last 1
+}
+
+# Measures fresh processes in turns. The first runs fill the disk cache.
+function Measure-Processes([string] $Group, [Collections.Specialized.OrderedDictionary] $Cases) {
+    Write-Verbose "Measures: $Group" -Verbose:(-not $AsJson)
+    $times = @{}
+    foreach ($name in $Cases.Keys) { $times[$name] = @(); $null = . $Cases[$name] }
+    foreach ($i in 1..(3 * $Rounds)) {
+        foreach ($name in $Cases.Keys) { $times[$name] += . $Cases[$name] }
+    }
+    foreach ($name in $Cases.Keys) {
+        $results.Add([pscustomobject]@{ Group = $Group; Unit = 'ms'; Name = $name; Values = $times[$name] })
+    }
+}
+
 function Measure-Import {
     $cases = [ordered]@{
-        'pwsh without the module' = { & $pwsh -NoProfile -NonInteractive -Command 'exit' }
+        'pwsh without the module' = { Measure-Shell exit }
     }
-    # `dotnet run --project tests/run -- pack` makes it.
-    $packed = Get-Item (Join-Path $root out ProtoRpc * ProtoRpc.psd1) -ErrorAction Ignore |
-        Select-Object -Last 1
-    if ($packed) {
-        $cases['pwsh that imports the packed module'] = {
-            & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$packed'"
+    if ($packed = Find-Packed ProtoRpc/*/ProtoRpc.psd1) {
+        $cases['pwsh that imports the packed module'] = { Measure-Shell "Import-Module '$packed'" }
+    }
+    $cases['pwsh that imports the module of a build'] = { Measure-Shell "Import-Module '$manifest'" }
+    Measure-Processes 'Start of a shell, less is better' $cases
+}
+
+function Measure-Shell([string] $Script) {
+    (Measure-Command { & $pwsh -NoProfile -NonInteractive -Command $Script }).TotalMilliseconds
+}
+
+# What a user waits for at the first command of a script: the milliseconds that the script itself measures.
+function Measure-First {
+    $module = (Find-Packed ProtoRpc/*/ProtoRpc.psd1) ?? $manifest
+    $local = (Start-Worker server, search, "ncalrpc:[ProtoRpcBenchFirst$PID]").Address
+    $grpc = (Start-Worker server, search, 'grpc://127.0.0.1:0').Address
+    $schema = Join-Path $root protos search.proto
+    $call = "Invoke-RpcMethod Search @{ query = 'words' } -Endpoint"
+    $folders = [IO.Directory]::CreateTempSubdirectory('protorpc-first-').FullName
+    $before = $env:PROTORPC_SCHEMA_CACHE
+
+    # The script prints its milliseconds behind what it writes.
+    function Measure-InShell([string] $Script, [string] $Cache = 'kept') {
+        $env:PROTORPC_SCHEMA_CACHE = Join-Path $folders $Cache
+        $lines = & $pwsh -NoProfile -NonInteractive -Command (
+            '$watch = [Diagnostics.Stopwatch]::new();' + $Script + '; $watch.Elapsed.TotalMilliseconds')
+        if ($LASTEXITCODE) { throw "'$Script' failed: $lines" }
+        [double]$lines[-1]
+    }
+
+    $import = "Import-Module '$module'; `$watch.Start();"
+    $line = "Invoke-RpcMethod -Endpoint '$local' -Schema '$schema' -Method Sea"
+    $tab = { param($Text) "`$null = TabExpansion2 `"$Text`" $($Text.Length)" }
+    try {
+        Measure-Processes 'First command of a shell, less is better' ([ordered]@{
+                'Tab, a path of Get-ChildItem' = {
+                    Measure-InShell "`$watch.Start(); $(& $tab 'Get-ChildItem -Path ./p')"
+                }
+                'Tab, a method of Invoke-RpcMethod' = { Measure-InShell "$import $(& $tab $line)" }
+                'Invoke-RpcMethod, a schema that is compiled' = {
+                    Measure-InShell "$import `$null = $call '$local' -Schema '$schema'" (New-Guid)
+                }
+                'Invoke-RpcMethod, a schema that was compiled before' = {
+                    Measure-InShell "$import `$null = $call '$local' -Schema '$schema'"
+                }
+                'Invoke-RpcMethod, reflection' = { Measure-InShell "$import `$null = $call '$grpc'" }
+            })
+        if ($archive = Find-Packed protorpc-*-$(Get-Platform).tar.gz) {
+            tar -xzf $archive -C $folders
+            $tool = Get-Item (Join-Path $folders protorpc-* protorpc)
+            Measure-Processes 'protorpc, less is better' ([ordered]@{
+                    'protorpc --version' = { (Measure-Command { & $tool --version }).TotalMilliseconds }
+                    'protorpc call, reflection' = {
+                        (Measure-Command { & $tool call $grpc Search -d '{"query":"words"}' }).TotalMilliseconds
+                    }
+                })
         }
     }
-    $cases['pwsh that imports the module of a build'] = {
-        & $pwsh -NoProfile -NonInteractive -Command "Import-Module '$manifest'"
+    finally {
+        $env:PROTORPC_SCHEMA_CACHE = $before
+        Remove-Item -Recurse $folders
     }
-    $times = @{}
+}
 
-    # The first runs fill the disk cache.
-    foreach ($name in $cases.Keys) { $times[$name] = @(); $null = . $cases[$name] }
-    foreach ($i in 1..(3 * $Rounds)) {
-        foreach ($name in $cases.Keys) { $times[$name] += (Measure-Command $cases[$name]).TotalMilliseconds }
-    }
-    foreach ($name in $cases.Keys) {
-        $results.Add([pscustomobject]@{
-                Group = 'Start of a shell, less is better'; Unit = 'ms'; Name = $name; Values = $times[$name]
-            })
-    }
+function Get-Platform {
+    ($IsWindows ? 'win-' : $IsMacOS ? 'osx-' : 'linux-') +
+        "$([Runtime.InteropServices.RuntimeInformation]::ProcessArchitecture)".ToLowerInvariant()
 }
 
 if (-not $Program) {
@@ -478,6 +540,7 @@ foreach ($measurement in $Only) {
             'stream' { Measure-Stream }
             'convert' { Measure-Convert }
             'import' { Measure-Import }
+            'first' { Measure-First }
         }
     }
     finally {
