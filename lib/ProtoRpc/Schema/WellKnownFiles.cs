@@ -9,8 +9,8 @@ internal static class WellKnownFiles
 {
     private const string Plugin = "google/protobuf/compiler/plugin.proto";
 
-    // Google.Protobuf contains all of them but one, which belongs to protoc. The descriptors are made when they
-    // are needed: those of descriptor.proto take a third of the time of a process's first schema.
+    // Google.Protobuf contains all of them but one, which belongs to protoc. The descriptors are made when
+    // they are needed: for those of descriptor.proto, a process compiles a hundred methods.
     private static readonly Dictionary<string, Func<FileDescriptor>> Known = new(StringComparer.Ordinal)
     {
         ["google/protobuf/any.proto"] = () => AnyReflection.Descriptor,

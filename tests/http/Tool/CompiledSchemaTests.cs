@@ -2,7 +2,8 @@ using System.Diagnostics;
 
 namespace ProtoRpc.Http.Tests.Tool;
 
-/// <summary>The schemas that processes of the tool share on disk, with a protoc that counts its runs.</summary>
+/// <summary>The schemas that processes of the tool share on disk, with a protoc that counts its
+/// runs.</summary>
 public sealed class CompiledSchemaTests : IDisposable
 {
     private static readonly TimeSpan Limit = TimeSpan.FromMinutes(1);

@@ -40,7 +40,8 @@ public sealed class CacheFolderTests : IDisposable
         new CacheFolder(Place).Write("a", [1]);
 
         Assert.Equal(OwnerOnly | UnixFileMode.UserExecute, File.GetUnixFileMode(Place));
-        Assert.Equal(OwnerOnly | UnixFileMode.UserExecute, File.GetUnixFileMode(Path.GetDirectoryName(Place)!));
+        Assert.Equal(
+            OwnerOnly | UnixFileMode.UserExecute, File.GetUnixFileMode(Path.GetDirectoryName(Place)!));
         Assert.Equal(OwnerOnly, File.GetUnixFileMode(Entry));
     }
 

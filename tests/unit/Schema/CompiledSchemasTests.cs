@@ -81,7 +81,8 @@ public sealed class CompiledSchemasTests : IDisposable
         Rewrite("colours.proto", Colours.Replace("RED", "LED"));
 
         Assert.Null(Find(plan));
-        Assert.Contains("LED", Compile(plan).Files.Select(file => file.Proto.ToString()).Aggregate(string.Concat));
+        Assert.Contains(
+            Compile(plan).Files, file => file.Proto.ToString().Contains("LED", StringComparison.Ordinal));
         Assert.NotNull(Find(plan));
     }
 
@@ -123,8 +124,7 @@ public sealed class CompiledSchemasTests : IDisposable
         string shop = _folder.Write("main/shop.proto", Shop);
         _folder.Write("a/colours.proto", Colours);
         _folder.Write("b/colours.proto", Colours);
-        string[] paths =
-            [Path.Combine(_folder.Path, "main"), Path.Combine(_folder.Path, "a"), Path.Combine(_folder.Path, "b")];
+        string[] paths = [.. new[] { "main", "a", "b" }.Select(name => Path.Combine(_folder.Path, name))];
         Compile(PlanOf(paths, shop));
 
         Assert.Null(Find(PlanOf([paths[0], paths[2], paths[1]], shop)));
@@ -274,7 +274,8 @@ public sealed class CompiledSchemasTests : IDisposable
     [InlineData("off")]
     [InlineData("cache")]
     [InlineData("./cache")]
-    public void All_but_a_full_path_switches_it_off(string value) => Assert.Null(CompiledSchemas.Locate(value));
+    public void All_but_a_full_path_switches_it_off(string value) =>
+        Assert.Null(CompiledSchemas.Locate(value));
 
     [Fact]
     public void The_folder_is_that_of_the_variable_or_below_the_users_cache()

@@ -185,7 +185,8 @@ internal sealed class CacheFolder(string path)
 internal static class WindowsCacheFolder
 {
     private const FileSystemRights Writing =
-        FileSystemRights.WriteData | FileSystemRights.AppendData | FileSystemRights.DeleteSubdirectoriesAndFiles
+        FileSystemRights.WriteData | FileSystemRights.AppendData
+        | FileSystemRights.DeleteSubdirectoriesAndFiles
         | FileSystemRights.ChangePermissions | FileSystemRights.TakeOwnership;
 
     /// <summary>Makes the folder for this account alone, if it does not exist.</summary>

@@ -14,7 +14,8 @@ internal static class UserCache
         ? Environment.GetFolderPath(
             Environment.SpecialFolder.LocalApplicationData, Environment.SpecialFolderOption.DoNotVerify)
             is { Length: > 0 } local ? local : throw new IOException("LOCALAPPDATA names no folder")
-        : Find(Environment.GetEnvironmentVariable("XDG_CACHE_HOME"), Environment.GetEnvironmentVariable("HOME"));
+        : Find(
+            Environment.GetEnvironmentVariable("XDG_CACHE_HOME"), Environment.GetEnvironmentVariable("HOME"));
 
     /// <summary>The folder on Unix: that of the XDG base directory specification, by which relative paths are
     /// ignored, or that of macOS.</summary>
@@ -47,7 +48,8 @@ internal static class OwnFolder
     public static string Prepare(string parent, string name)
     {
         Directory.CreateDirectory(parent, Mode);
-        string real = new DirectoryInfo(parent).ResolveLinkTarget(returnFinalTarget: true)?.FullName ?? parent;
+        string real =
+            new DirectoryInfo(parent).ResolveLinkTarget(returnFinalTarget: true)?.FullName ?? parent;
         CheckNotReplaceable(Path.TrimEndingDirectorySeparator(real));
 
         string folder = Path.Combine(parent, name);

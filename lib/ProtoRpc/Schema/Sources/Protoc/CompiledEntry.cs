@@ -65,7 +65,8 @@ internal sealed record CompiledEntry(
         try
         {
             CompiledEntry entry = new(
-                input.ReadString(), input.ReadBytes(), ReadTexts(input), ReadTexts(input), ReadSources(input));
+                input.ReadString(), input.ReadBytes(), ReadTexts(input), ReadTexts(input),
+                ReadSources(input));
             return input.IsAtEnd ? entry : null;
         }
         catch (InvalidProtocolBufferException)
@@ -106,8 +107,8 @@ internal sealed record CompiledEntry(
         return sources;
     }
 
-    // Against disks, not against people: only the owner can write the file. SHA-256 would take 20 ms when it is
-    // first used, because it loads OpenSSL.
+    // Against disks, not against people: only the owner can write the file. SHA-256 would take 20 ms when it
+    // is first used, because it loads OpenSSL.
     private static uint ChecksumOf(ReadOnlySpan<byte> bytes)
     {
         uint checksum = (uint)bytes.Length;

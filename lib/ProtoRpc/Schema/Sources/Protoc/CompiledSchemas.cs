@@ -5,8 +5,8 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 
 /// <summary>Keeps what protoc compiled on disk, so that the next process needs no protoc.</summary>
 /// <remarks>
-/// A result is used only if protoc would read the same files again: every file that took part is compared with
-/// its content at that time, and found by the same search of the folders. Results with errors are not kept.
+/// A result is used only if protoc would read the same files again: each file is searched in the folders as
+/// protoc does, and compared with the text that was compiled. Results with errors are not kept.
 /// The texts are kept and compared, because hashing them takes longer when a process first does it.
 /// </remarks>
 /// <param name="folder">Where the results are.</param>
@@ -118,7 +118,8 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         string[] parts =
         [
             VersionOf(typeof(CompiledSchemas).Module),
-            program.FullName, Text(program.Exists ? program.Length : -1), Text(program.LastWriteTimeUtc.Ticks),
+            program.FullName, Text(program.Exists ? program.Length : -1),
+            Text(program.LastWriteTimeUtc.Ticks),
             Text(shipped.Count), .. shipped,
             Text(plan.Roots.Count), .. plan.Roots.SelectMany(root => new[] { root.Given, root.FullPath }),
             Text(plan.Inputs.Count),
