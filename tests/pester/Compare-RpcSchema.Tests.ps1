@@ -64,13 +64,12 @@ message Item {
         (Import-RpcSchema $new), (Import-RpcSchema $old) | Compare-RpcSchema $old | Should -HaveCount 3
     }
 
-    It 'compares with a server, which has no lines' {
+    It 'compares with a server' {
         $listener = Start-RpcListener -Endpoint grpc://127.0.0.1:0 -Schema $new -Handler @{ Find = @{} }
         try {
             $changes = Compare-RpcSchema $old $listener.Endpoint[0]
 
             $changes.Rule.ForEach([string]) | Sort-Object | Should -Be FieldDeleted, FieldRenamed, FieldTypeChanged
-            ($changes | Where-Object Rule -EQ FieldTypeChanged).Line | Should -BeNullOrEmpty
             ($changes | Where-Object Rule -EQ FieldDeleted).Line | Should -Be 7
         }
         finally {

@@ -26,7 +26,7 @@ public sealed class RpcBreakingChange
     public string File { get; internal init; } = "";
 
     /// <summary>The line of the element in <see cref="File"/>, from 1; null for a schema without source
-    /// positions, such as that of a server.</summary>
+    /// positions, such as that of many servers.</summary>
     public int? Line { get; internal init; }
 
     /// <summary>The column of the element in its line, from 1; null without <see cref="Line"/>.</summary>

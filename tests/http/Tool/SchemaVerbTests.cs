@@ -52,10 +52,9 @@ public sealed class SchemaVerbTests : IDisposable
 
         Assert.Equal((0, "", ""), (same.Code, same.Output, same.Error));
         Assert.Equal(4, other.Code);
-        // The schema of a server has no lines.
         Assert.Contains(
-            "streams.proto (old): MethodDeleted streams.Words/Say [wire, json, source]: The method Say was "
-            + "deleted.", other.Output, StringComparison.Ordinal);
+            "streams.proto:14:3 (old): MethodDeleted streams.Words/Say [wire, json, source]: The method Say "
+            + "was deleted.", other.Output, StringComparison.Ordinal);
         Assert.InRange(absent.Code, 65, 80);
     }
 
