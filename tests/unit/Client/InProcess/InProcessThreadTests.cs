@@ -82,7 +82,7 @@ public static class InProcessThreadTests
     }
 
     [Fact]
-    public static void A_canned_reply_comes_at_once_whatever_the_caller_set()
+    public static async Task A_canned_reply_comes_at_once_whatever_the_caller_set()
     {
         using RpcServer server = RpcServer.Create(
             TalkServer.Schema, null, new RpcServerOptions { UsesOwnThreads = true })
@@ -96,7 +96,7 @@ public static class InProcessThreadTests
             "Say", new Words(), new() { Timeout = Patience }, cancel.Token);
 
         Assert.True(call.IsCompletedSuccessfully);
-        Assert.Equal("canned", call.Result.Text);
+        Assert.Equal("canned", (await call).Text);
     }
 
     [Fact]
