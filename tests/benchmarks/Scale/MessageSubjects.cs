@@ -1,6 +1,5 @@
 using System.Buffers;
 using System.Globalization;
-using Google.Protobuf;
 
 namespace ProtoRpc.Benchmarks.Scale;
 

@@ -1,5 +1,4 @@
 using System.Globalization;
-using Google.Protobuf;
 
 namespace ProtoRpc.Benchmarks.Scale;
 
