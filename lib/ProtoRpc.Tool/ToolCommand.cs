@@ -17,12 +17,14 @@ internal static class ToolCommand
 
     // A verb that calls has nothing to end, but may hang in a write that is not read.
     private static readonly TimeSpan ClientStopTime = TimeSpan.FromMilliseconds(150);
-    private static readonly string[] AtOnce = ["call", "describe", "diff", "export", "health", "list", "ping"];
+    private static readonly string[] AtOnce =
+        ["call", "describe", "diff", "export", "health", "list", "ping"];
 
     public static async Task<int> RunAsync(
         string[] args, ToolConsole console, CancellationToken cancellation = default)
     {
-        RootCommand root = new("Lists, describes, compares, calls, measures and serves Protocol Buffers services.")
+        RootCommand root = new(
+            "Lists, describes, compares, calls, measures and serves Protocol Buffers services.")
         {
             BenchVerb.Create(console),
             CompletionVerb.Create(console),

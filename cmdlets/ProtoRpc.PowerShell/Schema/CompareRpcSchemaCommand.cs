@@ -30,6 +30,9 @@ public sealed class CompareRpcSchemaCommand : RpcCmdlet
     [ValidateNotNullOrEmpty]
     public string[] Exclude { get; set; } = [];
 
+    // Also without any input, so that a wrong reference is an error.
+    protected override void Begin() => _reference = Resolve(ReferenceSchema!);
+
     protected override void Process()
     {
         RpcSchemaComparisonOptions options = new()
@@ -37,9 +40,8 @@ public sealed class CompareRpcSchemaCommand : RpcCmdlet
             Category = Category.Aggregate(RpcBreakingCategory.None, static (all, one) => all | one),
             Exclude = Exclude,
         };
-        _reference ??= Resolve(ReferenceSchema!);
         WriteObject(
-            RpcSchemaComparison.Compare(_reference, Resolve(DifferenceSchema!), options),
+            RpcSchemaComparison.Compare(_reference!, Resolve(DifferenceSchema!), options),
             enumerateCollection: true);
     }
 }

@@ -9,6 +9,9 @@ internal sealed class ChangeList(RpcSchemaComparisonOptions options)
     // Names of elements have up to 4096 characters, values of options any number.
     private const int MaxShown = 200;
 
+    // Names of a peer can be as long as it likes.
+    private const int MaxNameLength = 1000;
+
     private readonly List<RpcBreakingChange> _changes = [];
     private readonly Dictionary<SchemaFile, SourcePositions> _positions = [];
 
@@ -30,9 +33,9 @@ internal sealed class ChangeList(RpcSchemaComparisonOptions options)
         {
             Rule = rule,
             Category = category,
-            Element = TerminalText.Neutralize(element.Name),
+            Element = TerminalText.OneLine(element.Name, MaxNameLength),
             Message = message,
-            File = TerminalText.Neutralize(element.File.Name),
+            File = TerminalText.OneLine(element.File.Name, MaxNameLength),
             // Descriptors count both from 0.
             Line = position?.Line + 1,
             Column = position?.Column + 1,
@@ -51,9 +54,11 @@ internal sealed class ChangeList(RpcSchemaComparisonOptions options)
         .ThenBy(change => change.Rule)
         .ToArray();
 
-    private bool IsExcluded(SchemaElement element) => options.Exclude.Any(pattern =>
-        FileSystemName.MatchesSimpleExpression(pattern, element.Name, ignoreCase: true)
-        || FileSystemName.MatchesSimpleExpression(pattern, element.File.Proto.Package, ignoreCase: true));
+    // 'acme.internal.*' is also meant for what belongs to the package itself.
+    private bool IsExcluded(SchemaElement element) =>
+        new[] { element.Name, element.File.Proto.Package, $"{element.File.Proto.Package}." }.Any(name =>
+            options.Exclude.Any(pattern =>
+                FileSystemName.MatchesSimpleExpression(pattern, name, ignoreCase: true)));
 
     // An option that was removed has no position. The element that had it has one.
     private (int Line, int Column)? FindPosition(SchemaElement element)

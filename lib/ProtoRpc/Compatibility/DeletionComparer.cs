@@ -50,13 +50,15 @@ internal static class DeletionComparer
 
     private static void CompareExtensions(SchemaPair schemas, ChangeList changes)
     {
-        Dictionary<string, SchemaFile> newer = new(StringComparer.Ordinal);
+        Dictionary<string, RpcFieldInfo> newer = new(StringComparer.Ordinal);
+        HashSet<(string, int)> numbers = [];
         foreach (RpcFieldInfo extension in schemas.Newer.Messages.SelectMany(message => message.Extensions))
         {
-            newer.TryAdd(extension.FullName, extension.File);
+            newer.TryAdd(extension.FullName, extension);
+            numbers.Add(PlaceOf(extension));
         }
 
-        DeclarationFinder extensions = new(schemas, changes, newer.GetValueOrDefault);
+        DeclarationFinder extensions = new(schemas, changes, name => newer.GetValueOrDefault(name)?.File);
         foreach (RpcFieldInfo extension in
             schemas.Older.Messages.SelectMany(message => message.Extensions))
         {
@@ -64,8 +66,25 @@ internal static class DeletionComparer
             extensions.Compare(
                 Extension, extension.FullName, extension.File, extension.Path,
                 extension.Descriptor.ContainingType?.FullName);
+
+            // One whose number has another name is compared as a field.
+            if (newer.TryGetValue(extension.FullName, out RpcFieldInfo? now)
+                && !numbers.Contains(PlaceOf(extension)))
+            {
+                (string type, int number) = PlaceOf(now);
+                changes.Add(
+                    RpcBreakingRule.FieldDeleted,
+                    RpcBreakingCategory.Wire | RpcBreakingCategory.Json | RpcBreakingCategory.Source,
+                    new SchemaElement(now.FullName, now.File, now.Path),
+                    $"The extension {Shown(extension.FullName)} was {extension.Number} of "
+                    + $"{Shown(PlaceOf(extension).Type)} and is {number} of {Shown(type)}. Set it back, and "
+                    + "add an extension with another name.");
+            }
         }
     }
+
+    private static (string Type, int Number) PlaceOf(RpcFieldInfo extension) =>
+        (extension.Descriptor.ExtendeeType.FullName, extension.Number);
 
     /// <summary>What is declared in a file: the words and rules for it.</summary>
     private sealed record DeclarationKind(

@@ -46,31 +46,37 @@ internal sealed class EnumComparer(ChangeList changes, FeatureResolver features)
     {
         Dictionary<int, List<int>> before = IndexesByNumber(older.Proto);
         Dictionary<int, List<int>> after = IndexesByNumber(newer.Proto);
+        Dictionary<string, int> numbers = newer.Proto.Value
+            .DistinctBy(value => value.Name).ToDictionary(value => value.Name, value => value.Number);
         foreach ((int number, List<int> indexes) in before)
         {
             string[] names = [.. indexes.Select(index => older.Proto.Value[index].Name)];
             if (!after.TryGetValue(number, out List<int>? others))
             {
-                AddDeletion(older, indexes[0], names, reserved);
+                AddDeletion(
+                    older, indexes[0], names, reserved,
+                    numbers.TryGetValue(names[0], out int now) ? now : null);
                 continue;
             }
 
             HashSet<string> kept = [.. others.Select(index => newer.Proto.Value[index].Name)];
-            if (names.FirstOrDefault(name => !kept.Contains(name)) is { } lost)
+            foreach (int index in indexes.Where(index => !kept.Contains(older.Proto.Value[index].Name)))
             {
-                string now = newer.Proto.Value[others[0]].Name;
+                string lost = older.Proto.Value[index].Name;
+                string newName = newer.Proto.Value[others[0]].Name;
                 changes.Add(
                     RpcBreakingRule.EnumValueRenamed, RpcBreakingCategory.Json | RpcBreakingCategory.Source,
                     new SchemaElement(
-                        ElementName(older, indexes[0]), newer.File, PathOf(newer, others[0])),
-                    $"The value {number} is no longer named {Shown(lost)}, but {Shown(now)}. Keep the name: "
-                    + "JSON uses it. 'option allow_alias = true;' allows both names.",
+                        ElementName(older, index), newer.File, PathOf(newer, others[0])),
+                    $"The value {number} is no longer named {Shown(lost)}, but {Shown(newName)}. Keep the "
+                    + "name: JSON uses it. 'option allow_alias = true;' allows both names.",
                     "ENUM_VALUE_SAME_NAME");
             }
         }
     }
 
-    private void AddDeletion(RpcEnumInfo older, int index, string[] names, ReservedNumbers reserved)
+    private void AddDeletion(
+        RpcEnumInfo older, int index, string[] names, ReservedNumbers reserved, int? newNumber)
     {
         int number = older.Proto.Value[index].Number;
         bool hasNumber = reserved.Numbers.Contains(number);
@@ -93,7 +99,7 @@ internal sealed class EnumComparer(ChangeList changes, FeatureResolver features)
             RpcBreakingRule.EnumValueDeleted, category,
             SchemaElement.Deleted(ElementName(older, index), older.File, PathOf(older, index)),
             $"The value {Shown(names[0])} = {number} was deleted. "
-            + DeletionAdvice.Get(hasNumber, hasNames, number, string.Join("\", \"", names)),
+            + DeletionAdvice.Get(hasNumber, hasNames, number, string.Join("\", \"", names), newNumber),
             bufRules);
     }
 

@@ -45,7 +45,9 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
             }
             else
             {
-                AddDeletion(field, reserved ??= ReservedNumbers.FromMessage(newer.Proto));
+                AddDeletion(
+                    field, reserved ??= ReservedNumbers.FromMessage(newer.Proto),
+                    newer.FindField(field.Name) is { } same && same.Name == field.Name ? same.Number : null);
             }
         }
 
@@ -60,7 +62,7 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
         }
     }
 
-    private void AddDeletion(RpcFieldInfo field, ReservedNumbers reserved)
+    private void AddDeletion(RpcFieldInfo field, ReservedNumbers reserved, int? newNumber)
     {
         bool hasNumber = reserved.Numbers.Contains(field.Number);
         bool hasName = reserved.Names.Contains(field.Name);
@@ -88,7 +90,7 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
             RpcBreakingRule.FieldDeleted, category,
             SchemaElement.Deleted(field.FullName, field.File, field.Path),
             $"The {(field.IsRequired ? "required " : "")}field {Shown(field.Name)} = {field.Number} was "
-            + $"deleted. {DeletionAdvice.Get(hasNumber, hasName, field.Number, field.Name)}",
+            + $"deleted. {DeletionAdvice.Get(hasNumber, hasName, field.Number, field.Name, newNumber)}",
             bufRules);
     }
 
@@ -170,8 +172,14 @@ internal static class DeletionAdvice
     /// <param name="hasName">Whether its name is reserved.</param>
     /// <param name="number">Its number.</param>
     /// <param name="name">Its name, or names with commas.</param>
-    public static string Get(bool hasNumber, bool hasName, int number, string name)
+    /// <param name="newNumber">The number that the name has now; null if it is gone.</param>
+    public static string Get(bool hasNumber, bool hasName, int number, string name, int? newNumber)
     {
+        if (newNumber is { } now)
+        {
+            return $"The name has the number {now} now. Set it back to {number}.";
+        }
+
         string quoted = $"\"{Shown(name)}\"";
         return (hasNumber, hasName) switch
         {

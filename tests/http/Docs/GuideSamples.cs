@@ -10,7 +10,8 @@ using Shop;
 
 namespace ProtoRpc.Http.Tests.Docs;
 
-/// <summary>The code of README.md, docs/csharp.md and docs/hosting.md that serves.</summary>
+/// <summary>The code of README.md, docs/csharp.md and docs/hosting.md that serves, and that compares
+/// schemas.</summary>
 internal static class GuideSamples
 {
     public static void Hello(TextWriter output)
@@ -30,6 +31,15 @@ internal static class GuideSamples
         using RpcClient client = RpcClient.Connect("ncalrpc:[MyService]", schema);
         client.Invoke("Send", new { message = "Hello via LRPC!" });
         // </hello>
+    }
+
+    public static IEnumerable<RpcBreakingRule> Compare(string released, string planned)
+    {
+        // <compare>
+        IReadOnlyList<RpcBreakingChange> changes =
+            RpcSchemaComparison.Compare(RpcSchema.Load([released]), RpcSchema.Load([planned]));
+        // </compare>
+        return changes.Select(change => change.Rule);
     }
 
     public static async Task<string> ServeAsync(string address, string web)

@@ -23,6 +23,27 @@ public static class GuideSamplesTests
     }
 
     [Fact]
+    public static void Compares_schemas()
+    {
+        DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-compare");
+        try
+        {
+            string released = Path.Combine(folder.FullName, "released.proto");
+            string planned = Path.Combine(folder.FullName, "planned.proto");
+            File.WriteAllText(released, "syntax = \"proto3\"; message M { int32 a = 1; }");
+            File.WriteAllText(planned, "syntax = \"proto3\"; message M { string a = 1; }");
+
+            Assert.Contains(RpcBreakingRule.FieldTypeChanged, GuideSamples.Compare(released, planned));
+            Assert.DoesNotContain(
+                RpcBreakingRule.FieldTypeChanged, GuideSamples.Compare(released, released));
+        }
+        finally
+        {
+            folder.Delete(recursive: true);
+        }
+    }
+
+    [Fact]
     public static async Task Serves_generated_messages_over_gRPC_and_HTTP() => Assert.Equal(
         "o1 1 3 InvalidArgument {\"number\":1,\"text\":\"o2\"}",
         await GuideSamples.ServeAsync("grpc://127.0.0.1:0", "http://127.0.0.1:0/"));

@@ -132,6 +132,36 @@ internal static class TypeChangeCases
             "FieldRenamed c.x | Json, Source | FIELD_SAME_NAME",
             "ExtensionDeleted c.x | Source | EXTENSION_NO_DELETE, PACKAGE_EXTENSION_NO_DELETE"),
         new(
+            "An extension gets another number",
+            """
+            syntax = "proto2"; package c;
+            message M { extensions 100 to 200; } extend M { optional int32 x = 100; }
+            """,
+            """
+            syntax = "proto2"; package c;
+            message M { extensions 100 to 200; } extend M { optional int32 x = 101; }
+            """,
+            "FieldDeleted c.x | Wire, Json, Source | ")
+        {
+            WithoutBuf = "buf has no such rule",
+        },
+        new(
+            "An extension extends another message",
+            """
+            syntax = "proto2"; package c;
+            message M { extensions 100 to 200; } message N { extensions 100 to 200; }
+            extend M { optional int32 x = 100; }
+            """,
+            """
+            syntax = "proto2"; package c;
+            message M { extensions 100 to 200; } message N { extensions 100 to 200; }
+            extend N { optional int32 x = 100; }
+            """,
+            "FieldDeleted c.x | Wire, Json, Source | ")
+        {
+            WithoutBuf = "buf has no such rule",
+        },
+        new(
             "An extension has another type",
             """
             syntax = "proto2"; package c;
@@ -249,6 +279,15 @@ internal static class TypeChangeCases
             "enum E { option allow_alias = true; ZERO = 0; ONE = 1; EIN = 1; }",
             "enum E { ZERO = 0; EIN = 1; }",
             "EnumValueRenamed c.E.ONE | Json, Source | ENUM_VALUE_SAME_NAME"),
+        new(
+            "A value loses all but one of its names",
+            "enum E { option allow_alias = true; ZERO = 0; ONE = 1; EIN = 1; UN = 1; }",
+            "enum E { ZERO = 0; ONE = 1; }",
+            "EnumValueRenamed c.E.EIN | Json, Source | ENUM_VALUE_SAME_NAME",
+            "EnumValueRenamed c.E.UN | Json, Source | ENUM_VALUE_SAME_NAME")
+        {
+            WithoutBuf = "buf lists the names in one line",
+        },
         new(
             "A reserved number of an enum is gone",
             "enum E { reserved 5 to 7; ZERO = 0; }",

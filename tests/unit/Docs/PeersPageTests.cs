@@ -22,11 +22,11 @@ public static partial class PeersPageTests
         "FakeTime",
     ];
 
-    // Tests that compare two servers, test our own stubs, or only measure.
+    // Tests that compare two servers or two schemas, test our own stubs, or only measure.
     private static readonly string[] NoPeerCalls =
     [
         "JsonTranscodingServerTests", "StubInvokerTests", "StubStreamTests", "StubUnaryTests",
-        "BenchmarkReportTests",
+        "BenchmarkReportTests", "BufBreakingTests",
     ];
 
     private static readonly Call[] Calls =
