@@ -153,9 +153,16 @@ internal sealed class CacheFolder(string path)
     private static void MarkAsUsed(string file)
     {
         DateTime now = DateTime.UtcNow;
-        if (now - File.GetLastWriteTimeUtc(file) > Mark)
+        try
         {
-            File.SetLastWriteTimeUtc(file, now);
+            if (now - File.GetLastWriteTimeUtc(file) > Mark)
+            {
+                File.SetLastWriteTimeUtc(file, now);
+            }
+        }
+        catch (Exception e) when (IsRefusal(e))
+        {
+            // A file that cannot be changed can still be read.
         }
     }
 

@@ -47,10 +47,16 @@ internal static class OwnFolder
     /// it.</exception>
     public static string Prepare(string parent, string name)
     {
+        string existing = parent;
+        while (!Directory.Exists(existing) && Path.GetDirectoryName(existing) is { } above)
+        {
+            existing = above;
+        }
+
+        // Before anything is made: with sudo, root would make it in the folder of the other user.
+        CheckNotReplaceable(existing);
         Directory.CreateDirectory(parent, Mode);
-        string real =
-            new DirectoryInfo(parent).ResolveLinkTarget(returnFinalTarget: true)?.FullName ?? parent;
-        CheckNotReplaceable(Path.TrimEndingDirectorySeparator(real));
+        CheckNotReplaceable(parent);
 
         string folder = Path.Combine(parent, name);
         Directory.CreateDirectory(folder, Mode);
@@ -68,8 +74,10 @@ internal static class OwnFolder
 
     // Another user who can rename a folder could replace it after this check. With sudo, HOME may be the
     // folder of the other user.
-    private static void CheckNotReplaceable(string parent)
+    private static void CheckNotReplaceable(string path)
     {
+        string parent = Path.TrimEndingDirectorySeparator(
+            new DirectoryInfo(path).ResolveLinkTarget(returnFinalTarget: true)?.FullName ?? path);
         foreach (string folder in new[] { parent, Path.GetDirectoryName(parent) ?? "/" }.Where(f => f != "/"))
         {
             if (UnixFileStatus.Read(folder)?.Owner is not { } owner

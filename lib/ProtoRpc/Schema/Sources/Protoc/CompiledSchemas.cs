@@ -36,13 +36,21 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
     /// <returns>Null if there is none, or what protoc would read has changed since.</returns>
     public CompiledEntry? Find(string protoc, ProtocPlan plan)
     {
-        string key = KeyOf(protoc, plan);
-        return folder.Read(NameOf(key)) is { } bytes
-            && CompiledEntry.Read(bytes) is { } entry
-            && entry.Key == key
-            && entry.Sources.All(source => IsCurrent(source, plan))
-                ? entry
-                : null;
+        try
+        {
+            string key = KeyOf(protoc, plan);
+            return folder.Read(NameOf(key)) is { } bytes
+                && CompiledEntry.Read(bytes) is { } entry
+                && entry.Key == key
+                && entry.Sources.All(source => IsCurrent(source, plan))
+                    ? entry
+                    : null;
+        }
+        catch (Exception)
+        {
+            // Files come and go while they are looked at. protoc then says what is wrong with them.
+            return null;
+        }
     }
 
     /// <summary>Keeps the result of a run that had no errors.</summary>
@@ -53,6 +61,20 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
     /// <param name="part">What was made of it.</param>
     /// <param name="missing">Imports that were not found and left out.</param>
     public void Add(
+        string protoc, ProtocPlan plan, DateTime begin, byte[] set, SchemaPart part,
+        IEnumerable<string> missing)
+    {
+        try
+        {
+            Keep(protoc, plan, begin, set, part, missing);
+        }
+        catch (Exception)
+        {
+            // The schema is there. That it is not kept costs time and nothing else.
+        }
+    }
+
+    private void Keep(
         string protoc, ProtocPlan plan, DateTime begin, byte[] set, SchemaPart part,
         IEnumerable<string> missing)
     {
@@ -81,14 +103,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         string key = KeyOf(protoc, plan);
         CompiledEntry entry = new(
             key, UnsafeByteOperations.UnsafeWrap(set), part.Warnings, part.LeftOutOptions, sources);
-        try
-        {
-            folder.Write(NameOf(key), entry.ToBytes());
-        }
-        catch (ArgumentException)
-        {
-            // A path is not Unicode.
-        }
+        folder.Write(NameOf(key), entry.ToBytes());
     }
 
     /// <summary>The folder.</summary>
