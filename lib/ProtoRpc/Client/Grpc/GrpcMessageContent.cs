@@ -159,11 +159,7 @@ internal sealed class GrpcRequestContent : HttpContent
     {
         if (_opened.Task.IsCompleted)
         {
-            // The HTTP handler resends a request that a server rejected, but sent messages are not kept.
-            throw new RpcException(
-                RpcStatusCode.Unavailable,
-                "The server refused the call, and a request stream is not retried automatically. "
-                + "The call did not run: call again.");
+            throw NotKept();
         }
 
         // Sends the headers before the first message.
@@ -171,18 +167,26 @@ internal sealed class GrpcRequestContent : HttpContent
         try
         {
             await stream.FlushAsync(cancellationToken).ConfigureAwait(false);
+            if (!_opened.TrySetResult(stream))
+            {
+                throw NotKept();
+            }
         }
         catch (OperationCanceledException) when (!_end.IsCancellationRequested)
         {
             // The server ended the call. The response says why, so this must not fail first.
         }
 
-        _opened.TrySetResult(stream);
-
         // Waits for the end of the call, not for the handler's cancellation: the call would fail as
         // cancelled, instead of with the server's status.
         await _completed.Task.WaitAsync(_end).ConfigureAwait(false);
     }
+
+    // The HTTP handler resends a request that a server rejected, but sent messages are not kept.
+    private static RpcException NotKept() => new(
+        RpcStatusCode.Unavailable,
+        "The server refused the call, and a request stream is not retried automatically. "
+        + "The call did not run: call again.");
 
     protected override bool TryComputeLength(out long length)
     {

@@ -54,9 +54,16 @@ internal sealed class HttpCall : IRpcStream
 
     public async ValueTask<bool> ReadAsync()
     {
-        if (_over || !_lease.TryBegin())
+        if (_over)
         {
             return false;
+        }
+
+        if (!_lease.TryBegin())
+        {
+            return _over
+                ? false
+                : throw new InvalidOperationException("The last read of the replies has not ended.");
         }
 
         try

@@ -21,6 +21,6 @@ internal struct ReadLease
     public bool End() => Interlocked.CompareExchange(ref _state, Idle, Reading) != Reading;
 
     /// <summary>Closes the object.</summary>
-    /// <returns>True if no read runs, so that the caller gives the memory back.</returns>
-    public bool Close() => Interlocked.Exchange(ref _state, Closed) != Reading;
+    /// <returns>True for the first caller if no read runs, so that it gives the memory back.</returns>
+    public bool Close() => Interlocked.Exchange(ref _state, Closed) == Idle;
 }

@@ -14,10 +14,12 @@ public static class ReadLeaseTests
         Assert.False(idle.TryBegin());
         Assert.False(idle.End());
         Assert.True(idle.Close());
+        Assert.False(idle.Close());
         Assert.False(idle.TryBegin());
 
         ReadLease busy = new();
         Assert.True(busy.TryBegin());
+        Assert.False(busy.Close());
         Assert.False(busy.Close());
         Assert.True(busy.End());
         Assert.False(busy.TryBegin());
@@ -49,7 +51,8 @@ public static class ReadLeaseTests
     /// <summary>A body whose reader is inside it until the test lets it go.</summary>
     private sealed class SlowBody(byte[] bytes) : MemoryStream(bytes)
     {
-        public TaskCompletionSource Reading { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        public TaskCompletionSource Reading { get; } =
+            new(TaskCreationOptions.RunContinuationsAsynchronously);
 
         public TaskCompletionSource Go { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
