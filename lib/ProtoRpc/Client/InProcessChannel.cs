@@ -61,7 +61,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (_connection is { IsClosed: true })
             {
-                _connection.Dispose();
+                // Calls that still run on it end as the server lets them.
+                _connection.Release();
                 _connection = null;
             }
 
@@ -185,8 +186,9 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
 
             body.Own();
             exchange = CreateExchange(service, method, call, body, cancellation);
+            IInProcessConnection server = Reach();
             Record(call, isSent: true, body.Length);
-            served = Reach().CallAsync(exchange);
+            served = server.CallAsync(exchange);
         }
         catch
         {
@@ -253,6 +255,11 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         try
         {
             await TWait.WaitAsync(served, clock.Left, end.Token).ConfigureAwait(false);
+            if (!TWait.IsBlocking)
+            {
+                // Never inside the code of the server that ended the call: it could wait for what follows.
+                await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
+            }
         }
         catch (Exception e) when (e is TimeoutException or OperationCanceledException)
         {

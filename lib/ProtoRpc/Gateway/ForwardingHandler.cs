@@ -39,9 +39,10 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         (!method.IsClientStreaming || client.Endpoint.Has(EndpointFeatures.RequestStreams))
         && (!method.IsServerStreaming || client.Endpoint.Has(EndpointFeatures.ReplyStreams));
 
-    // Of a caller that holds its own thread, which is cheaper than coming back on another.
+    // Of a caller that holds its own thread, which is cheaper than coming back on another. In one process the
+    // thread may be that of a caller who does not wait.
     private ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request) =>
-        Thread.CurrentThread.IsThreadPoolThread || context.Body is not null
+        Thread.CurrentThread.IsThreadPoolThread || context.Body is not null || IsInProcess(context)
             ? InvokeLaterAsync(context, request)
             : new(Invoke(context, request));
 
@@ -129,8 +130,12 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         return body => reply.Keep(type, client.ToBinary(context.Method, body).Span);
     }
 
-    // What came over a native connection lies in its buffer, which the next call uses again; HTTP clients may
-    // write a request even after its call was given up. What came in parts is as long as it may be here.
+    private static bool IsInProcess(RpcServerCallContext context) =>
+        context.Endpoint.Transport == RpcTransport.InProcess;
+
+    // What came over a native connection, or in one process, lies in memory that the next call uses. HTTP
+    // clients may write a request even after its call was given up. What came in parts is as long as it may
+    // be here.
     private IMessage Owned(RpcServerCallContext context, IMessage request)
     {
         if (context.Body is { } body)
@@ -143,7 +148,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         }
 
         return request is OpaqueMessage opaque && client.Endpoint.IsGrpc
-            && context.Endpoint.Kind.Protocol == EndpointProtocol.Native
+            && (context.Endpoint.Kind.Protocol == EndpointProtocol.Native || IsInProcess(context))
                 ? new OpaqueMessage(opaque.Type, opaque.Bytes.ToArray())
                 : request;
     }

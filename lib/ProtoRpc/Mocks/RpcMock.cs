@@ -88,7 +88,11 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         ArgumentNullException.ThrowIfNull(schema);
         MockLog log = new();
         RpcServerOptions copy = (options ?? new RpcServerOptions()).Copy();
-        RpcServer server = new(copy with { Interceptors = [log, .. copy.Interceptors], UsesOwnThreads = true });
+        RpcServer server = new(copy with
+        {
+            Interceptors = [log, .. copy.Interceptors],
+            UsesOwnThreads = true,
+        });
         RpcServiceInfo[] chosen =
             services is null ? [.. schema.Services] : [.. services.Select(schema.GetService).Distinct()];
         if (chosen.Length == 0)

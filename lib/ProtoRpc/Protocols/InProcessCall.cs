@@ -32,8 +32,8 @@ internal sealed class InProcessExchange(string service, string method, EncodedMe
     /// <summary>Cancelled by the caller.</summary>
     public CancellationToken Caller { get; init; }
 
-    /// <summary>Whether the caller only waits for the reply and set no end of its own, so that the handler may
-    /// run on its thread.</summary>
+    /// <summary>Whether the caller only waits for the reply and set no end of its own, so that the handler
+    /// may run on its thread.</summary>
     public bool CanRunHere { get; init; }
 
     /// <summary>Whether the caller waits no more.</summary>
@@ -50,8 +50,8 @@ internal sealed class InProcessExchange(string service, string method, EncodedMe
     public RpcResponseHeader? ReplyHeader { get; set; }
 }
 
-/// <summary>A streaming call between two sides of one process: the headers of the native protocol, and messages as
-/// bytes, so that neither side sees what the other does to its objects later.</summary>
+/// <summary>A streaming call between two sides of one process: the headers of the native protocol, and
+/// messages as bytes, so that neither side sees what the other does to its objects later.</summary>
 /// <remarks>A side that sends more than the other reads waits after a few messages.</remarks>
 internal sealed class InProcessCall(string service, RpcRequestHeader header, CancellationToken aborted)
 {
@@ -119,7 +119,11 @@ internal interface IInProcessConnection : IDisposable
     /// <summary>Whether the client has disposed of it.</summary>
     bool IsLeft { get; }
 
-    /// <summary>Serves a call with one request and one reply. The task ends when the call has ended.</summary>
+    /// <summary>Counts no more as a client of the server; calls that run are not ended.</summary>
+    void Release();
+
+    /// <summary>Serves a call with one request and one reply. The task ends when the call has
+    /// ended.</summary>
     /// <exception cref="RpcException">Unavailable: the server stops.</exception>
     ValueTask CallAsync(InProcessExchange exchange);
 

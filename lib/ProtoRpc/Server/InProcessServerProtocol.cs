@@ -166,6 +166,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
         private readonly SemaphoreSlim _calls;
         private readonly CancellationTokenSource _ended;
         private readonly CancellationToken _end;
+        private int _isReleased;
         private int _isLeft;
 
         public Connection(InProcessListener listener)
@@ -207,15 +208,22 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
                 preferLocal: false);
         }
 
-        public void Dispose()
+        public void Release()
         {
-            if (Interlocked.Exchange(ref _isLeft, 1) == 0)
+            if (Interlocked.Exchange(ref _isReleased, 1) == 0)
             {
                 lock (_listener._gate)
                 {
                     _listener._connections--;
                 }
+            }
+        }
 
+        public void Dispose()
+        {
+            Release();
+            if (Interlocked.Exchange(ref _isLeft, 1) == 0)
+            {
                 _ = EndAsync();
             }
         }
@@ -282,9 +290,10 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
                     _calls.Release();
                 }
             }
-            catch (OperationCanceledException)
+            catch (Exception)
             {
-                // The caller gave up before its turn came.
+                // The caller gave up before its turn came, or what failed cannot be told: then the caller
+                // sees a reply that is there, or that there is none.
             }
             finally
             {

@@ -245,8 +245,8 @@ internal sealed class ServerMethod : IIntercepted
     /// result is null for bytes that it leaves to the parser. Null for none.</summary>
     public Func<ReadOnlyMemory<byte>, IMessage?>? ReadInPlace { get; init; }
 
-    /// <summary>Whether a call ends without waiting and runs no code of the application, because the handler's
-    /// reply was encoded before and there are no interceptors.</summary>
+    /// <summary>Whether a call ends without waiting and runs no code of the application, because the
+    /// handler's reply was encoded before and there are no interceptors.</summary>
     public bool EndsAtOnce => IsCanned && !_isIntercepted;
 
     /// <summary>Whether the handler's reply was encoded before its calls.</summary>

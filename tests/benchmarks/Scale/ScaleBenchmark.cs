@@ -21,11 +21,11 @@ internal static class ScaleBenchmark
         ReportPage page = new(folder, "scale", "What grows");
         page.Paragraph(
             """
-            How costs grow with the number of schemas, fields, connections, calls and the like. Each row doubles a
-            number from the smallest to the largest, and has the fastest of seven runs of the largest. The exponent
-            is the slope of the last four numbers on logarithmic scales: 1 is a cost for each part, 0 a cost that
-            does not depend on their number, 2 is quadratic. `guard scale` fails if an exponent exceeds 1.1.
-            Client and server are in one process, so that memory is that of both.
+            How costs grow with the number of schemas, fields, connections, calls and the like. Each row
+            doubles a number from the smallest to the largest, and has the fastest of seven runs of the
+            largest. The exponent is the slope of the last four numbers on logarithmic scales: 1 is a cost
+            for each part, 0 a cost that does not depend on their number, 2 is quadratic. `guard scale` fails
+            if an exponent exceeds 1.1. Client and server are in one process, so that memory is that of both.
             """.ReplaceLineEndings(" "));
         page.Chart(
             "Exponents", "of the time",
@@ -37,7 +37,7 @@ internal static class ScaleBenchmark
                     ]),
             ]);
         page.Table(
-            ["what", "of", "to", "time, ms", "exponent", "allocated, KiB", "exponent", "held for each, bytes"],
+            ["what", "of", "to", "time, ms", "exponent", "allocated, KiB", "exponent", "held by each, bytes"],
             curves.Select(Row));
         page.Save("report --only scale");
     }

@@ -82,7 +82,7 @@ internal static class ServerSubjects
     private static ScaleCase Calls(int calls)
     {
         TaskCompletionSource gate = new();
-        RpcServer server = RpcServer.Create(MessageSubjects.Parts, null, new RpcServerOptions { Limits = Many })
+        RpcServer server = RpcServer.Create(MessageSubjects.Parts, null, new() { Limits = Many })
             .Handle("Do", async (_, request) =>
             {
                 await Volatile.Read(ref gate).Task.ConfigureAwait(false);
@@ -150,7 +150,7 @@ internal static class ServerSubjects
 
     private static ScaleCase Sessions(int sessions)
     {
-        RpcServer server = RpcServer.Create(MessageSubjects.Parts, null, new RpcServerOptions { Limits = Many })
+        RpcServer server = RpcServer.Create(MessageSubjects.Parts, null, new() { Limits = Many })
             .Handle("Do", (context, request) =>
             {
                 context.Session["n"] = 1;

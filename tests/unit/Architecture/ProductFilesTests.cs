@@ -7,7 +7,7 @@ namespace ProtoRpc.Tests.Architecture;
 /// that.</summary>
 public static partial class ProductFilesTests
 {
-    private const int MostFiles = 550;
+    private const int MostFiles = 575;
     private const int MostInAFolder = 20;
     private const int FewestLines = 30;
 
