@@ -76,6 +76,9 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>Whether the endpoint uses HTTP in the formats of ProtoRpc.</summary>
     internal bool IsHttp => Kind.Protocol == EndpointProtocol.Http;
 
+    /// <summary>Whether callers and handlers are in one process, and may share a thread.</summary>
+    internal bool IsInProcess => Transport == RpcTransport.InProcess;
+
     /// <summary>Whether listeners serve the endpoint as <c>http://</c> or <c>https://</c>.</summary>
     internal bool IsOverHttp => Kind.Form == AddressForm.HostPortAndPath;
 

@@ -42,7 +42,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
     // Of a caller that holds its own thread, which is cheaper than coming back on another. In one process the
     // thread may be that of a caller who does not wait.
     private ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request) =>
-        Thread.CurrentThread.IsThreadPoolThread || context.Body is not null || IsInProcess(context)
+        Thread.CurrentThread.IsThreadPoolThread || context.Body is not null || context.Endpoint.IsInProcess
             ? InvokeLaterAsync(context, request)
             : new(Invoke(context, request));
 
@@ -130,9 +130,6 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         return body => reply.Keep(type, client.ToBinary(context.Method, body).Span);
     }
 
-    private static bool IsInProcess(RpcServerCallContext context) =>
-        context.Endpoint.Transport == RpcTransport.InProcess;
-
     // What came over a native connection, or in one process, lies in memory that the next call uses. HTTP
     // clients may write a request even after its call was given up. What came in parts is as long as it may
     // be here.
@@ -148,7 +145,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         }
 
         return request is OpaqueMessage opaque && client.Endpoint.IsGrpc
-            && (context.Endpoint.Kind.Protocol == EndpointProtocol.Native || IsInProcess(context))
+            && (context.Endpoint.Kind.Protocol == EndpointProtocol.Native || context.Endpoint.IsInProcess)
                 ? new OpaqueMessage(opaque.Type, opaque.Bytes.ToArray())
                 : request;
     }

@@ -37,7 +37,8 @@ public static class GrpcRequestContentTests
         Task again = content.CopyToAsync(second);
 
         Assert.Same(second, await content.Opened.WaitAsync(Patience));
-        await Assert.ThrowsAsync<RpcException>(() => content.CopyToAsync(new SlowStream()).WaitAsync(Patience));
+        await Assert.ThrowsAsync<RpcException>(
+            () => content.CopyToAsync(new SlowStream()).WaitAsync(Patience));
         content.Complete();
         await again.WaitAsync(Patience);
     }
@@ -45,7 +46,8 @@ public static class GrpcRequestContentTests
     /// <summary>A stream that flushes when the test says so.</summary>
     private sealed class SlowStream : MemoryStream
     {
-        public TaskCompletionSource Flushed { get; } = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        public TaskCompletionSource Flushed { get; } =
+            new(TaskCreationOptions.RunContinuationsAsynchronously);
 
         public override Task FlushAsync(CancellationToken cancellationToken) => Flushed.Task;
     }

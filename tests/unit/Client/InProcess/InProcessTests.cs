@@ -298,6 +298,34 @@ public static class InProcessTests
     }
 
     [Fact]
+    public static async Task A_later_call_does_not_end_those_that_a_stopping_server_lets_end()
+    {
+        TaskCompletionSource gate = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        CancellationToken ofHandler = default;
+        using RpcServer server = RpcServer.Create(TalkServer.Schema)
+            .Handle<Words, Words>("Say", async (context, request) =>
+            {
+                ofHandler = context.CancellationToken;
+                await gate.Task.ConfigureAwait(false);
+                return request;
+            })
+            .AddEndpoint($"inproc://test-{Guid.NewGuid():N}")
+            .StartListening();
+        using RpcClient client = RpcClient.Connect(server.Endpoints[0], TalkServer.Schema);
+        Task<Words> running = client.InvokeAsync<Words>("Say", new Words { Text = "x" });
+
+        Task stopping = server.StopAsync(Patience);
+        RpcException late = await Assert.ThrowsAsync<RpcException>(
+            () => client.InvokeAsync<Words>("Say", new Words()).WaitAsync(Patience));
+
+        Assert.Equal((RpcStatusCode.Unavailable, false), (late.Code, late.MayHaveExecuted));
+        Assert.False(ofHandler.IsCancellationRequested);
+        gate.SetResult();
+        Assert.Equal("x", (await running.WaitAsync(Patience)).Text);
+        await stopping.WaitAsync(Patience);
+    }
+
+    [Fact]
     public static void What_a_caller_has_about_it_does_not_reach_the_handler()
     {
         AsyncLocal<string> ambient = new();
