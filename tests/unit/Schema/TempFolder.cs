@@ -8,7 +8,8 @@ internal sealed class TempFolder : IDisposable
     /// <summary>Writes a file, with the folders that it is in.</summary>
     public string Write(string name, string text)
     {
-        string path = System.IO.Path.Combine(Path, name);
+        // On Windows, a full path has no slashes of the name.
+        string path = System.IO.Path.GetFullPath(name, Path);
         Directory.CreateDirectory(System.IO.Path.GetDirectoryName(path)!);
         File.WriteAllText(path, text);
         return path;
