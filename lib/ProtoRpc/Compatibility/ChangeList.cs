@@ -44,6 +44,18 @@ internal sealed class ChangeList(RpcSchemaComparisonOptions options)
         });
     }
 
+    /// <summary>Adds a change of the feature json_format, if it is one that breaks JSON.</summary>
+    public void AddJsonFormat(CodeFeatures older, CodeFeatures newer, SchemaElement element, string bufRule)
+    {
+        if (older.AllowsJson && !newer.AllowsJson)
+        {
+            Add(
+                RpcBreakingRule.JsonFormatChanged, RpcBreakingCategory.Json, element,
+                "The feature json_format changed from ALLOW to LEGACY_BEST_EFFORT. Set it back to ALLOW.",
+                bufRule);
+        }
+    }
+
     /// <summary>The changes by file, place and element.</summary>
     public IReadOnlyList<RpcBreakingChange> ToSortedList() => _changes
         .OrderBy(change => change.File, StringComparer.Ordinal)

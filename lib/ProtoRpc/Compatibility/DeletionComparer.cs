@@ -24,25 +24,25 @@ internal static class DeletionComparer
 
     public static void Compare(SchemaPair schemas, ChangeList changes)
     {
-        DeclarationFinder messages = new(schemas, changes, name => schemas.Newer.FindMessage(name)?.File);
+        DeclarationFinder messages = new(
+            Message, schemas, changes, name => schemas.Newer.FindMessage(name)?.File);
         foreach (RpcMessageInfo message in schemas.Older.Messages)
         {
             messages.Compare(
-                Message, message.FullName, message.File, message.Path,
-                message.Descriptor.ContainingType?.FullName);
+                message.FullName, message.File, message.Path, message.Descriptor.ContainingType?.FullName);
         }
 
-        DeclarationFinder enums = new(schemas, changes, name => schemas.FindEnum(name)?.File);
+        DeclarationFinder enums = new(Enum, schemas, changes, name => schemas.FindEnum(name)?.File);
         foreach (RpcEnumInfo type in schemas.Older.Enums)
         {
             enums.Compare(
-                Enum, type.FullName, type.File, type.Path, type.Descriptor.ContainingType?.FullName);
+                type.FullName, type.File, type.Path, type.Descriptor.ContainingType?.FullName);
         }
 
-        DeclarationFinder services = new(schemas, changes, name => schemas.FindService(name)?.File);
+        DeclarationFinder services = new(Service, schemas, changes, name => schemas.FindService(name)?.File);
         foreach (RpcServiceInfo service in schemas.Older.Services)
         {
-            services.Compare(Service, service.FullName, service.File, service.Path, parent: null);
+            services.Compare(service.FullName, service.File, service.Path, parent: null);
         }
 
         CompareExtensions(schemas, changes);
@@ -58,13 +58,14 @@ internal static class DeletionComparer
             numbers.Add(PlaceOf(extension));
         }
 
-        DeclarationFinder extensions = new(schemas, changes, name => newer.GetValueOrDefault(name)?.File);
+        DeclarationFinder extensions = new(
+            Extension, schemas, changes, name => newer.GetValueOrDefault(name)?.File);
         foreach (RpcFieldInfo extension in
             schemas.Older.Messages.SelectMany(message => message.Extensions))
         {
             // For an extension, the type that contains its declaration, and not the type that it extends.
             extensions.Compare(
-                Extension, extension.FullName, extension.File, extension.Path,
+                extension.FullName, extension.File, extension.Path,
                 extension.Descriptor.ContainingType?.FullName);
 
             // One whose number has another name is compared as a field.
@@ -92,10 +93,9 @@ internal static class DeletionComparer
 
     /// <summary>Finds declarations of one kind in the newer schema.</summary>
     private sealed class DeclarationFinder(
-        SchemaPair schemas, ChangeList changes, Func<string, SchemaFile?> findFile)
+        DeclarationKind kind, SchemaPair schemas, ChangeList changes, Func<string, SchemaFile?> findFile)
     {
-        public void Compare(
-            DeclarationKind kind, string fullName, SchemaFile file, string path, string? parent)
+        public void Compare(string fullName, SchemaFile file, string path, string? parent)
         {
             // What is in a message goes and moves with it.
             if (!schemas.CanMiss(file)
@@ -110,7 +110,7 @@ internal static class DeletionComparer
             if (now is null)
             {
                 AddDeletion(
-                    kind, SchemaElement.Deleted(fullName, file, path), isMissedInFile,
+                    SchemaElement.Deleted(fullName, file, path), isMissedInFile,
                     schemas.HasPackage(file.Proto.Package));
             }
             else if (isMissedInFile && parent is null)
@@ -124,8 +124,7 @@ internal static class DeletionComparer
             }
         }
 
-        private void AddDeletion(
-            DeclarationKind kind, SchemaElement element, bool isMissedInFile, bool isMissedInPackage)
+        private void AddDeletion(SchemaElement element, bool isMissedInFile, bool isMissedInPackage)
         {
             bool isService = kind.Rule == RpcBreakingRule.ServiceDeleted;
             if (!isMissedInFile && !isMissedInPackage && !isService)

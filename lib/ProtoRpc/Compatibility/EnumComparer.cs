@@ -27,13 +27,7 @@ internal sealed class EnumComparer(ChangeList changes, FeatureResolver features)
                 "ENUM_SAME_TYPE");
         }
 
-        if (features.Get(older).AllowsJson && !features.Get(newer).AllowsJson)
-        {
-            changes.Add(
-                RpcBreakingRule.JsonFormatChanged, RpcBreakingCategory.Json, element,
-                "The feature json_format changed from ALLOW to LEGACY_BEST_EFFORT. Set it back to ALLOW.",
-                "ENUM_SAME_JSON_FORMAT");
-        }
+        changes.AddJsonFormat(features.Get(older), features.Get(newer), element, "ENUM_SAME_JSON_FORMAT");
 
         ReservedNumbers reserved = ReservedNumbers.FromEnum(newer.Proto);
         CompareValues(older, newer, reserved);
@@ -79,28 +73,12 @@ internal sealed class EnumComparer(ChangeList changes, FeatureResolver features)
         RpcEnumInfo older, int index, string[] names, ReservedNumbers reserved, int? newNumber)
     {
         int number = older.Proto.Value[index].Number;
-        bool hasNumber = reserved.Numbers.Contains(number);
-        bool hasNames = names.All(reserved.Names.Contains);
-        RpcBreakingCategory category = RpcBreakingCategory.Source;
-        List<string> bufRules = ["ENUM_VALUE_NO_DELETE"];
-        if (!hasNumber)
-        {
-            category |= RpcBreakingCategory.Wire;
-            bufRules.Add("ENUM_VALUE_NO_DELETE_UNLESS_NUMBER_RESERVED");
-        }
-
-        if (!hasNames)
-        {
-            category |= RpcBreakingCategory.Json;
-            bufRules.Add("ENUM_VALUE_NO_DELETE_UNLESS_NAME_RESERVED");
-        }
-
+        NumberDeletion deletion = new(reserved, "ENUM_VALUE", number, names, newNumber);
         changes.Add(
-            RpcBreakingRule.EnumValueDeleted, category,
+            RpcBreakingRule.EnumValueDeleted, deletion.Category,
             SchemaElement.Deleted(ElementName(older, index), older.File, PathOf(older, index)),
-            $"The value {Shown(names[0])} = {number} was deleted. "
-            + DeletionAdvice.Get(hasNumber, hasNames, number, string.Join("\", \"", names), newNumber),
-            bufRules);
+            $"The value {Shown(names[0])} = {number} was deleted. {deletion.Advice}",
+            deletion.BufRules);
     }
 
     private static Dictionary<int, List<int>> IndexesByNumber(EnumDescriptorProto type)

@@ -16,10 +16,12 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
         // The files of google/protobuf are not compared, extensions of their messages are.
         if (!Schema.WellKnownFiles.Contains(older.File.Name))
         {
-            CompareFields(older, newer);
+            SchemaElement element = new(older.FullName, newer.File, newer.Path);
+            ReservedNumbers reserved = ReservedNumbers.FromMessage(newer.Proto);
+            CompareFields(older, newer, reserved);
             CompareOneofs(older, newer);
-            CompareRanges(older, newer);
-            CompareOptions(older, newer);
+            CompareRanges(older, newer, reserved, element);
+            CompareOptions(older, newer, element);
         }
 
         Dictionary<int, RpcFieldInfo> extensions =
@@ -33,10 +35,9 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
         }
     }
 
-    private void CompareFields(RpcMessageInfo older, RpcMessageInfo newer)
+    private void CompareFields(RpcMessageInfo older, RpcMessageInfo newer, ReservedNumbers reserved)
     {
         Dictionary<int, RpcFieldInfo> fields = newer.Fields.ToDictionary(field => field.Number);
-        ReservedNumbers? reserved = null;
         foreach (RpcFieldInfo field in older.Fields)
         {
             if (fields.Remove(field.Number, out RpcFieldInfo? other))
@@ -46,7 +47,7 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
             else
             {
                 AddDeletion(
-                    field, reserved ??= ReservedNumbers.FromMessage(newer.Proto),
+                    field, reserved,
                     newer.FindField(field.Name) is { } same && same.Name == field.Name ? same.Number : null);
             }
         }
@@ -64,34 +65,16 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
 
     private void AddDeletion(RpcFieldInfo field, ReservedNumbers reserved, int? newNumber)
     {
-        bool hasNumber = reserved.Numbers.Contains(field.Number);
-        bool hasName = reserved.Names.Contains(field.Name);
-        RpcBreakingCategory category = RpcBreakingCategory.Source;
-        List<string> bufRules = ["FIELD_NO_DELETE"];
-        if (!hasNumber)
-        {
-            category |= RpcBreakingCategory.Wire;
-            bufRules.Add("FIELD_NO_DELETE_UNLESS_NUMBER_RESERVED");
-        }
-
-        if (!hasName)
-        {
-            category |= RpcBreakingCategory.Json;
-            bufRules.Add("FIELD_NO_DELETE_UNLESS_NAME_RESERVED");
-        }
-
-        if (field.IsRequired)
-        {
-            category |= RpcBreakingCategory.Wire | RpcBreakingCategory.Json;
-            bufRules.Add("MESSAGE_SAME_REQUIRED_FIELDS");
-        }
-
+        NumberDeletion deletion = new(reserved, "FIELD", field.Number, [field.Name], newNumber);
         changes.Add(
-            RpcBreakingRule.FieldDeleted, category,
+            RpcBreakingRule.FieldDeleted,
+            field.IsRequired
+                ? deletion.Category | RpcBreakingCategory.Wire | RpcBreakingCategory.Json
+                : deletion.Category,
             SchemaElement.Deleted(field.FullName, field.File, field.Path),
             $"The {(field.IsRequired ? "required " : "")}field {Shown(field.Name)} = {field.Number} was "
-            + $"deleted. {DeletionAdvice.Get(hasNumber, hasName, field.Number, field.Name, newNumber)}",
-            bufRules);
+            + $"deleted. {deletion.Advice}",
+            field.IsRequired ? [.. deletion.BufRules, "MESSAGE_SAME_REQUIRED_FIELDS"] : deletion.BufRules);
     }
 
     private void CompareOneofs(RpcMessageInfo older, RpcMessageInfo newer)
@@ -109,9 +92,9 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
         }
     }
 
-    private void CompareRanges(RpcMessageInfo older, RpcMessageInfo newer)
+    private void CompareRanges(
+        RpcMessageInfo older, RpcMessageInfo newer, ReservedNumbers reserved, SchemaElement element)
     {
-        SchemaElement element = new(older.FullName, newer.File, newer.Path);
         NumberRanges extensions = new(RangesOf(newer.Proto.ExtensionRange));
         foreach (NumberRange range in RangesOf(older.Proto.ExtensionRange)
             .Where(range => !extensions.Contains(range)))
@@ -124,17 +107,16 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
         }
 
         ReservedComparer.Compare(
-            ReservedNumbers.FromMessage(older.Proto), ReservedNumbers.FromMessage(newer.Proto), element,
-            "RESERVED_MESSAGE_NO_DELETE", changes);
+            ReservedNumbers.FromMessage(older.Proto), reserved, element, "RESERVED_MESSAGE_NO_DELETE",
+            changes);
     }
 
     private static IEnumerable<NumberRange> RangesOf(
         IEnumerable<DescriptorProto.Types.ExtensionRange> ranges) =>
         ranges.Select(range => NumberRange.FromMessage(range.Start, range.End));
 
-    private void CompareOptions(RpcMessageInfo older, RpcMessageInfo newer)
+    private void CompareOptions(RpcMessageInfo older, RpcMessageInfo newer, SchemaElement element)
     {
-        SchemaElement element = new(older.FullName, newer.File, newer.Path);
         if (older.IsMessageSet != newer.IsMessageSet)
         {
             changes.Add(
@@ -154,42 +136,6 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
                 "MESSAGE_NO_REMOVE_STANDARD_DESCRIPTOR_ACCESSOR");
         }
 
-        if (features.Get(older).AllowsJson && !features.Get(newer).AllowsJson)
-        {
-            changes.Add(
-                RpcBreakingRule.JsonFormatChanged, RpcBreakingCategory.Json, element,
-                "The feature json_format changed from ALLOW to LEGACY_BEST_EFFORT. Set it back to ALLOW.",
-                "MESSAGE_SAME_JSON_FORMAT");
-        }
-    }
-}
-
-/// <summary>What to do about a field or value that was deleted.</summary>
-internal static class DeletionAdvice
-{
-    /// <summary>Advice by what is reserved.</summary>
-    /// <param name="hasNumber">Whether its number is reserved.</param>
-    /// <param name="hasName">Whether its name is reserved.</param>
-    /// <param name="number">Its number.</param>
-    /// <param name="name">Its name, or names with commas.</param>
-    /// <param name="newNumber">The number that the name has now; null if it is gone.</param>
-    public static string Get(bool hasNumber, bool hasName, int number, string name, int? newNumber)
-    {
-        if (newNumber is { } now)
-        {
-            return $"The name has the number {now} now. Set it back to {number}.";
-        }
-
-        string quoted = $"\"{Shown(name)}\"";
-        return (hasNumber, hasName) switch
-        {
-            (true, true) => "Mark it as deprecated first, and delete it when no code uses it.",
-            (false, false) => $"Keep it, or write 'reserved {number};' and 'reserved {quoted};', so that "
-                + "neither is used for something else.",
-            (false, true) => $"Keep it, or write 'reserved {number};', so that the number is not used for "
-                + "something else.",
-            (true, false) => $"Keep it, or write 'reserved {quoted};', so that the name is not used for "
-                + "something else.",
-        };
+        changes.AddJsonFormat(features.Get(older), features.Get(newer), element, "MESSAGE_SAME_JSON_FORMAT");
     }
 }

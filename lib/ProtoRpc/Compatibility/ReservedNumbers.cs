@@ -47,3 +47,59 @@ internal static class ReservedComparer
         }
     }
 }
+
+/// <summary>What the deletion of a field, or of the value of an enum, breaks: its number and its names can
+/// get another meaning, unless they are reserved.</summary>
+internal sealed class NumberDeletion
+{
+    /// <param name="reserved">What the newer message or enum reserves.</param>
+    /// <param name="bufKind">FIELD or ENUM_VALUE, as the rules of buf begin.</param>
+    /// <param name="number">The number.</param>
+    /// <param name="names">The names of the number; a value of an enum can have several.</param>
+    /// <param name="newNumber">The number that the name has now; null if it is gone.</param>
+    public NumberDeletion(
+        ReservedNumbers reserved, string bufKind, int number, IReadOnlyList<string> names, int? newNumber)
+    {
+        bool hasNumber = reserved.Numbers.Contains(number);
+        bool hasNames = names.All(reserved.Names.Contains);
+        Category = RpcBreakingCategory.Source
+            | (hasNumber ? RpcBreakingCategory.None : RpcBreakingCategory.Wire)
+            | (hasNames ? RpcBreakingCategory.None : RpcBreakingCategory.Json);
+        List<string> bufRules = [$"{bufKind}_NO_DELETE"];
+        if (!hasNumber)
+        {
+            bufRules.Add($"{bufKind}_NO_DELETE_UNLESS_NUMBER_RESERVED");
+        }
+
+        if (!hasNames)
+        {
+            bufRules.Add($"{bufKind}_NO_DELETE_UNLESS_NAME_RESERVED");
+        }
+
+        BufRules = bufRules;
+        Advice = newNumber is { } now
+            ? $"The name has the number {now} now. Set it back to {number}."
+            : AdviceFor(hasNumber, hasNames, number, $"\"{Shown(string.Join("\", \"", names))}\"");
+    }
+
+    /// <summary>What it breaks.</summary>
+    public RpcBreakingCategory Category { get; }
+
+    /// <summary>The rules of buf that it breaks.</summary>
+    public IReadOnlyList<string> BufRules { get; }
+
+    /// <summary>What to do about it.</summary>
+    public string Advice { get; }
+
+    private static string AdviceFor(bool hasNumber, bool hasNames, int number, string quoted) =>
+        (hasNumber, hasNames) switch
+        {
+            (true, true) => "Mark it as deprecated first, and delete it when no code uses it.",
+            (false, false) => $"Keep it, or write 'reserved {number};' and 'reserved {quoted};', so that "
+                + "neither is used for something else.",
+            (false, true) => $"Keep it, or write 'reserved {number};', so that the number is not used for "
+                + "something else.",
+            (true, false) => $"Keep it, or write 'reserved {quoted};', so that the name is not used for "
+                + "something else.",
+        };
+}
