@@ -173,7 +173,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         && ReadFile(source.Path, source.Content.Length) is { } content
         && source.Content.Span.SequenceEqual(content);
 
-    // Null if it is longer or cannot be read. What no folder has is empty.
+    // Null if it is longer. What no folder has is empty.
     private static byte[]? ReadFile(string path, int maxBytes)
     {
         if (path.Length == 0)
@@ -181,17 +181,10 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
             return [];
         }
 
-        try
-        {
-            using SafeFileHandle file = File.OpenHandle(path);
-            long length = RandomAccess.GetLength(file);
-            byte[] content = new byte[Math.Min(length, maxBytes)];
-            return length <= maxBytes && RandomAccess.Read(file, content, 0) == length ? content : null;
-        }
-        catch (Exception e) when (e is IOException or UnauthorizedAccessException)
-        {
-            return null;
-        }
+        using SafeFileHandle file = File.OpenHandle(path);
+        long length = RandomAccess.GetLength(file);
+        byte[] content = new byte[Math.Min(length, maxBytes)];
+        return length <= maxBytes && RandomAccess.Read(file, content, 0) == length ? content : null;
     }
 
     private static bool IsOlder(string path, DateTime begin)
