@@ -274,12 +274,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
     /// <summary>Counts and traces a message of a call.</summary>
     public void Record(CallSpec call, bool isSent, int bytes)
     {
-        if (call.Options?.ReplyInfo is { } info)
-        {
-            info.BytesSent += isSent ? bytes : 0;
-            info.BytesReceived += isSent ? 0 : bytes;
-        }
-
+        call.Options?.ReplyInfo?.Count(isSent, bytes);
         if (options.Trace is { IsEnabled: true } trace)
         {
             trace.Add(isSent, endpoint, $"{call.Method.FullName}: message of {bytes} bytes");

@@ -94,6 +94,13 @@ public sealed class RpcReplyInfo
 
     /// <summary>Whether the latest reply was compressed.</summary>
     public bool IsCompressed { get; internal set; }
+
+    /// <summary>Counts the bytes of a message.</summary>
+    internal void Count(bool isSent, long bytes)
+    {
+        BytesSent += isSent ? bytes : 0;
+        BytesReceived += isSent ? 0 : bytes;
+    }
 }
 
 /// <summary>The progress of a message that is sent in parts.</summary>

@@ -104,11 +104,14 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
         return BuiltInNames.Has(method) ? served.BuiltIns.Get(method) : served.Service.Get(method);
     }
 
-    /// <summary>Whether a call may run on the thread of its caller.</summary>
-    public bool RunsHere(InProcessExchange exchange) =>
+    /// <summary>The method of a call that may run on the thread of its caller; null for another
+    /// call.</summary>
+    public ServerMethod? FindHere(InProcessExchange exchange) =>
         _services.TryGetValue(exchange.Service, out (ServerService Service, BuiltInMethods BuiltIns) served)
         && served.Service.GetOrNull(exchange.Method) is { } method
-        && (method.EndsAtOnce || (exchange.CanRunHere && !host.Options.UsesOwnThreads));
+        && (method.EndsAtOnce || (exchange.CanRunHere && !host.Options.UsesOwnThreads))
+            ? method
+            : null;
 
     public async Task StopAsync(TimeSpan drain)
     {
@@ -189,9 +192,10 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
             }
 
             // Handlers that call each other in a circle need a new stack some time.
-            return _listener.RunsHere(exchange) && TaskScheduler.Current == TaskScheduler.Default
+            return _listener.FindHere(exchange) is { } method
+                && TaskScheduler.Current == TaskScheduler.Default
                 && RuntimeHelpers.TryEnsureSufficientExecutionStack()
-                    ? RunAsync(exchange)
+                    ? RunAsync(exchange, method)
                     : new ValueTask(RunOnPoolAsync(exchange));
         }
 
@@ -250,30 +254,24 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
             ThreadPool.UnsafeQueueUserWorkItem(
                 static async state =>
                 {
-                    try
-                    {
-                        await state.Connection.RunAsync(state.Exchange).ConfigureAwait(false);
-                        state.Served.SetResult();
-                    }
-                    catch (Exception e)
-                    {
-                        state.Served.SetException(e);
-                    }
+                    await state.Connection.RunAsync(state.Exchange, method: null).ConfigureAwait(false);
+                    state.Served.SetResult();
                 },
                 (Connection: this, Exchange: exchange, Served: served), preferLocal: false);
             return served.Task;
         }
 
-        private async ValueTask RunAsync(InProcessExchange exchange)
+        // Throws nothing: what happens is in the exchange.
+        private async ValueTask RunAsync(InProcessExchange exchange, ServerMethod? method)
         {
             // The caller has its own again when this returns, as after every async method.
             ExecutionContext.Restore(Blank);
             SynchronizationContext.SetSynchronizationContext(null);
-            using CancellationTokenSource? both = exchange.Caller.CanBeCanceled
-                ? CancellationTokenSource.CreateLinkedTokenSource(exchange.Caller, _end)
-                : null;
             try
             {
+                using CancellationTokenSource? both = exchange.Caller.CanBeCanceled
+                    ? CancellationTokenSource.CreateLinkedTokenSource(exchange.Caller, _end)
+                    : null;
                 CancellationToken aborted = both?.Token ?? _end;
                 if (!_calls.Wait(0, CancellationToken.None))
                 {
@@ -282,7 +280,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
 
                 try
                 {
-                    InProcessExchangeProtocol protocol = new(_listener, this, exchange, aborted);
+                    InProcessExchangeProtocol protocol = new(_listener, this, exchange, method, aborted);
                     await ServerCall.RunAsync(protocol).ConfigureAwait(false);
                 }
                 finally
@@ -334,7 +332,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
 /// <summary>Carries a call with one request and one reply from a client of the same process.</summary>
 internal sealed class InProcessExchangeProtocol(
     InProcessListener listener, IInProcessConnection connection, InProcessExchange exchange,
-    CancellationToken aborted)
+    ServerMethod? found, CancellationToken aborted)
     : CallProtocol(listener.Host, listener.Endpoint)
 {
     private int _bytesOut;
@@ -357,11 +355,15 @@ internal sealed class InProcessExchangeProtocol(
 
     public override CallHead ReadHead()
     {
-        ServerMethod method = listener.Find(exchange.Service, exchange.Method, out RpcSchema schema);
-        return exchange.Header is { } header
-            ? ServerHeaders.Read(this, header, method, schema, aborted)
-            : new CallHead(
-                method, exchange.Context, ServerHeaders.GetDeadline(exchange.TimeoutMs), aborted);
+        if (exchange.Header is { } header)
+        {
+            ServerMethod called = listener.Find(exchange.Service, exchange.Method, out RpcSchema schema);
+            return ServerHeaders.Read(this, header, called, schema, aborted);
+        }
+
+        return new CallHead(
+            found ?? listener.Find(exchange.Service, exchange.Method, out _), exchange.Context,
+            ServerHeaders.GetDeadline(exchange.TimeoutMs), aborted);
     }
 
     public override ValueTask<IMessage> ReadAsync(ServerMethod method, RpcServerCallContext context)

@@ -331,12 +331,7 @@ internal sealed class GrpcCall : IRpcStream
 
     private void Record(bool isSent, long bytes)
     {
-        if (_info is { } info)
-        {
-            info.BytesSent += isSent ? bytes : 0;
-            info.BytesReceived += isSent ? 0 : bytes;
-        }
-
+        _info?.Count(isSent, bytes);
         if (_channel.Options.Trace is { IsEnabled: true } trace)
         {
             trace.Add(isSent, _channel.Endpoint, $"message of {bytes} bytes");

@@ -351,12 +351,7 @@ internal abstract class FramedHttpCall : IRpcStream
 
     private void Record(bool isSent, long bytes)
     {
-        if (Call.Options?.ReplyInfo is { } info)
-        {
-            info.BytesSent += isSent ? bytes : 0;
-            info.BytesReceived += isSent ? 0 : bytes;
-        }
-
+        Call.Options?.ReplyInfo?.Count(isSent, bytes);
         if (Channel.Options.Trace is { IsEnabled: true } trace)
         {
             trace.Add(isSent, Channel.Endpoint, $"message of {bytes} bytes");
