@@ -7,15 +7,13 @@ namespace ProtoRpc.LongRun.Measures;
 /// <param name="Files">Sockets and temporary files, by their names.</param>
 internal sealed record Leftovers(int Sockets, int Threads, int Handles, IReadOnlyList<string> Files)
 {
-    private const string Tasks = "/proc/self/task";
-
     // Pools and timers of the runtime open at their own time, and far fewer than listeners.
     private const int MoreHandles = 20;
 
     /// <summary>What there is now.</summary>
     /// <param name="folder">Where this process has its sockets and temporary files.</param>
     public static Leftovers Now(string folder) => new(
-        OpenHandles.CountSockets(), CountThreads(), OpenHandles.Count(),
+        ProcessEntries.CountSockets(), ProcessEntries.CountThreads(), ProcessEntries.CountHandles(),
         [.. Directory.EnumerateFiles(folder, "*", SearchOption.AllDirectories).Order()]);
 
     /// <summary>What there is more than before, in words; null for nothing.</summary>
@@ -27,27 +25,5 @@ internal sealed record Leftovers(int Sockets, int Threads, int Handles, IReadOnl
             : Handles > before.Handles + MoreHandles ? $"{Handles - before.Handles} handles"
             : files.Length > 0 ? $"files: {string.Join(", ", files)}"
             : null;
-    }
-
-    private static int CountThreads()
-    {
-        if (!Directory.Exists(Tasks))
-        {
-            return 0;
-        }
-
-        return Directory.EnumerateFileSystemEntries(Tasks).Count(path =>
-        {
-            try
-            {
-                return File.ReadAllText(Path.Combine(path, "comm"))
-                    .StartsWith("ProtoRpc", StringComparison.Ordinal);
-            }
-            catch (IOException)
-            {
-                // It has gone meanwhile.
-                return false;
-            }
-        });
     }
 }

@@ -30,7 +30,7 @@ internal sealed class Sampler(Func<long> calls, TimeSpan period)
     private Sample Take(double seconds)
     {
         using Process process = Process.GetCurrentProcess();
-        (int handles, int threads) = (OpenHandles.Count(), process.Threads.Count);
+        (int handles, int threads) = (ProcessEntries.CountHandles(), process.Threads.Count);
         GC.Collect();
 
         // What waits for its finalizer, such as a socket, is still counted after one collection.
