@@ -6,8 +6,8 @@ namespace ProtoRpc.Benchmarks.Scale;
 /// <summary>Messages: their records, maps and nesting, in each format.</summary>
 internal static class MessageSubjects
 {
-    private static readonly RpcSchema Schema =
-        RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "scale.proto")]);
+    private static readonly RpcMessageInfo Request =
+        SampleData.LoadSchema().GetMessage("Benchmark.SampleRequest");
 
     public static IReadOnlyList<ScaleSubject> All { get; } =
     [
@@ -19,14 +19,14 @@ internal static class MessageSubjects
         new("read and write XML", "records", 256, 16_384, records => Text(MessageFormats.Xml, records)),
     ];
 
-    /// <summary>The message of scale.proto.</summary>
-    public static RpcMessageInfo Part => Schema.GetMessage("scale.Part");
-
     /// <summary>The schema of scale.proto.</summary>
-    public static RpcSchema Parts => Schema;
+    public static RpcSchema Schema { get; } =
+        RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "scale.proto")]);
 
-    private static ScaleCase Records(int records) =>
-        Binary(SampleData.Dynamic(SampleData.LoadSchema().GetMessage("Benchmark.SampleRequest"), records));
+    /// <summary>Its message.</summary>
+    public static RpcMessageInfo Part { get; } = Schema.GetMessage("scale.Part");
+
+    private static ScaleCase Records(int records) => Binary(SampleData.Dynamic(Request, records));
 
     private static DynamicMessage Map(int entries)
     {
@@ -57,8 +57,7 @@ internal static class MessageSubjects
 
     private static ScaleCase Text(MessageFormat format, int records)
     {
-        DynamicMessage message =
-            SampleData.Dynamic(SampleData.LoadSchema().GetMessage("Benchmark.SampleRequest"), records);
+        DynamicMessage message = SampleData.Dynamic(Request, records);
         ReadOnlySequence<byte> text = new(format.ToArray(message));
         return new(() => format.ToArray(format.Read(message.Type, text)));
     }

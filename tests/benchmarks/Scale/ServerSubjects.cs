@@ -73,7 +73,7 @@ internal static class ServerSubjects
 
         RpcClient[] Open() => Enumerable.Range(0, connections).Select(_ =>
         {
-            RpcClient client = RpcClient.Connect(server.Endpoints[0], MessageSubjects.Parts);
+            RpcClient client = RpcClient.Connect(server.Endpoints[0], MessageSubjects.Schema);
             client.Invoke("Do", new DynamicMessage(MessageSubjects.Part));
             return client;
         }).ToArray();
@@ -82,7 +82,7 @@ internal static class ServerSubjects
     private static ScaleCase Calls(int calls)
     {
         TaskCompletionSource gate = new();
-        RpcServer server = RpcServer.Create(MessageSubjects.Parts, null, new() { Limits = Many })
+        RpcServer server = RpcServer.Create(MessageSubjects.Schema, null, new() { Limits = Many })
             .Handle("Do", async (_, request) =>
             {
                 await Volatile.Read(ref gate).Task.ConfigureAwait(false);
@@ -91,7 +91,7 @@ internal static class ServerSubjects
             .AddEndpoint("inproc://scale-calls");
         server.StartListening();
         RpcClient client = RpcClient.Connect(
-            server.Endpoints[0], MessageSubjects.Parts, new RpcClientOptions { Limits = Many });
+            server.Endpoints[0], MessageSubjects.Schema, new RpcClientOptions { Limits = Many });
         return new(() => End(Begin()), server, client)
         {
             HeldBytes = HeldBy(Begin, calls, End),
@@ -150,7 +150,7 @@ internal static class ServerSubjects
 
     private static ScaleCase Sessions(int sessions)
     {
-        RpcServer server = RpcServer.Create(MessageSubjects.Parts, null, new() { Limits = Many })
+        RpcServer server = RpcServer.Create(MessageSubjects.Schema, null, new() { Limits = Many })
             .Handle("Do", (context, request) =>
             {
                 context.Session["n"] = 1;
@@ -166,7 +166,7 @@ internal static class ServerSubjects
 
         RpcClient[] Begin() => [.. Enumerable.Range(0, sessions).Select(_ =>
         {
-            RpcClient client = RpcClient.Connect(server.Endpoints[0], MessageSubjects.Parts);
+            RpcClient client = RpcClient.Connect(server.Endpoints[0], MessageSubjects.Schema);
             client.Invoke("Do", new DynamicMessage(MessageSubjects.Part));
             return client;
         })];
@@ -181,7 +181,7 @@ internal static class ServerSubjects
                 File.Delete(file.Path);
                 using (RpcCallRecorder recorder = new(file.Path))
                 using (RpcServer server = RpcServer.Create(
-                    MessageSubjects.Parts, null, new RpcServerOptions { Interceptors = [recorder] })
+                    MessageSubjects.Schema, null, new RpcServerOptions { Interceptors = [recorder] })
                     .HandleAll((_, request) => new(request))
                     .AddEndpoint("inproc://scale-record"))
                 {
@@ -189,14 +189,14 @@ internal static class ServerSubjects
                     Call(server.Endpoints[0], calls);
                 }
 
-                using RpcMock mock = RpcMock.Create(MessageSubjects.Parts).Replay(file.Path);
+                using RpcMock mock = RpcMock.Create(MessageSubjects.Schema).Replay(file.Path);
             },
             file);
     }
 
     private static ScaleCase Mocked(int replies) => new(() =>
     {
-        using RpcMock mock = RpcMock.Create(MessageSubjects.Parts);
+        using RpcMock mock = RpcMock.Create(MessageSubjects.Schema);
         mock.Reply("Do", [.. Enumerable.Range(0, replies).Select(i => (object)new Dictionary<string, object?>
         {
             ["words"] = new[] { i.ToString(CultureInfo.InvariantCulture) },
@@ -207,7 +207,7 @@ internal static class ServerSubjects
 
     private static void Call(RpcEndpoint endpoint, int calls)
     {
-        using RpcClient client = RpcClient.Connect(endpoint, MessageSubjects.Parts);
+        using RpcClient client = RpcClient.Connect(endpoint, MessageSubjects.Schema);
         DynamicMessage request = new(MessageSubjects.Part);
         for (int i = 0; i < calls; i++)
         {
@@ -216,7 +216,7 @@ internal static class ServerSubjects
     }
 
     private static RpcServer Serve() =>
-        RpcServer.Create(MessageSubjects.Parts, null, new RpcServerOptions { Limits = Many }.WithHttp())
+        RpcServer.Create(MessageSubjects.Schema, null, new RpcServerOptions { Limits = Many }.WithHttp())
             .Handle("Do", (_, request) => new(request))
             .HandleStreaming("Talk", async (_, stream) =>
             {
@@ -231,7 +231,7 @@ internal static class ServerSubjects
         RpcServer server = Serve().AddEndpoint(endpoint);
         server.StartListening();
         return (server, RpcClient.Connect(
-            server.Endpoints[0], MessageSubjects.Parts, new RpcClientOptions { Limits = Many }));
+            server.Endpoints[0], MessageSubjects.Schema, new RpcClientOptions { Limits = Many }));
     }
 
     // What so many of something hold while they are open.
