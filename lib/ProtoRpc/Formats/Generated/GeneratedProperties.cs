@@ -94,18 +94,20 @@ internal abstract class GeneratedProperty<TMessage, TValue>(
 
     private readonly Func<TMessage, bool>? _has = layout.HasPresence ? Presence.Get<TMessage>(field) : null;
 
-    /// <summary>Whether the field may be set to its default.</summary>
-    protected bool HasPresence => _has is not null;
+    // Then the property of a field that is not set has another value than zero.
+    private readonly bool _hasDefault = field.FieldType == FieldType.Enum
+        ? field.ToProto().HasDefaultValue || field.EnumType.Values[0].Number != 0
+        : field.ToProto().HasDefaultValue;
 
-    /// <summary>Reads the field.</summary>
-    /// <returns>False for one with presence that is not set.</returns>
-    protected bool TryGet(IMessage from, out TValue value)
-    {
-        TMessage message = Unsafe.As<TMessage>(from);
-        bool isThere = _has is null || _has(message);
-        value = isThere ? _get(message) : default!;
-        return isThere;
-    }
+    /// <summary>Reads the field; its default where it is not set.</summary>
+    protected TValue Get(IMessage from) => _get(Unsafe.As<TMessage>(from));
+
+    /// <summary>Whether the field is set.</summary>
+    /// <param name="from">The message.</param>
+    /// <param name="isEmpty">Whether its value is zero or empty. If it is not, the class is not asked, as a
+    /// rule.</param>
+    protected bool IsSet(IMessage from, bool isEmpty) =>
+        (!isEmpty && !_hasDefault) || (_has is null ? !isEmpty : _has(Unsafe.As<TMessage>(from)));
 
     protected void Set(IMessage to, TValue value) => _set(Unsafe.As<TMessage>(to), value);
 }
@@ -119,7 +121,8 @@ internal sealed class GeneratedScalar<TMessage, TValue>(
 {
     public override void Load(IMessage from, DynamicMessage to)
     {
-        if (!TryGet(from, out TValue value) || (!HasPresence && ScalarBits.IsZero(value)))
+        TValue value = Get(from);
+        if (!IsSet(from, ScalarBits.IsZero(value)))
         {
             return;
         }
@@ -142,7 +145,8 @@ internal sealed class GeneratedText<TMessage>(
 {
     public override void Load(IMessage from, DynamicMessage to)
     {
-        if (TryGet(from, out string text) && (HasPresence || text.Length > 0))
+        string text = Get(from);
+        if (IsSet(from, text.Length == 0))
         {
             to.StoreReference(Layout, TextOf(text));
         }
@@ -159,7 +163,8 @@ internal sealed class GeneratedBytes<TMessage>(
 {
     public override void Load(IMessage from, DynamicMessage to)
     {
-        if (TryGet(from, out ByteString bytes) && (HasPresence || bytes.Length > 0))
+        ByteString bytes = Get(from);
+        if (IsSet(from, bytes.Length == 0))
         {
             to.StoreReference(Layout, BytesOf(bytes));
         }

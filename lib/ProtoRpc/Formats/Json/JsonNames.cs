@@ -157,17 +157,17 @@ internal static class JsonNumber
 
     private static string? ReadWhole(FieldLayout field, ReadOnlySpan<byte> text, out ulong bits)
     {
-        (Int128 min, Int128 max) = RangeOf(field.Kind);
-
         // Nearly all numbers are a few digits.
-        Int128 whole;
         bool isNumber = IsNumber(text);
         if (isNumber && Utf8Parser.TryParse(text, out long plain, out int length)
-            && length == text.Length)
+            && length == text.Length && IsInRange(field.Kind, plain))
         {
-            whole = plain;
+            bits = (ulong)plain;
+            return null;
         }
-        else if (!isNumber || !NumberText.TryReadWhole(text, out whole))
+
+        (Int128 min, Int128 max) = RangeOf(field.Kind);
+        if (!isNumber || !NumberText.TryReadWhole(text, out Int128 whole))
         {
             bits = 0;
             return $"is not a whole number; {field.Info.TypeName} takes numbers from {min} to {max}.";
@@ -215,6 +215,15 @@ internal static class JsonNumber
         int end = text.IndexOfAnyExceptInRange((byte)'0', (byte)'9');
         return end < 0 ? text.Length : end;
     }
+
+    // Numbers of 128 bits take longer.
+    private static bool IsInRange(RpcFieldKind kind, long number) => kind switch
+    {
+        RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 => true,
+        RpcFieldKind.UInt64 or RpcFieldKind.Fixed64 => number >= 0,
+        RpcFieldKind.UInt32 or RpcFieldKind.Fixed32 => (uint)number == number,
+        _ => (int)number == number,
+    };
 
     private static (Int128 Min, Int128 Max) RangeOf(RpcFieldKind kind) => kind switch
     {
