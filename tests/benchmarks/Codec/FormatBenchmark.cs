@@ -6,8 +6,8 @@ using ProtoRpc.Benchmarks.Messages;
 
 namespace ProtoRpc.Benchmarks.Codec;
 
-/// <summary>Each text format with generated messages and with dynamic ones, in turns, and what it
-/// allocates.</summary>
+/// <summary>Each text format with generated messages and with dynamic ones, in turns, and what it allocates;
+/// JSON also with System.Text.Json.</summary>
 internal static class FormatBenchmark
 {
     private const int DefaultRecords = 100;
@@ -25,7 +25,8 @@ internal static class FormatBenchmark
             + $"then {options.Rounds} x {options.Round.TotalSeconds} s "
             + $"in turns of {Turn.TotalMilliseconds} ms, medians"));
         ResultTable table = new(
-            "operation", "records", "bytes", "dynamic us", "dynamic KB", "generated us", "generated KB");
+            "operation", "records", "bytes", "dynamic us", "dynamic KB", "generated us", "generated KB",
+            "STJ us  ", "STJ KB  ");
         foreach (int records in options.RecordsOr(DefaultRecords))
         {
             SampleRequest request = SampleData.Request(records);
@@ -55,9 +56,22 @@ internal static class FormatBenchmark
         string records = generated is SampleRequest request
             ? request.Data.Count.ToString(CultureInfo.InvariantCulture)
             : "-";
-        Row("write", () => Write(dynamic), () => Write(generated));
-        Row("read", () => format.Read(dynamic.Type, whole), () => format.Read(whole, make()));
-        Row("pieces", () => format.Read(dynamic.Type, pieces), () => format.Read(pieces, make()));
+        JsonMessage? compared = format == MessageFormats.Json ? SystemTextJson.Read(whole) : null;
+        Action[] Reads(ReadOnlySequence<byte> input) => compared is null
+            ? [() => format.Read(dynamic.Type, input), () => format.Read(input, make())]
+            : [() => format.Read(dynamic.Type, input), () => format.Read(input, make()),
+                () => SystemTextJson.Read(input)];
+        Row(
+            "write",
+            [() => Write(dynamic), () => Write(generated), .. compared is null ? [] : (Action[])[WriteCompared]]);
+        Row("read", Reads(whole));
+        Row("pieces", Reads(pieces));
+
+        void WriteCompared()
+        {
+            buffer.ResetWrittenCount();
+            SystemTextJson.Write(compared, buffer);
+        }
 
         void Write(IMessage message)
         {
