@@ -24,7 +24,7 @@ $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 $root = Resolve-Path (Join-Path $PSScriptRoot .. ..)
 $manifest = Join-Path $root ProtoRpc.psd1
-$pwsh = [Environment]::ProcessPath
+$pwsh = Join-Path $PSHOME ($IsWindows ? 'pwsh.exe' : 'pwsh')
 $results = [Collections.Generic.List[object]]::new()
 $peers = [Collections.Generic.List[object]]::new()
 $sessions = [Collections.Generic.List[object]]::new()
@@ -478,9 +478,9 @@ function Measure-First {
     function Measure-InShell([string] $Script, [string] $Cache = 'kept') {
         $env:PROTORPC_SCHEMA_CACHE = Join-Path $folders $Cache
         $lines = & $pwsh -NoProfile -NonInteractive -Command (
-            '$watch = [Diagnostics.Stopwatch]::new();' + $Script + '; $watch.Elapsed.TotalMilliseconds')
+            '$ErrorActionPreference = "Stop"; $watch = [Diagnostics.Stopwatch]::new();' + $Script + '; $watch.Elapsed.TotalMilliseconds')
         if ($LASTEXITCODE) { throw "'$Script' failed: $lines" }
-        [double]$lines[-1]
+        [double]@($lines)[-1]
     }
 
     $import = "Import-Module '$module'; `$watch.Start();"
