@@ -7,6 +7,7 @@ using ProtoRpc.Benchmarks.Http;
 using ProtoRpc.Benchmarks.Load;
 using ProtoRpc.Benchmarks.Peers;
 using ProtoRpc.Benchmarks.Report;
+using ProtoRpc.Benchmarks.Scale;
 using ProtoRpc.Benchmarks.Security;
 using ProtoRpc.Benchmarks.Stubs;
 using ProtoRpc.Benchmarks.Telemetry;
@@ -108,6 +109,8 @@ try
             return WorkerRole.Serve(args[1], args[2..]);
         case WorkerRole.Client:
             return WorkerRole.Call(args[1], args[2..]);
+        case ScaleBenchmark.Role:
+            return ScaleBenchmark.Run();
         case GrpcDotnetPeer.Name:
             return GrpcDotnetPeer.RunAsync(args[1..]).GetAwaiter().GetResult();
         default:

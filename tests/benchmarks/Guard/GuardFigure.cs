@@ -7,7 +7,8 @@ namespace ProtoRpc.Benchmarks.Guard;
 /// <param name="Value">The figure.</param>
 /// <param name="Most">The bound.</param>
 /// <param name="Unit">Of both.</param>
-internal sealed record GuardFigure(string What, double Value, double Most, string Unit)
+/// <param name="Decimals">Of the bound; the figure has one if these are none.</param>
+internal sealed record GuardFigure(string What, double Value, double Most, string Unit, int Decimals = 0)
 {
     /// <summary>Whether the figure is within its bound.</summary>
     public bool IsKept => Value <= Most;
@@ -16,8 +17,11 @@ internal sealed record GuardFigure(string What, double Value, double Most, strin
     public string[] Cells =>
     [
         What,
-        string.Create(CultureInfo.InvariantCulture, $"{Value:N1} {Unit}"),
-        string.Create(CultureInfo.InvariantCulture, $"{Most:N0} {Unit}"),
+        $"{Format(Value, Math.Max(1, Decimals))} {Unit}",
+        $"{Format(Most, Decimals)} {Unit}",
         IsKept ? "kept" : "EXCEEDED",
     ];
+
+    private static string Format(double value, int decimals) =>
+        value.ToString($"N{decimals}", CultureInfo.InvariantCulture);
 }

@@ -1,6 +1,9 @@
+using System.Diagnostics;
 using System.Globalization;
+using System.Text.Json;
 using ProtoRpc.Benchmarks.Guard;
 using ProtoRpc.Benchmarks.Report;
+using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Scale;
 
@@ -8,6 +11,9 @@ namespace ProtoRpc.Benchmarks.Scale;
 /// parts.</summary>
 internal static class ScaleBenchmark
 {
+    /// <summary>The argument of the process that measures.</summary>
+    public const string Role = "scale-points";
+
     // A cost for each part has 1; what sorts, or leaves the processor's caches, a little more.
     private const double MostExponent = 1.1;
 
@@ -22,10 +28,11 @@ internal static class ScaleBenchmark
         page.Paragraph(
             """
             How costs grow with the number of schemas, fields, connections, calls and the like. Each row
-            doubles a number from the smallest to the largest, and has the fastest of seven runs of the
-            largest. The exponent is the slope of the last four numbers on logarithmic scales: 1 is a cost
+            doubles a number from the smallest to the largest, and shows the fastest of seven runs of the
+            largest. The exponent is the slope of the last three numbers on logarithmic scales: 1 is a cost
             for each part, 0 a cost that does not depend on their number, 2 is quadratic. `guard scale` fails
             if an exponent exceeds 1.1. Client and server are in one process, so that memory is that of both.
+            The garbage collector of this process collects between the runs only.
             """.ReplaceLineEndings(" "));
         page.Chart(
             "Exponents", "of the time",
@@ -45,20 +52,42 @@ internal static class ScaleBenchmark
     /// <summary>The exponents, for the guard.</summary>
     public static IEnumerable<GuardFigure> Guard() => Measure().SelectMany(curve => new GuardFigure[]
     {
-        new($"{curve.Subject.What}, time by {curve.Subject.Parts}", curve.TimeExponent, MostExponent, ""),
-        new($"{curve.Subject.What}, memory by {curve.Subject.Parts}", curve.MemoryExponent, MostExponent, ""),
+        new($"{curve.Subject.What}, time by {curve.Subject.Parts}", curve.TimeExponent, MostExponent, "", 2),
+        new($"{curve.Subject.What}, memory by {curve.Subject.Parts}", curve.MemoryExponent, MostExponent, "", 2),
     });
 
+    /// <summary>Measures all subjects in this process, and prints the points of each as a line of
+    /// JSON.</summary>
+    public static int Run()
+    {
+        foreach (ScaleSubject subject in Subjects)
+        {
+            Console.WriteLine(JsonSerializer.Serialize(ScaleCurve.Measure(subject).Points));
+        }
+
+        return 0;
+    }
+
+    // In a process whose garbage collector has room for a whole run: collections copy what is alive, so that the
+    // number of parts at which they begin would look like growth.
     private static List<ScaleCurve> Measure()
     {
+        (string program, string[] arguments) = Worker.Again(Role);
+        ProcessStartInfo start = new(program, arguments) { RedirectStandardOutput = true };
+        start.Environment["DOTNET_GCgen0size"] = "40000000";
+        start.Environment["DOTNET_GCRetainVM"] = "1";
+        using Process process = Process.Start(start)!;
         List<ScaleCurve> curves = [];
         foreach (ScaleSubject subject in Subjects)
         {
-            ScaleCurve curve = ScaleCurve.Measure(subject);
+            string line = process.StandardOutput.ReadLine()
+                ?? throw new InvalidOperationException($"'{subject.What}' failed.");
+            ScaleCurve curve = new(subject, JsonSerializer.Deserialize<ScalePoint[]>(line)!);
             Console.WriteLine(string.Join("  ", Row(curve)));
             curves.Add(curve);
         }
 
+        process.WaitForExit();
         return curves;
     }
 

@@ -14,8 +14,9 @@ internal sealed record ScalePoint(int Size, double Milliseconds, double Allocate
 /// <param name="Points">Its points, the smallest number first.</param>
 internal sealed record ScaleCurve(ScaleSubject Subject, IReadOnlyList<ScalePoint> Points)
 {
-    // What a single part costs is lost in what the first one needs, so the largest numbers count.
-    private const int Counted = 4;
+    // What a single part costs is lost in what the first one needs, and small numbers stay in the processor's
+    // caches, so the largest ones count.
+    private const int Counted = 3;
 
     private const int Runs = 7;
 

@@ -123,13 +123,20 @@ internal sealed class Worker : IDisposable
     private static string Text(int number) => number.ToString(CultureInfo.InvariantCulture);
 
     // This program once more.
-    private static Worker Own(params string[] arguments)
+    /// <summary>How this program is started once more.</summary>
+    public static (string Program, string[] Arguments) Again(params string[] arguments)
     {
         string program = Environment.ProcessPath
             ?? throw new InvalidOperationException("The program has no path.");
         return Path.GetFileNameWithoutExtension(program) == "dotnet"
-            ? new Worker(program, [Environment.GetCommandLineArgs()[0], .. arguments])
-            : new Worker(program, arguments);
+            ? (program, [Environment.GetCommandLineArgs()[0], .. arguments])
+            : (program, arguments);
+    }
+
+    private static Worker Own(params string[] arguments)
+    {
+        (string program, string[] all) = Again(arguments);
+        return new Worker(program, all);
     }
 
     private string Read(string word, TimeSpan busy)
