@@ -6,6 +6,8 @@ internal static class ModuleFolder
     private static readonly string[] RootFiles =
         ["ProtoRpc.psd1", "ProtoRpc.psm1", "LICENSE", "THIRD-PARTY-NOTICES.txt"];
 
+    private static readonly string[] SampleSchemas = ["order.proto", "sample.proto", "search.proto"];
+
     // Symbols and documentation of the libraries are for programs that reference them.
     private static readonly string[] NotShipped = [".xml", ".pdb", ".json"];
 
@@ -40,14 +42,21 @@ internal static class ModuleFolder
         }
 
         string help = Path.Combine(root, "docs", "en-US");
-        foreach (string file in Directory.EnumerateFiles(help, "*-Help.xml"))
+        foreach (string file in Directory.EnumerateFiles(help)
+            .Where(file => !file.EndsWith(".md", StringComparison.Ordinal)))
         {
             Copy(file, Path.Combine(folder, "en-US", Path.GetFileName(file)));
         }
 
-        foreach (string topic in Directory.EnumerateFiles(help, "about_*.md"))
+        // The files that the examples of the help name, at the same paths as in the repository.
+        string[] samples =
+        [
+            .. SampleSchemas.Select(name => Path.Combine(root, "protos", name)),
+            .. Directory.EnumerateFiles(Path.Combine(root, "examples"), "*", SearchOption.AllDirectories),
+        ];
+        foreach (string file in samples)
         {
-            Copy(topic, Path.Combine(folder, "en-US", $"{Path.GetFileNameWithoutExtension(topic)}.help.txt"));
+            Copy(file, Path.Combine(folder, Path.GetRelativePath(root, file)));
         }
 
         return folder;

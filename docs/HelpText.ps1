@@ -1,0 +1,186 @@
+# Dot-sourced by build-help.ps1: makes the plain text of help from Markdown.
+
+$PageWidth = 80
+$Margin = ' ' * 4
+
+# The text of one or more lines without the marks of Markdown: code and emphasis lose their signs, and links their
+# targets.
+function ConvertTo-PlainLine([string] $Text) {
+    $Text = $Text -replace '\[([^\[\]]+)\]\((https?:[^()\s]+)\)', '$1 ($2)' -replace '\[([^\[\]]+)\]\([^()\s]+\)', '$1'
+    $parts = [regex]::Split($Text, '(`[^`]+`)').ForEach{
+        $_.StartsWith('`') ? $_.Trim('`') : ($_ -replace '\*\*([^*]+)\*\*', '$1' -replace
+            '(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])', '$1' -replace '(?m)^#+ ', '')
+    }
+    -join $parts
+}
+
+# Words in lines of at most the given width.
+function Split-Line([string] $Text, [int] $Width) {
+    $line = ''
+    foreach ($word in -split $Text) {
+        if ($line -and $line.Length + 1 + $word.Length -gt $Width) {
+            $line
+            $line = $word
+        }
+        else {
+            $line = $line ? "$line $word" : $word
+        }
+    }
+    $line
+}
+
+# A paragraph or list item: the first line begins with one text, the others with another.
+function Format-HelpParagraph([string] $Text, [string] $First, [string] $Rest) {
+    $begin = $First
+    foreach ($line in Split-Line (ConvertTo-PlainLine $Text) ($PageWidth - $Rest.Length)) {
+        $begin + $line
+        $begin = $Rest
+    }
+}
+
+# Columns if they fit, else a block of lines for each row.
+function Format-HelpTable([string[]] $Lines) {
+    $rows = @(foreach ($line in $Lines | Where-Object { $_ -notmatch '^\|[ :|-]+$' }) {
+            $cells = [regex]::Split($line.Trim() -replace '^\||\|$', '(?<!\\)\|')
+            , @($cells.ForEach{ (ConvertTo-PlainLine ($_ -replace '\\\|', '|')).Trim() })
+        })
+    $columns = 0..($rows[0].Count - 1)
+    $natural = @($columns.ForEach{ $i = $_; ($rows.ForEach{ $_[$i].Length } | Measure-Object -Maximum).Maximum })
+    $least = @($columns.ForEach{ $i = $_; ($rows.ForEach{ -split $_[$i] }.ForEach{ $_.Length } | Measure-Object -Maximum).Maximum })
+    $space = $PageWidth - $Margin.Length - 2 * ($columns.Count - 1)
+    $sum = ($natural | Measure-Object -Sum).Sum
+    $leastSum = ($least | Measure-Object -Sum).Sum
+    $widths = $natural
+    if ($sum -gt $space) {
+        # The first column is not broken: it has the names.
+        $least[0] = $natural[0]
+        $leastSum = ($least | Measure-Object -Sum).Sum
+        $free = $space - $leastSum
+        $want = $sum - $leastSum
+        $widths = @($columns.ForEach{ $least[$_] + ($want -gt 0 ? [Math]::Floor([Math]::Max(0, $free) * ($natural[$_] - $least[$_]) / $want) : 0) })
+        if ($free -lt 0 -or $widths[-1] -lt [Math]::Min(30, $natural[-1])) {
+            foreach ($row in $rows | Select-Object -Skip 1) {
+                $named = $false
+                foreach ($i in $columns | Where-Object { $row[$_] }) {
+                    $label = $named -and $columns.Count -gt 2 ? "$($rows[0][$i]): " : ''
+                    $indent = $named ? $Margin * 2 : $Margin
+                    $begin = $indent
+                    foreach ($line in Split-Line ($label + $row[$i]) ($PageWidth - $indent.Length)) { $begin + $line; $begin = $indent }
+                    $named = $true
+                }
+            }
+            return
+        }
+    }
+    $rules = @($rows[0].ForEach{ '-' * $_.Length })
+    $head, $body = $rows
+    foreach ($row in @(, $head) + @(, $rules) + @($body)) {
+        $cells = @($columns.ForEach{ , @(Split-Line $row[$_] $widths[$_]) })
+        $height = ($cells.ForEach{ $_.Count } | Measure-Object -Maximum).Maximum
+        for ($at = 0; $at -lt $height; $at++) {
+            ($Margin + ($columns.ForEach{ "$($cells[$_][$at])".PadRight($widths[$_]) } -join '  ')).TrimEnd()
+        }
+    }
+}
+
+# An about topic as the shell shows it.
+function ConvertTo-HelpTopic([string] $Markdown) {
+    $blocks = [System.Collections.Generic.List[string[]]]::new()
+    $lines = ($Markdown -replace '\r\n', "`n") -split "`n"
+    $at = 0
+    while ($at -lt $lines.Count) {
+        $line = $lines[$at++]
+        if ($line -match '^# (.+)') {
+            $blocks.Add(@('TOPIC', "$Margin$($Matches[1])"))
+        }
+        elseif ($line -match '^## (.+)') {
+            $blocks.Add(@((ConvertTo-PlainLine $Matches[1]).ToUpperInvariant()))
+        }
+        elseif ($line -match '^#{3,} (.+)') {
+            $blocks.Add(@("  $(ConvertTo-PlainLine $Matches[1])"))
+        }
+        elseif ($line -match '^```(\w*)') {
+            $isText = $Matches[1] -eq 'text'
+            $code = for (; $lines[$at] -ne '```'; $at++) {
+                # Output may be broken, code may not.
+                $isText -and $lines[$at].Length -gt $PageWidth - 6 ?
+                    (Split-Line $lines[$at] ($PageWidth - 8)).ForEach{ "      $_" } : "      $($lines[$at])".TrimEnd()
+            }
+            $at++
+            $blocks.Add(@($code))
+        }
+        elseif ($line -match '^ {4}') {
+            $code = @("  $line")
+            while ($at -lt $lines.Count -and $lines[$at] -match '^ {4}|^$') { $code += "  $($lines[$at++])".TrimEnd() }
+            while (-not $code[-1]) { $code = $code[0..($code.Count - 2)] }
+            $blocks.Add(@($code))
+        }
+        elseif ($line -match '^\|') {
+            $table = @($line)
+            while ($lines[$at] -match '^\|') { $table += $lines[$at++] }
+            $blocks.Add(@(Format-HelpTable $table))
+        }
+        elseif ($line -match '^(- |\d+\. )(.*)') {
+            $list = @()
+            while ($line -match '^(- |\d+\. )(.*)') {
+                $sign, $text = $Matches[1], $Matches[2]
+                while ($lines[$at] -match '^ {2,}\S') { $text += ' ' + $lines[$at++].Trim() }
+                $list += Format-HelpParagraph $text "$Margin$sign" ($Margin + ' ' * $sign.Length)
+                $line = $lines[$at] -match '^(- |\d+\. )' ? $lines[$at++] : ''
+            }
+            $blocks.Add(@($list))
+        }
+        elseif ($line.Trim()) {
+            while ($lines[$at] -and $lines[$at] -notmatch '^(#|```|\||- |\d+\. )') { $line += ' ' + $lines[$at++].Trim() }
+            $blocks.Add(@(Format-HelpParagraph $line $Margin $Margin))
+        }
+    }
+
+    # The text of a section stands below its heading.
+    $text = for ($i = 0; $i -lt $blocks.Count; $i++) {
+        $blocks[$i] -join "`n"
+        if ($blocks[$i].Count -ne 1 -or $blocks[$i][0] -notmatch '^( {2})?\S') { '' }
+    }
+    ($text -join "`n").TrimEnd() + "`n"
+}
+
+# The help file of PlatyPS, with code as code and text without marks.
+function ConvertTo-PlainMaml([string] $Text) {
+    $maml = [xml]::new()
+    $maml.PreserveWhitespace = $true
+    $maml.LoadXml($Text)
+    $names = [System.Xml.XmlNamespaceManager]::new($maml.NameTable)
+    $names.AddNamespace('maml', 'http://schemas.microsoft.com/maml/2004/10')
+    $names.AddNamespace('command', 'http://schemas.microsoft.com/maml/dev/command/2004/10')
+    $names.AddNamespace('dev', 'http://schemas.microsoft.com/maml/dev/2004/10')
+    foreach ($example in $maml.SelectNodes('//command:example', $names)) {
+        $introduction = $example.SelectSingleNode('maml:introduction', $names)
+        # PlatyPS puts code and text here, with a control character between them.
+        $body = $introduction.SelectNodes('maml:para', $names).ForEach{ $_.InnerText } -ne "`u{80}" -join "`n`n"
+        if ($body -notmatch '(?s)^```powershell\n(.*?)\n```\s*(.*)$') {
+            throw "'$($example.title)' does not begin with a block of PowerShell."
+        }
+        $introduction.RemoveAll()
+        $introduction.IsEmpty = $true
+        $example.SelectSingleNode('dev:code', $names).InnerText = $Matches[1]
+        $remarks = $example.SelectSingleNode('dev:remarks', $names)
+        foreach ($paragraph in $Matches[2].Trim() -split '\n\n+' -ne '') {
+            $null = $remarks.AppendChild($maml.CreateElement('maml', 'para', $names.LookupNamespace('maml')))
+            $remarks.LastChild.InnerText = $paragraph
+        }
+    }
+
+    foreach ($paragraph in $maml.SelectNodes('//maml:para', $names)) {
+        $plain = ConvertTo-PlainLine $paragraph.InnerText
+        if ($plain -cne $paragraph.InnerText) { $paragraph.InnerText = $plain }
+    }
+
+    # Names of topics, which are no addresses.
+    foreach ($address in $maml.SelectNodes('//maml:navigationLink/maml:uri', $names)) {
+        if ($address.InnerText -like '*.md') {
+            $address.RemoveAll()
+            $address.IsEmpty = $true
+        }
+    }
+    $maml.OuterXml
+}
