@@ -38,6 +38,13 @@ function Format-HelpParagraph([string] $Text, [string] $First, [string] $Rest) {
     }
 }
 
+# The length of the longest text in each column.
+function Measure-Column([object[]] $Rows, [scriptblock] $Split) {
+    foreach ($i in 0..($Rows[0].Count - 1)) {
+        ($Rows.ForEach{ & $Split $_[$i] }.ForEach{ $_.Length } | Measure-Object -Maximum).Maximum
+    }
+}
+
 # Columns if they fit, else a block of lines for each row.
 function Format-HelpTable([string[]] $Lines) {
     $rows = @(foreach ($line in $Lines | Where-Object { $_ -notmatch '^\|[ :|-]+$' }) {
@@ -45,40 +52,42 @@ function Format-HelpTable([string[]] $Lines) {
             , @($cells.ForEach{ (ConvertTo-PlainLine ($_ -replace '\\\|', '|')).Trim() })
         })
     $columns = 0..($rows[0].Count - 1)
-    $natural = @($columns.ForEach{ $i = $_; ($rows.ForEach{ $_[$i].Length } | Measure-Object -Maximum).Maximum })
-    $least = @($columns.ForEach{ $i = $_; ($rows.ForEach{ -split $_[$i] }.ForEach{ $_.Length } | Measure-Object -Maximum).Maximum })
-    $space = $PageWidth - $Margin.Length - 2 * ($columns.Count - 1)
-    $sum = ($natural | Measure-Object -Sum).Sum
-    $leastSum = ($least | Measure-Object -Sum).Sum
-    $widths = $natural
-    if ($sum -gt $space) {
-        # The first column is not broken: it has the names.
-        $least[0] = $natural[0]
+    $widths = @(Measure-Column $rows { $args[0] })
+    $free = $PageWidth - $Margin.Length - 2 * ($columns.Count - 1)
+    $sum = ($widths | Measure-Object -Sum).Sum
+    if ($sum -gt $free) {
+        # Each column is as wide as its longest word, the first one as its longest name.
+        $least = @(Measure-Column $rows { -split $args[0] })
+        $least[0] = $widths[0]
         $leastSum = ($least | Measure-Object -Sum).Sum
-        $free = $space - $leastSum
-        $want = $sum - $leastSum
-        $widths = @($columns.ForEach{ $least[$_] + ($want -gt 0 ? [Math]::Floor([Math]::Max(0, $free) * ($natural[$_] - $least[$_]) / $want) : 0) })
-        if ($free -lt 0 -or $widths[-1] -lt [Math]::Min(30, $natural[-1])) {
-            foreach ($row in $rows | Select-Object -Skip 1) {
-                $named = $false
-                foreach ($i in $columns | Where-Object { $row[$_] }) {
-                    $label = $named -and $columns.Count -gt 2 ? "$($rows[0][$i]): " : ''
-                    $indent = $named ? $Margin * 2 : $Margin
-                    $begin = $indent
-                    foreach ($line in Split-Line ($label + $row[$i]) ($PageWidth - $indent.Length)) { $begin + $line; $begin = $indent }
-                    $named = $true
-                }
-            }
-            return
+        $natural = $widths
+        $widths = @($columns.ForEach{
+                $share = ($natural[$_] - $least[$_]) / [Math]::Max(1, $sum - $leastSum)
+                $least[$_] + [Math]::Floor([Math]::Max(0, $free - $leastSum) * $share)
+            })
+        if ($free -lt $leastSum -or $widths[-1] -lt [Math]::Min(30, $natural[-1])) {
+            return Format-HelpBlock $rows
         }
     }
+
     $rules = @($rows[0].ForEach{ '-' * $_.Length })
-    $head, $body = $rows
-    foreach ($row in @(, $head) + @(, $rules) + @($body)) {
+    foreach ($row in @(, $rows[0]) + @(, $rules) + $rows[1..($rows.Count - 1)]) {
         $cells = @($columns.ForEach{ , @(Split-Line $row[$_] $widths[$_]) })
         $height = ($cells.ForEach{ $_.Count } | Measure-Object -Maximum).Maximum
         for ($at = 0; $at -lt $height; $at++) {
             ($Margin + ($columns.ForEach{ "$($cells[$_][$at])".PadRight($widths[$_]) } -join '  ')).TrimEnd()
+        }
+    }
+}
+
+# The first cell of a row in a line of its own, the others below it, with the heading if they are several.
+function Format-HelpBlock([object[]] $Rows) {
+    foreach ($row in $Rows | Select-Object -Skip 1) {
+        $indent = $Margin
+        foreach ($i in (0..($row.Count - 1)).Where{ $row[$_] }) {
+            $label = $indent -ne $Margin -and $row.Count -gt 2 ? "$($Rows[0][$i]): " : ''
+            (Split-Line ($label + $row[$i]) ($PageWidth - $indent.Length)).ForEach{ $indent + $_ }
+            $indent = $Margin * 2
         }
     }
 }
@@ -131,7 +140,9 @@ function ConvertTo-HelpTopic([string] $Markdown) {
             $blocks.Add(@($list))
         }
         elseif ($line.Trim()) {
-            while ($lines[$at] -and $lines[$at] -notmatch '^(#|```|\||- |\d+\. )') { $line += ' ' + $lines[$at++].Trim() }
+            while ($lines[$at] -and $lines[$at] -notmatch '^(#|```|\||- |\d+\. )') {
+                $line += ' ' + $lines[$at++].Trim()
+            }
             $blocks.Add(@(Format-HelpParagraph $line $Margin $Margin))
         }
     }

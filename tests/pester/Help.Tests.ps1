@@ -19,6 +19,8 @@ Describe 'Help' {
     BeforeAll {
         $pages = Join-Path $RepositoryRoot docs en-US
         $common = [System.Management.Automation.Cmdlet]::CommonParameters
+        $commandNames = (Get-Command -Module ProtoRpc).Name
+        $topicNames = (Get-ChildItem $pages -Filter about_*.md).BaseName
 
         # The parameters of a page, with the type and the aliases of each.
         function Get-PageParameter([string] $Name) {
@@ -56,6 +58,14 @@ Describe 'Help' {
             }
         }
 
+        It 'describes <Name> in at most five lines' -ForEach $commands {
+            $page = Get-Content -LiteralPath (Join-Path $pages "$Name.md") -Raw
+            $description = [regex]::Match($page, '(?ms)^## DESCRIPTION\n+(.*?)\n+^## ').Groups[1].Value
+
+            ($description -split '\n').Count | Should -BeLessOrEqual 5
+            $description.Length | Should -BeLessThan 600
+        }
+
         It 'leaves nothing to fill in' {
             Select-String -Path (Join-Path $pages *.md) -SimpleMatch '{{' | Should -BeNullOrEmpty
         }
@@ -79,11 +89,14 @@ Describe 'Help' {
             $help.examples.example | Should -Not -BeNullOrEmpty
         }
 
-        It 'has links of <Name> that lead somewhere' -ForEach $commands {
+        It 'has links of <Name> that Get-Help finds' -ForEach $commands {
             $links = @((Get-Help $Name -Full).relatedLinks.navigationLink)
 
             $links | Should -Not -BeNullOrEmpty
-            $links.Where({ -not $_.uri }).linkText | Should -BeNullOrEmpty
+            $links.uri | Where-Object { $_ } | Should -BeNullOrEmpty -Because 'names are no addresses'
+            $links.linkText | ForEach-Object {
+                $_ | Should -BeIn ($commandNames + $topicNames)
+            }
         }
 
         It 'shows no syntax of <Name> twice' -ForEach $commands {
@@ -103,24 +116,81 @@ Describe 'Help' {
             $built = Get-Content (Join-Path $TestDrive $name) -Raw
             $built | Should -Be (Get-Content (Join-Path $pages $name) -Raw) -Because 'docs/build-help.ps1 makes it anew'
         }
+
+        It 'has each topic as its page gives it' {
+            $folder = (New-Item -ItemType Directory (Join-Path $TestDrive topics)).FullName
+            & (Join-Path $RepositoryRoot docs build-help.ps1) -OutputFolder $folder -TopicOnly
+
+            (Get-ChildItem $folder).Name | Should -Be (Get-ChildItem $pages -Filter *.help.txt).Name
+            foreach ($topic in Get-ChildItem $folder) {
+                Get-Content $topic -Raw | Should -Be (Get-Content (Join-Path $pages $topic.Name) -Raw) -Because (
+                    "docs/build-help.ps1 makes $($topic.Name) anew")
+            }
+        }
+
+        It 'shows no marks of Markdown, and lines of at most 80 characters: <Name>' -ForEach $topics {
+            $lines = Get-Content (Join-Path $pages "$Name.help.txt")
+
+            $lines | Where-Object Length -GT 80 | Should -BeNullOrEmpty
+            # A backtick at the end of a line of code continues the line.
+            $lines | Where-Object { $_ -match '`.' } | Should -BeNullOrEmpty
+            $lines | Where-Object { $_ -match '\*\*|\]\(|^ *(#|\||```)|(?<![\w*:])\*\w[^*]*\w\*(?![\w*])' } | Should -BeNullOrEmpty
+        }
+
+        It 'shows no marks of Markdown: <Name>' -ForEach $commands {
+            $help = Get-Help $Name -Full
+            $texts = @(
+                $help.description.Text
+                $help.parameters.parameter.description.Text
+                $help.alertSet.alert.Text
+                $help.examples.example.remarks.Text
+            )
+
+            $texts | Should -Not -BeNullOrEmpty
+            $texts | Where-Object { $_ -match '`|\*\*|\]\(|(?m)^#' } | Should -BeNullOrEmpty
+            $help.examples.example.code | Should -Not -BeNullOrEmpty
+            $help.examples.example.code | Where-Object { $_ -like '*``````*' } | Should -BeNullOrEmpty
+        }
     }
 
     Context 'examples' {
+        BeforeAll {
+            $endpoints = $env:PROTORPC_ENDPOINTS
+        }
+
+        AfterAll {
+            $env:PROTORPC_ENDPOINTS = $endpoints
+        }
+
+        # As in a shell that has imported the module. What examples write is deleted with the test.
         It 'run as they stand: <Page>, <Title>' -ForEach $examples {
+            $folder = (New-Item -ItemType Directory (Join-Path $TestDrive (New-TestName))).FullName
+            $env:PROTORPC_ENDPOINTS = Join-Path $folder endpoints.json
             $shell = [powershell]::Create()
             try {
-                $begin = "Set-Location -LiteralPath '$RepositoryRoot'; Import-Module '$ModuleManifest'"
+                $begin = "Import-Module '$ModuleManifest'; Set-Location '$folder'; Remove-PSDrive Temp -Force
+                    `$null = New-PSDrive Temp FileSystem '$folder' -Scope Global"
                 $null = $shell.AddScript($begin).Invoke()
                 $shell.Commands.Clear()
                 $null = $shell.AddScript($Code).Invoke()
 
                 $shell.Streams.Error | Should -BeNullOrEmpty
-                $shell.Commands.Clear()
-                $shell.AddScript('Get-RpcConnection; Get-RpcListener').Invoke() | Should -BeNullOrEmpty
             }
             finally {
+                $shell.Commands.Clear()
+                $null = $shell.AddScript('Disable-RpcCompletion; Disconnect-RpcEndpoint -Pooled
+                    Get-RpcConnection | Disconnect-RpcEndpoint; Get-RpcListener | Stop-RpcListener -DrainTimeout 0').Invoke()
                 $shell.Runspace.Close()
                 $shell.Dispose()
+            }
+        }
+
+        It 'have one line of preparation: <Page>, <Title>' -ForEach $examples {
+            $prepares = @($Code -split '\n' | Where-Object { $_ -match 'ModuleBase|samples\.ps1' })
+
+            $prepares.Count | Should -BeLessOrEqual 1
+            if ($Code -match '\./(protos|examples)/') {
+                ($Code -split '\n')[0] | Should -BeLike 'Set-Location (Get-Module ProtoRpc).ModuleBase*'
             }
         }
     }

@@ -377,9 +377,35 @@ Stop-RpcListener `$listener
         'en-US/about_ProtoRpc_Completion.help.txt'
         'en-US/about_ProtoRpc_Context.help.txt'
         'en-US/about_ProtoRpc_Services.help.txt'
+        'en-US/about_ProtoRpc_Calls.help.txt'
         'en-US/ProtoRpc.PowerShell.dll-Help.xml'
+        'protos/search.proto'
+        'examples/samples.ps1'
+        'examples/testing/shop.proto'
     ) {
         Join-Path $folder $_ | Should -Exist
+    }
+
+    It 'has the files that the examples of the help name' {
+        $named = Get-ChildItem (Join-Path $RepositoryRoot docs en-US) -Filter *-Rpc*.md | ForEach-Object {
+            $examples = [regex]::Matches((Get-Content $_ -Raw), '(?ms)^```powershell\n.*?^```').Value
+            [regex]::Matches($examples, '(?<=[ (])\./(protos|examples)/[\w./-]*\w').Value
+        } | Sort-Object -Unique
+
+        $named.Count | Should -BeGreaterThan 3
+        $named | ForEach-Object { Join-Path $folder $_ | Should -Exist }
+    }
+
+    It 'runs the samples of the help from its own folder' {
+        $result = Invoke-Pwsh @"
+Import-Module '$folder/ProtoRpc.psd1'
+Set-Location (Get-Module ProtoRpc).ModuleBase; ./examples/samples.ps1
+(Invoke-RpcMethod GetBook @{ name = 'books/1' } -Endpoint inproc://library).title
+(Invoke-RpcMethod Search @{ query = 'lamp' } -Endpoint inproc://search).result.url
+(Get-Help about_ProtoRpc_Calls).Contains('SHORT DESCRIPTION')
+"@
+        $result.Error | Should -BeNullOrEmpty
+        $result.Output.Trim() -split '\r?\n' | Should -Be 'Emma', 'https://example.com/lamp', 'True'
     }
 
     It 'has the assemblies for this platform compiled ahead of time, and loads these' {
@@ -427,7 +453,8 @@ Import-Module '$folder/ProtoRpc.psd1'
     }
 
     It 'has no debug symbols and nothing of the tests' {
-        Get-ChildItem $folder -Recurse -Include *.pdb, *.deps.json, *Tests* | Should -BeNullOrEmpty
+        Get-ChildItem $folder -Recurse -Include *.pdb, *.deps.json, *Tests* |
+            Where-Object FullName -NotLike '*examples*Invoke-Restock.Tests.ps1' | Should -BeNullOrEmpty
     }
 
     It 'names each assembly of others in the notices' {
