@@ -1,6 +1,6 @@
 <#
 .SYNOPSIS
-Listens on the three native transports, says hello on each, and shows who said what.
+Runs a service on the three native transports, calls it on each, and shows each caller with its message.
 .EXAMPLE
 ./examples/hello.ps1
 #>

@@ -1,9 +1,8 @@
 <#
 .SYNOPSIS
-Serves the search service in a container or as a systemd service, until SIGTERM ends it. Running calls have
-time to end.
+Runs the search service in a container or as a systemd service, until SIGTERM. Running calls have time to end.
 .DESCRIPTION
-It listens without TLS, for a proxy that does it, or for a closed network.
+Listens without TLS, behind a proxy with TLS, or in a closed network.
 .EXAMPLE
 ./examples/serve.ps1 -Endpoint grpc://127.0.0.1:50051
 #>

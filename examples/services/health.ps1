@@ -1,6 +1,6 @@
 <#
 .SYNOPSIS
-Ends with 0 if a listener answers, else with 1: a health check for containers and scripts.
+Exits with 0 if a listener answers, and otherwise with 1: a health check for containers and scripts.
 .EXAMPLE
 ./examples/services/health.ps1 grpc://127.0.0.1:50051
 #>
@@ -8,7 +8,7 @@ Ends with 0 if a listener answers, else with 1: a health check for containers an
 param(
     [string] $Endpoint = 'grpc://127.0.0.1:50051',
 
-    # How long the answer may take, in seconds.
+    # How long to wait for the reply, in seconds.
     [double] $Deadline = 3
 )
 

@@ -2,10 +2,10 @@
 .SYNOPSIS
 Runs the search service on Windows as a scheduled task that starts with the machine.
 .DESCRIPTION
-PowerShell cannot be a Windows service itself: the service manager expects a program that answers its requests.
-A scheduled task needs no further program. It is restarted if it fails, and stops gracefully by a named event,
-because Task Scheduler can only end a process immediately.
-Run it as an administrator.
+PowerShell itself cannot be a Windows service, because the service manager expects a program that answers its
+requests. A scheduled task needs no other program. The task restarts after a failure, and stops gracefully by a
+named event, because Task Scheduler can only end a process immediately.
+Run the script as an administrator.
 .EXAMPLE
 ./examples/services/windows-task.ps1 Install
 .EXAMPLE

@@ -12,10 +12,10 @@ if (-not (Get-Module ProtoRpc)) {
     Import-Module (Join-Path $root ProtoRpc.psd1) -Global
 }
 
-# One for the process: a worker that imported this module would make a dictionary of its own.
+# One dictionary for the process: a worker that imported this module would create its own.
 $counts = [System.Collections.Concurrent.ConcurrentDictionary[string, int]]::new()
 
-# A private function, which the workers copy. It gets what it needs as arguments, not from $script: variables.
+# A private function, which the workers copy. Its values are arguments, because workers do not copy $script: variables.
 function Add-Search($Counts, $Query) {
     $Counts.AddOrUpdate($Query, 1, { param($Key, $Before) $Before + 1 })
 }

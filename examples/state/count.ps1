@@ -1,8 +1,8 @@
 <#
 .SYNOPSIS
-Counts the searches of all callers in one dictionary, which the handlers and the script share.
+Counts the searches of all callers in one dictionary that the handlers and the script share.
 .DESCRIPTION
-Eight callers search at the same time, and several workers answer them. No count is lost.
+Eight callers search at the same time, and several workers reply. No count is lost.
 .EXAMPLE
 ./examples/state/count.ps1
 #>

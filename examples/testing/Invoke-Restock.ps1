@@ -16,7 +16,7 @@ param(
     # Products with fewer pieces than this are ordered.
     [int] $Minimum = 5,
 
-    # How many pieces there are to be afterwards.
+    # The number of pieces after the order.
     [int] $Target = 20
 )
 
