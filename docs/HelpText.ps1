@@ -110,7 +110,7 @@ function ConvertTo-HelpTopic([string] $Markdown) {
         }
         elseif ($line -match '^```(\w*)') {
             $isText = $Matches[1] -eq 'text'
-            $code = for (; $lines[$at] -ne '```'; $at++) {
+            $code = for (; $at -lt $lines.Count -and $lines[$at] -ne '```'; $at++) {
                 # Output may be broken, code may not.
                 $isText -and $lines[$at].Length -gt $PageWidth - 6 ?
                     (Split-Line $lines[$at] ($PageWidth - 8)).ForEach{ "      $_" } : "      $($lines[$at])".TrimEnd()
@@ -164,11 +164,11 @@ function ConvertTo-PlainMaml([string] $Text) {
     $names.AddNamespace('maml', 'http://schemas.microsoft.com/maml/2004/10')
     $names.AddNamespace('command', 'http://schemas.microsoft.com/maml/dev/command/2004/10')
     $names.AddNamespace('dev', 'http://schemas.microsoft.com/maml/dev/2004/10')
-    foreach ($example in $maml.SelectNodes('//command:example', $names)) {
+    foreach ($example in @($maml.SelectNodes('//command:example', $names))) {
         $introduction = $example.SelectSingleNode('maml:introduction', $names)
         # PlatyPS puts code and text here, with a control character between them.
-        $body = $introduction.SelectNodes('maml:para', $names).ForEach{ $_.InnerText } -ne "`u{80}" -join "`n`n"
-        if ($body -notmatch '(?s)^```powershell\n(.*?)\n```\s*(.*)$') {
+        $body = @($introduction.SelectNodes('maml:para', $names)).InnerText -ne "`u{80}" -join "`n`n"
+        if (-not ($body -match '(?s)^```powershell\n(.*?)\n```\s*(.*)$')) {
             throw "'$($example.title)' does not begin with a block of PowerShell."
         }
         $introduction.RemoveAll()
@@ -181,13 +181,13 @@ function ConvertTo-PlainMaml([string] $Text) {
         }
     }
 
-    foreach ($paragraph in $maml.SelectNodes('//maml:para', $names)) {
+    foreach ($paragraph in @($maml.SelectNodes('//maml:para', $names))) {
         $plain = ConvertTo-PlainLine $paragraph.InnerText
         if ($plain -cne $paragraph.InnerText) { $paragraph.InnerText = $plain }
     }
 
     # Names of topics, which are no addresses.
-    foreach ($address in $maml.SelectNodes('//maml:navigationLink/maml:uri', $names)) {
+    foreach ($address in @($maml.SelectNodes('//maml:navigationLink/maml:uri', $names))) {
         if ($address.InnerText -like '*.md') {
             $address.RemoveAll()
             $address.IsEmpty = $true
