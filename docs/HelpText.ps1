@@ -167,7 +167,7 @@ function ConvertTo-PlainMaml([string] $Text) {
     foreach ($example in @($maml.SelectNodes('//command:example', $names))) {
         $introduction = $example.SelectSingleNode('maml:introduction', $names)
         # PlatyPS puts code and text here, with a control character between them.
-        $body = @($introduction.SelectNodes('maml:para', $names)).InnerText -ne "`u{80}" -join "`n`n"
+        $body = @(@($introduction.SelectNodes('maml:para', $names)).InnerText) -ne "`u{80}" -join "`n`n"
         if (-not ($body -match '(?s)^```powershell\n(.*?)\n```\s*(.*)$')) {
             throw "'$($example.title)' does not begin with a block of PowerShell."
         }
