@@ -159,7 +159,8 @@ function ConvertTo-HelpTopic([string] $Markdown) {
 function ConvertTo-PlainMaml([string] $Text) {
     $maml = [xml]::new()
     $maml.PreserveWhitespace = $true
-    $maml.LoadXml($Text)
+    # A type that can be null is shown as the type.
+    $maml.LoadXml(($Text -replace 'System\.Nullable`1\[([^\]]+)\]', '$1'))
     $names = [System.Xml.XmlNamespaceManager]::new($maml.NameTable)
     $names.AddNamespace('maml', 'http://schemas.microsoft.com/maml/2004/10')
     $names.AddNamespace('command', 'http://schemas.microsoft.com/maml/dev/command/2004/10')

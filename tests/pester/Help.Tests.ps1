@@ -132,9 +132,7 @@ Describe 'Help' {
             $lines = Get-Content (Join-Path $pages "$Name.help.txt")
 
             $lines | Where-Object Length -GT 80 | Should -BeNullOrEmpty
-            # A backtick at the end of a line of code continues the line.
-            $lines | Where-Object { $_ -match '`.' } | Should -BeNullOrEmpty
-            $lines | Where-Object { $_ -match '\*\*|\]\(|^ *(#|\||```)|(?<![\w*:])\*\w[^*]*\w\*(?![\w*])' } | Should -BeNullOrEmpty
+            $lines | Where-Object { $_ -match '`|\*\*|\]\(|^ *(#|\|)|(?<![\w*:])\*\w[^*]*\w\*(?![\w*])' } | Should -BeNullOrEmpty
         }
 
         It 'shows no marks of Markdown: <Name>' -ForEach $commands {
