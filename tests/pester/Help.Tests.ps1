@@ -132,7 +132,7 @@ Describe 'Help' {
             $lines = Get-Content (Join-Path $pages "$Name.help.txt")
 
             $lines | Where-Object Length -GT 80 | Should -BeNullOrEmpty
-            $lines | Where-Object { $_ -match '`|\*\*|\]\(|^ *(#|\|)|(?<![\w*:])\*\w[^*]*\w\*(?![\w*])' } | Should -BeNullOrEmpty
+            $lines | Where-Object { $_ -match '`|\*\*|\]\(|^ {0,5}(#|\|)|(?<![\w*:])\*\w[^*]*\w\*(?![\w*])' } | Should -BeNullOrEmpty
         }
 
         It 'shows no marks of Markdown: <Name>' -ForEach $commands {
