@@ -176,7 +176,8 @@ function ConvertTo-PlainMaml([string] $Text) {
         $introduction.IsEmpty = $true
         $example.SelectSingleNode('dev:code', $names).InnerText = $Matches[1]
         $remarks = $example.SelectSingleNode('dev:remarks', $names)
-        foreach ($paragraph in $Matches[2].Trim() -split '\n\n+' -ne '') {
+        # The last paragraph is an empty line before the next example.
+        foreach ($paragraph in @($Matches[2].Trim() -split '\n\n+' -ne '') + '') {
             $null = $remarks.AppendChild($maml.CreateElement('maml', 'para', $names.LookupNamespace('maml')))
             $remarks.LastChild.InnerText = $paragraph
         }
@@ -185,6 +186,12 @@ function ConvertTo-PlainMaml([string] $Text) {
     foreach ($paragraph in @($maml.SelectNodes('//maml:para', $names))) {
         $plain = ConvertTo-PlainLine $paragraph.InnerText
         if ($plain -cne $paragraph.InnerText) { $paragraph.InnerText = $plain }
+    }
+
+    foreach ($notes in @($maml.SelectNodes('//maml:alertSet', $names))) {
+        if (-not $notes.InnerText.Trim()) {
+            $null = $notes.ParentNode.RemoveChild($notes)
+        }
     }
 
     # Names of topics, which are no addresses.
