@@ -190,6 +190,8 @@ function ConvertTo-PlainMaml([string] $Text) {
 
     foreach ($notes in @($maml.SelectNodes('//maml:alertSet', $names))) {
         if (-not $notes.InnerText.Trim()) {
+            # With the line break before it.
+            $null = $notes.ParentNode.RemoveChild($notes.PreviousSibling)
             $null = $notes.ParentNode.RemoveChild($notes)
         }
     }
