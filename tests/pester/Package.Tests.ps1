@@ -389,7 +389,7 @@ Stop-RpcListener `$listener
     It 'has the files that the examples of the help name' {
         $named = Get-ChildItem (Join-Path $RepositoryRoot docs en-US) -Filter *-Rpc*.md | ForEach-Object {
             $examples = [regex]::Matches((Get-Content $_ -Raw), '(?ms)^```powershell\n.*?^```').Value
-            [regex]::Matches($examples, '(?<=[ (])\./(protos|examples)/[\w./-]*\w').Value
+            [regex]::Matches($examples, '(?<=[ (])\./(protos|examples)/[\w./*-]*\w').Value
         } | Sort-Object -Unique
 
         $named.Count | Should -BeGreaterThan 3
