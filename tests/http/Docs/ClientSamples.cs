@@ -5,7 +5,8 @@ using Shop;
 
 namespace ProtoRpc.Http.Tests.Docs;
 
-/// <summary>The code of docs/csharp.md, where <c>address</c> is written as an endpoint.</summary>
+/// <summary>The code of the pages in docs/csharp that calls, where <c>address</c> is written as an
+/// endpoint.</summary>
 internal static class ClientSamples
 {
     public static async Task<string> CallAsync(string address, Order order, CancellationToken stop)

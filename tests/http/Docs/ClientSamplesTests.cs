@@ -8,7 +8,7 @@ using Shop;
 
 namespace ProtoRpc.Http.Tests.Docs;
 
-/// <summary>Runs the code of docs/csharp.md that shows the client.</summary>
+/// <summary>Runs the code of the pages in docs/csharp that shows the client.</summary>
 public static class ClientSamplesTests
 {
     public static TheoryData<string> Endpoints =>

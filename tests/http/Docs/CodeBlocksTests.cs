@@ -11,6 +11,7 @@ public static partial class CodeBlocksTests
     private static readonly (string Code, string Shown)[] Names =
     [
         ("            address,", "            \"grpcs://shop:443\","),
+        ("ConnectAsync(local)", "ConnectAsync(\"grpc://127.0.0.1:50051\")"),
         ("ConnectAsync(address,", "ConnectAsync(\"grpcs://shop:443\","),
         ("AddEndpoint(address)", "AddEndpoint(\"grpc://127.0.0.1:50051\")"),
         ("AddEndpoint(web)", "AddEndpoint(\"http://127.0.0.1:8081/\")"),

@@ -10,7 +10,7 @@ using Shop;
 
 namespace ProtoRpc.Http.Tests.Docs;
 
-/// <summary>The code of README.md, docs/csharp.md and docs/hosting.md that serves, and that compares
+/// <summary>The code of README.md and of the pages in docs/csharp that serves, and that compares
 /// schemas.</summary>
 internal static class GuideSamples
 {

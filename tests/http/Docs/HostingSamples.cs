@@ -5,7 +5,7 @@ using Shop;
 
 namespace ProtoRpc.Http.Tests.Docs;
 
-/// <summary>The code of docs/hosting.md.</summary>
+/// <summary>The code of docs/csharp/hosting.md.</summary>
 internal static class HostingSamples
 {
     public static WebApplication Build(string[] args)

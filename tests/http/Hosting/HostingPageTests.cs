@@ -7,7 +7,7 @@ using Shop;
 
 namespace ProtoRpc.Http.Tests.Hosting;
 
-/// <summary>Runs the code of docs/hosting.md, and checks what applications log.</summary>
+/// <summary>Runs the code of docs/csharp/hosting.md, and checks what applications log.</summary>
 public static class HostingPageTests
 {
     [Fact]

@@ -4,7 +4,7 @@ using GrpcException = Grpc.Core.RpcException;
 
 namespace ProtoRpc.Http.Tests.Docs.Stubs;
 
-/// <summary>The code of docs/csharp.md with generated gRPC clients and services.</summary>
+/// <summary>The code of docs/csharp/grpc-stubs.md with generated gRPC clients and services.</summary>
 internal static class StubSamples
 {
     public static async Task<string> ServeAsync(string address, PlaceRequest request, CancellationToken stop)

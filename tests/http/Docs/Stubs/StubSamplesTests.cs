@@ -2,7 +2,7 @@ using Shop;
 
 namespace ProtoRpc.Http.Tests.Docs.Stubs;
 
-/// <summary>Runs the code of docs/csharp.md with generated gRPC clients and services.</summary>
+/// <summary>Runs the code of docs/csharp/grpc-stubs.md with generated gRPC clients and services.</summary>
 public static class StubSamplesTests
 {
     [Fact]
