@@ -9,7 +9,7 @@ public static class PackageTests
 {
     private const string LockFile = "packages.lock.json";
 
-    // docs/security.md has the reason.
+    // docs/security-promises.md has the reason.
     private static readonly string[] NotLocked = ["tests/trimmed"];
 
     public static TheoryData<string> Projects =>

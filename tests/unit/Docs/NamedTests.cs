@@ -13,6 +13,7 @@ internal static partial class NamedTests
         List<Match> rows = [.. Row().Matches(text).Cast<Match>()];
 
         Assert.Equal(Enumerable.Range(1, count), rows.Select(row => int.Parse(row.Groups["number"].Value)));
+        Assert.Distinct(rows.Select(row => $"{row.Groups["file"].Value} {row.Groups["test"].Value}"));
         Assert.All(rows, row =>
         {
             string test = row.Groups["test"].Value;

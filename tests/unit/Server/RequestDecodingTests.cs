@@ -14,7 +14,7 @@ public static class RequestDecodingTests
     private const int WideFields = 900;
     private const int Pieces = 20_000;
 
-    // What docs/security.md states.
+    // What docs/security-promises.md states.
     private const int BytesPerElement = 64;
     private const int BytesPerByte = 32;
     private const int FixedBytes = 64 * 1024;
