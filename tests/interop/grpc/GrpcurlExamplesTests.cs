@@ -3,7 +3,7 @@ using ProtoRpc.Http.Tests.Tool;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>The examples of grpcurl's README as docs/tool.md writes them, run against servers.</summary>
+/// <summary>The examples of grpcurl's README as docs/migration/grpcurl.md writes them, run against servers.</summary>
 public sealed partial class GrpcurlExamplesTests : IDisposable
 {
     private const string Ours = "`protorpc ";
@@ -101,8 +101,9 @@ public sealed partial class GrpcurlExamplesTests : IDisposable
 
     // The words of each command of ours in the table.
     private static IEnumerable<string[]> Examples() =>
-        File.ReadLines(Path.Combine(AppContext.BaseDirectory, "tool.md"))
-            .Where(line => line.StartsWith("| `grpcurl ", StringComparison.Ordinal))
+        File.ReadLines(Path.Combine(AppContext.BaseDirectory, "grpcurl.md"))
+            .Where(line => line.StartsWith("| `grpcurl ", StringComparison.Ordinal)
+                && line.Contains(Ours, StringComparison.Ordinal))
             .Select(line => line[(line.IndexOf(Ours, StringComparison.Ordinal) + Ours.Length)..])
             .Select(command => Word().Matches(command.TrimEnd('|', ' ', '`'))
                 .Select(word => word.Value.Trim('\'')).ToArray());

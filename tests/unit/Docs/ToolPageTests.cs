@@ -5,7 +5,7 @@ using ProtoRpc.Tool;
 
 namespace ProtoRpc.Tests.Docs;
 
-/// <summary>docs/tool.md against the tool.</summary>
+/// <summary>docs/tool.md and docs/migration/grpcurl.md against the tool.</summary>
 public static partial class ToolPageTests
 {
     // grpcurl 1.9.3, and -unix, which it had before.
@@ -17,7 +17,10 @@ public static partial class ToolPageTests
         + "proto import-path use-reflection unix";
 
     private static readonly string[] Lines =
-        File.ReadAllLines(Path.Combine(Repository.Root, "docs", "tool.md"));
+    [
+        .. File.ReadLines(Path.Combine(Repository.Root, "docs", "tool.md")),
+        .. File.ReadLines(Path.Combine(Repository.Root, "docs", "migration", "grpcurl.md")),
+    ];
 
     [Fact]
     public static void Every_flag_of_grpcurl_has_a_row() => Assert.Equal(
