@@ -3,7 +3,8 @@ using ProtoRpc.Http.Tests.Tool;
 
 namespace ProtoRpc.Interop;
 
-/// <summary>The examples of grpcurl's README as docs/migration/grpcurl.md writes them, run against servers.</summary>
+/// <summary>The examples of grpcurl's README as docs/migration/grpcurl.md writes them, run against
+/// servers.</summary>
 public sealed partial class GrpcurlExamplesTests : IDisposable
 {
     private const string Ours = "`protorpc ";
