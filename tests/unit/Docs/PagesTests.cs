@@ -8,6 +8,9 @@ public static partial class PagesTests
 {
     private static readonly string[] Folders = ["docs", "examples", "tests", "lib", "cmdlets"];
 
+    // The recipes have an index of their own.
+    private const string RecipeIndex = "docs/recipes/README.md";
+
     private static readonly string[] Built = ["bin", "obj", "node_modules"];
 
     // The languages that GitHub colours, and text for output.
@@ -57,8 +60,11 @@ public static partial class PagesTests
         // The pages of cmdlets are listed in docs/en-US/ProtoRpc.md, as PlatyPS needs it.
         Assert.Empty(Pages.Keys
             .Where(page => page.StartsWith("docs/", StringComparison.Ordinal) && page != "docs/README.md"
-                && !page.StartsWith("docs/benchmarks/", StringComparison.Ordinal) && !IsOfCmdlet(page))
+                && !page.StartsWith("docs/benchmarks/", StringComparison.Ordinal) && !IsOfCmdlet(page)
+                && !IsRecipe(page))
             .Except(linked));
+        Assert.Empty(Pages.Keys.Where(IsRecipe)
+            .Except(Pages[RecipeIndex].Links.Select(link => $"docs/recipes/{link.Target}")));
         Assert.Empty(Pages.Keys.Where(IsOfCmdlet)
             .Except(Pages["docs/en-US/ProtoRpc.md"].Links.Select(link => $"docs/en-US/{link.Target}")));
     }
@@ -102,6 +108,9 @@ public static partial class PagesTests
     private static bool IsOfCmdlet(string page) =>
         page.StartsWith("docs/en-US/", StringComparison.Ordinal)
         && page.Contains("-Rpc", StringComparison.Ordinal);
+
+    private static bool IsRecipe(string page) =>
+        page.StartsWith("docs/recipes/", StringComparison.Ordinal) && page != RecipeIndex;
 
     // What other hosts have is not asked: tests need no network.
     private static string? WhatIsWrong(string from, string target)
