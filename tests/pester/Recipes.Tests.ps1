@@ -47,7 +47,9 @@ Describe 'Recipes' {
 
         $blocks.Count + [bool] $setUp.Check | Should -BeGreaterThan 0
         for ($i = 0; $i -lt $blocks.Count; $i++) {
-            Compare-Recipe $blocks[$i].Shown $written[$i] | Should -BeExactly '' -Because $blocks[$i].Code
+            if ($difference = Compare-Recipe $blocks[$i].Shown $written[$i]) {
+                throw "$($blocks[$i].Code)`n$difference"
+            }
         }
         if ($setUp.Check) {
             & $setUp.Check

@@ -27,7 +27,7 @@ function Global:Read-Recipe([string] $Page, [hashtable] $Names) {
 # Runs blocks one after the other with shared variables; returns what each writes, with the names of the page.
 function Global:Invoke-Recipe {
     foreach ($RecipeBlock in $args[0]) {
-        $RecipeText = . ([scriptblock]::Create($RecipeBlock.Code)) 2>&1 | Out-String -Width 110
+        $RecipeText = . ([scriptblock]::Create($RecipeBlock.Code)) 2>&1 3>&1 | Out-String -Width 110
         foreach ($RecipeName in $args[1].Keys) {
             $RecipeText = $RecipeText.Replace("$($args[1][$RecipeName])", $RecipeName)
         }
@@ -99,8 +99,8 @@ function Global:Get-ToolProblem {
 }
 
 function Global:Find-RecipeTool {
-    $env:PROTORPC_TOOL ? $env:PROTORPC_TOOL : (Get-ChildItem (Join-Path $RepositoryRoot artifacts bin ProtoRpc.Tool) `
-            -Filter protorpc.dll -Recurse -ErrorAction Ignore | Sort-Object LastWriteTime | Select-Object -Last 1)
+    Get-ChildItem (Join-Path $RepositoryRoot artifacts bin ProtoRpc.Tool) -Filter ProtoRpc.Tool.dll -Recurse `
+        -ErrorAction Ignore | Sort-Object LastWriteTime | Select-Object -Last 1 -ExpandProperty FullName
 }
 
 function Global:Get-OpenSslProblem {
@@ -173,10 +173,10 @@ address = "$folder/ttrpc.sock"
     $Global:RecipeJob = Start-ThreadJob {
         Import-Module $using:ModuleManifest
         $at, $image = $using:at, $using:image
-        for ($i = 0; $i -lt 3000; $i++) {
-            $image.labels = @{ update = "$i" }
+        $watch = [Diagnostics.Stopwatch]::StartNew()
+        while ($watch.Elapsed.TotalSeconds -lt 120) {
+            $image.labels = @{ update = "$($watch.Elapsed)" }
             $null = Invoke-RpcMethod Update @{ image = $image } @at
-            [Threading.Thread]::Sleep(20)
         }
     }
     @{
@@ -242,9 +242,9 @@ $Global:RecipeSetUps = @{
             foreach ($title in 'Ulysses', 'Walden', 'Dune') {
                 $books.Enqueue(@{ name = "shelves/7/books/$($books.Count + 1)"; title = $title })
             }
-            $env:LIBRARY_TOKEN = 'secret of the library'
+            $env:LIBRARY_TOKEN = 'secret-of-the-library'
             $library = Start-RpcListener https://127.0.0.1:0/ -Schema ./server.proto -Certificate ./server.pem `
-                -BearerCheck { param($Token) $Token -eq 'secret of the library' } -Handler @{
+                -BearerCheck { param($Token) $Token -eq 'secret-of-the-library' } -Handler @{
                     CreateBook = {
                         param($Request)
                         $all = $using:books
@@ -290,11 +290,14 @@ $Global:RecipeSetUps = @{
         Start = {
             New-RecipeCertificate
             Copy-Item (Join-Path $RepositoryRoot protos search.proto) .
-            $hash = [Security.Cryptography.SHA256]::HashData([Text.Encoding]::UTF8.GetBytes('token of ann'))
+            $hash = [Security.Cryptography.SHA256]::HashData([Text.Encoding]::UTF8.GetBytes('t0ken-of-ann'))
             @{ [Convert]::ToHexString($hash) = 'ann' } | ConvertTo-Json | Set-Content ./tokens.json
             @{}
         }
-        Check = { Test-RecipeService }
+        Check = {
+            Test-RecipeService
+            Test-RecipeUnit
+        }
     }
 
     'pester' = @{
@@ -411,6 +414,19 @@ function Get-Secret {
     'message' = @{ Start = { @{ 'inproc://parcels' = "inproc://$(New-TestName)" } } }
 }
 
+# systemd accepts the unit of the page, where systemd is installed.
+function Global:Test-RecipeUnit {
+    $text = Get-Content -LiteralPath (Join-Path $RepositoryRoot docs recipes service.md) -Raw
+    $unit = [regex]::Match($text, '(?s)```ini\s(.*?)```').Groups[1].Value
+    $unit | Should -BeLike '*Type=notify*'
+    if (Get-Command systemd-analyze -ErrorAction Ignore) {
+        # The pwsh of the unit is that of a package.
+        Set-Content ./counter.service $unit.Replace('/usr/bin/pwsh', '/bin/sh')
+        systemd-analyze verify --man=no ./counter.service 2>&1 | Where-Object { "$_" -match 'counter' } |
+            Should -BeNullOrEmpty
+    }
+}
+
 # Runs counter.ps1 twice as systemd does, without systemd: ready, calls with and without the token, SIGTERM.
 function Global:Test-RecipeService {
     $path = Join-Path ([IO.Path]::GetTempPath()) (New-TestName)
@@ -419,7 +435,7 @@ function Global:Test-RecipeService {
     $manager.Bind([Net.Sockets.UnixDomainSocketEndPoint]::new($path))
     $buffer = [byte[]]::new(1000)
     $folder = (Get-Location).Path
-    $tokens = 'token of ann', 'another' | ForEach-Object { ConvertTo-SecureString $_ -AsPlainText }
+    $tokens = 't0ken-of-ann', 'another' | ForEach-Object { ConvertTo-SecureString $_ -AsPlainText }
     try {
         foreach ($run in 1, 2) {
             $service = Start-RecipePeer ([Environment]::ProcessPath) @(
@@ -451,6 +467,6 @@ function Global:Test-RecipeService {
     }
     finally {
         $manager.Dispose()
-        Remove-Item -LiteralPath $path
+        Remove-Item -LiteralPath $path -ErrorAction Ignore
     }
 }
