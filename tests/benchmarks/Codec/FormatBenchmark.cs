@@ -63,7 +63,10 @@ internal static class FormatBenchmark
                 () => SystemTextJson.Read(input)];
         Row(
             "write",
-            [() => Write(dynamic), () => Write(generated), .. compared is null ? [] : (Action[])[WriteCompared]]);
+            [
+                () => Write(dynamic), () => Write(generated),
+                .. compared is null ? [] : (Action[])[WriteCompared],
+            ]);
         Row("read", Reads(whole));
         Row("pieces", Reads(pieces));
 

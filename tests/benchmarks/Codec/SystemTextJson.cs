@@ -25,7 +25,11 @@ internal static class SystemTextJson
     {
         using Utf8JsonWriter writer = new(
             output,
-            new JsonWriterOptions { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping, SkipValidation = true });
+            new JsonWriterOptions
+            {
+                Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
+                SkipValidation = true,
+            });
         JsonSerializer.Serialize(writer, message, Context.JsonMessage);
     }
 }

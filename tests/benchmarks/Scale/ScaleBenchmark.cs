@@ -53,7 +53,8 @@ internal static class ScaleBenchmark
     public static IEnumerable<GuardFigure> Guard() => Measure().SelectMany(curve => new GuardFigure[]
     {
         new($"{curve.Subject.What}, time by {curve.Subject.Parts}", curve.TimeExponent, MostExponent, "", 2),
-        new($"{curve.Subject.What}, memory by {curve.Subject.Parts}", curve.MemoryExponent, MostExponent, "", 2),
+        new($"{curve.Subject.What}, memory by {curve.Subject.Parts}",
+            curve.MemoryExponent, MostExponent, "", 2),
     });
 
     /// <summary>Measures all subjects in this process, and prints the points of each as a line of
@@ -68,8 +69,8 @@ internal static class ScaleBenchmark
         return 0;
     }
 
-    // In a process whose garbage collector has room for a whole run: collections copy what is alive, so that the
-    // number of parts at which they begin would look like growth.
+    // In a process whose garbage collector has room for a whole run: collections copy what is alive, so that
+    // the number of parts at which they begin would look like growth.
     private static List<ScaleCurve> Measure()
     {
         (string program, string[] arguments) = Worker.Again(Role);
