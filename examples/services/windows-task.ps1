@@ -33,7 +33,7 @@ switch ($Action) {
     'Install' {
         $arguments = "-NoProfile -NonInteractive -File `"$PSCommandPath`" Serve -TaskName $TaskName " +
             "-Endpoint `"$Endpoint`" -DrainTimeout $DrainTimeout"
-        $run = New-ScheduledTaskAction -Execute (Get-Process -Id $PID).Path -Argument $arguments
+        $run = New-ScheduledTaskAction -Execute (Join-Path $PSHOME pwsh.exe) -Argument $arguments
         $settings = New-ScheduledTaskSettingsSet -ExecutionTimeLimit 0 -RestartCount 3 `
             -RestartInterval (New-TimeSpan -Minutes 1)
         $null = Register-ScheduledTask -TaskName $TaskName -Action $run -Settings $settings -User 'LOCAL SERVICE' `
