@@ -35,7 +35,8 @@ try {
         Rendering = $Colour ? 'Ansi' : 'PlainText'
     } | ConvertTo-Json | Set-Content -LiteralPath $request
     $worker = Join-Path $PSScriptRoot Start-SessionWorker.ps1
-    $shell = [Environment]::ProcessPath
+    # The process of a dotnet tool is dotnet.
+    $shell = Join-Path $PSHOME ($IsWindows ? 'pwsh.exe' : 'pwsh')
     & $shell -NoProfile -NonInteractive -File $worker -Request $request -Reply $reply | Out-Host
     if (-not (Test-Path $reply)) {
         throw "The session ended with exit code $LASTEXITCODE before its last block."

@@ -4,7 +4,8 @@ Runs the commands of the pages that show a session, and writes what they gave in
 .DESCRIPTION
 - In docs/first-ten-minutes.md, each block of PowerShell is run, and the block of text behind it is replaced
   by its output.
-- docs/sessions/terminal.ps1 is run and drawn as docs/sessions/terminal.svg.
+- Each script in docs/sessions/pictures is run and drawn as a picture of its name in docs/sessions. Its first
+  comment is the title; each part up to a blank line is a command at the prompt.
 .EXAMPLE
 dotnet build cmdlets/ProtoRpc.PowerShell; pwsh docs/sessions/update.ps1
 #>
@@ -35,10 +36,12 @@ $written = [regex]::Replace($page, $pattern, {
     })
 [IO.File]::WriteAllText((Join-Path $OutputFolder first-ten-minutes.md), $written)
 
-$session = (Get-Content -LiteralPath (Join-Path $PSScriptRoot terminal.ps1) -Raw) -replace '\r\n', "`n"
-$commands = $session.Trim() -split '\n\n+' | Where-Object { $_ -notmatch '^#' }
-$output = & $run -Block $commands -Module $Module -Colour
-$picture = & (Join-Path $PSScriptRoot ConvertTo-TerminalSvg.ps1) -Command $commands -Output $output -Title (
-    'A PowerShell session that serves and calls a gRPC service')
 $folder = New-Item -ItemType Directory -Force (Join-Path $OutputFolder sessions)
-[IO.File]::WriteAllText((Join-Path $folder.FullName terminal.svg), "$picture`n")
+foreach ($script in Get-ChildItem (Join-Path $PSScriptRoot pictures) -Filter *.ps1) {
+    $title, $session = (Get-Content -LiteralPath $script -Raw) -replace '\r\n', "`n" -split '\n', 2
+    $commands = $session.Trim() -split '\n\n+'
+    $output = & $run -Block $commands -Module $Module -Colour
+    $picture = & (Join-Path $PSScriptRoot ConvertTo-TerminalSvg.ps1) -Command $commands -Output $output -Title (
+        $title -replace '^# ')
+    [IO.File]::WriteAllText((Join-Path $folder.FullName "$($script.BaseName).svg"), "$picture`n")
+}

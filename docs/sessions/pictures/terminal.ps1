@@ -1,4 +1,4 @@
-# The session of the picture in README.md. Each part up to a blank line is a command at the prompt.
+# A PowerShell session that serves and calls a gRPC service
 
 $listener = Start-RpcListener grpc://127.0.0.1:0 -Schema ./protos/search.proto -Handler @{
     Search = { param($Request) @{ result = @{ url = "https://example.com/$($Request.query)" } } }
