@@ -65,6 +65,16 @@ internal sealed class Browser : IAsyncDisposable
             : answer["result"]!["value"]?.ToString() ?? "";
     }
 
+    /// <summary>Shows pages as on a system whose windows are dark, or light.</summary>
+    public Task PreferAsync(bool isDark) => CallAsync("Emulation.setEmulatedMedia", new JsonObject
+    {
+        ["features"] = new JsonArray(new JsonObject
+        {
+            ["name"] = "prefers-color-scheme",
+            ["value"] = isDark ? "dark" : "light",
+        }),
+    });
+
     /// <summary>A picture of the page, as PNG.</summary>
     public async Task<byte[]> CaptureAsync() => Convert.FromBase64String(
         (string)(await CallAsync("Page.captureScreenshot", new JsonObject { ["format"] = "png" }))["data"]!);

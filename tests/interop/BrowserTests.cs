@@ -62,6 +62,43 @@ public static class BrowserTests
         Assert.Equal("PNG"u8, picture.AsSpan(1, 3));
     }
 
+    // Also draws the pictures of docs/http.md, in the folder that PROTORPC_PAGE_PICTURES names by its full
+    // path.
+    [PeerFact(Peer.Chromium)]
+    public static async Task The_page_is_dark_where_the_system_is()
+    {
+        const string Brightness = """
+            ((element, what) => getComputedStyle(document.querySelector(element))[what]
+              .match(/[\d.]+/g).slice(0, 3).reduce((sum, part) => sum + Number(part) / 3, 0))
+            """;
+        using SearchServer server = new();
+        await using Browser browser = await Browser.StartAsync();
+        foreach (bool isDark in (bool[])[false, true])
+        {
+            await browser.PreferAsync(isDark);
+            await browser.OpenAsync(server.Endpoint.Uri);
+            await browser.EvaluateAsync($$"""{{Try}}('Search', '{"query":"tea"}')""");
+            foreach (string element in (string[])["body", "pre", "textarea", "output"])
+            {
+                double text = await BrightnessAsync(element, "color");
+                double ground = await BrightnessAsync(element, "backgroundColor");
+
+                Assert.InRange(isDark ? text - ground : ground - text, 150, 255);
+                Assert.Equal(isDark, ground < 64);
+            }
+
+            if (Environment.GetEnvironmentVariable("PROTORPC_PAGE_PICTURES") is { Length: > 0 } folder)
+            {
+                string name = isDark ? "http-page-dark.png" : "http-page.png";
+                await File.WriteAllBytesAsync(Path.Combine(folder, name), await browser.CaptureAsync());
+            }
+        }
+
+        async Task<double> BrightnessAsync(string element, string what) => double.Parse(
+            await browser.EvaluateAsync($"{Brightness}('{element}', '{what}')"),
+            System.Globalization.CultureInfo.InvariantCulture);
+    }
+
     [PeerFact(Peer.Chromium)]
     public static async Task A_rule_can_be_tried_on_the_page()
     {

@@ -12,20 +12,23 @@ namespace ProtoRpc.AspNetCore.Http;
 /// <param name="rules">The HTTP rules of their methods.</param>
 internal sealed class ServicePage(IReadOnlyList<ServerService> services, RestRoutes rules)
 {
+    // Light or dark, as the system is.
     private const string Style = """
+        :root { color-scheme: light dark }
         body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem;
-          padding: 0 1rem; color: #222 }
+          padding: 0 1rem; color: light-dark(#222, #ddd); background: light-dark(#fff, #1b1d21) }
         h1 { font-size: 1.6rem }
         h2 { font-size: 1.2rem; margin-top: 2.5rem }
         h3 { font-size: 1rem; margin: 1.5rem 0 .3rem }
-        pre, textarea, output { font: 13px/1.4 ui-monospace, monospace; background: #f5f6f8;
-          border: 1px solid #d5d8dd; border-radius: 4px; padding: .6rem; box-sizing: border-box;
-          width: 100%; overflow: auto; white-space: pre-wrap }
+        pre, textarea, output { font: 13px/1.4 ui-monospace, monospace; color: inherit;
+          background: light-dark(#f5f6f8, #25282e); border: 1px solid light-dark(#d5d8dd, #454a52);
+          border-radius: 4px; padding: .6rem; box-sizing: border-box; width: 100%; overflow: auto;
+          white-space: pre-wrap }
         textarea { height: 9rem; resize: vertical }
         output { display: block; min-height: 2.2rem }
-        output.bad { border-color: #c33 }
+        output.bad { border-color: light-dark(#c33, #f66) }
         button { margin: .4rem 0; padding: .3rem 1.2rem }
-        select { max-width: 100% } p { margin: .3rem 0 } .quiet { color: #667 }
+        select { max-width: 100% } p { margin: .3rem 0 } .quiet { color: light-dark(#667, #9aa0aa) }
         """;
 
     private const string Script = """
