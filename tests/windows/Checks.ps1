@@ -129,7 +129,7 @@ $checks = @(
     @{ Name = 'identity: a pipe, from another process'; Do = {
             Use-Listener "ncacn_np:[\pipe\$(New-Name)]" {
                 param($listener)
-                $told = & (Join-Path $PSHOME pwsh.exe) -NoProfile -NonInteractive -Command (
+                $told = & (Join-Path $PSHOME ($IsWindows ? 'pwsh.exe' : 'pwsh')) -NoProfile -NonInteractive -Command (
                     "Import-Module $(ConvertTo-Literal $Module); `$rpc = Connect-RpcEndpoint '$($listener.Endpoint[0])' " +
                     "$(ConvertTo-Literal "$PSScriptRoot/Check.proto") -Service $service; `"`$PID `$((Invoke-RpcMethod Tell @{} -Connection `$rpc).text)`"") 2>&1
                 $process, $text = "$($told.Where{ $_ -is [string] })" -split ' ', 2
@@ -392,7 +392,7 @@ $checks = @(
             $runner = Join-Path $PSScriptRoot .. run pester.ps1
             $env:PROTORPC_MODULE = (Resolve-Path -LiteralPath $Module).Path
             try {
-                $told = & (Join-Path $PSHOME pwsh.exe) -NoProfile -NonInteractive -File $runner -Path $tests -Report $json
+                $told = & (Join-Path $PSHOME ($IsWindows ? 'pwsh.exe' : 'pwsh')) -NoProfile -NonInteractive -File $runner -Path $tests -Report $json
                 if ($LASTEXITCODE -eq 3) {
                     Skip-Check "Pester 5 is missing: Install-PSResource Pester -Version '[5.5.0,6.0.0)'"
                 }
