@@ -185,10 +185,10 @@ address = "$folder/ttrpc.sock"
     }
 }
 
-# Makes ca.pem, server.pem and me.pem as docs/http.md shows it.
+# Makes ca.pem, server.pem and me.pem as docs/certificates.md shows it.
 function Global:New-RecipeCertificate {
-    $page = (Get-Content -LiteralPath (Join-Path $RepositoryRoot docs http.md) -Raw) -replace '\r\n', "`n"
-    $commands = [regex]::Match($page, '(?s)### Client certificates.*?```console\n(.*?)```').Groups[1].Value
+    $page = (Get-Content -LiteralPath (Join-Path $RepositoryRoot docs certificates.md) -Raw) -replace '\r\n', "`n"
+    $commands = [regex]::Match($page, '(?s)## Client certificates.*?```console\n(.*?)```').Groups[1].Value
     $said = sh -e -c ($commands -replace '(?m)^\$ ') 2>&1
     if ($LASTEXITCODE) {
         throw "openssl failed: $said"
