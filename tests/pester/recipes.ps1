@@ -98,9 +98,11 @@ function Global:Get-ToolProblem {
     (Find-RecipeTool) ? '' : 'the tool is not built: dotnet build lib/ProtoRpc.Tool'
 }
 
+# Not a build for another system: the folders of those end with its name, as release_win-x64.
 function Global:Find-RecipeTool {
-    Get-ChildItem (Join-Path $RepositoryRoot artifacts bin ProtoRpc.Tool) -Filter ProtoRpc.Tool.dll -Recurse `
-        -ErrorAction Ignore | Sort-Object LastWriteTime | Select-Object -Last 1 -ExpandProperty FullName
+    'debug', 'release' |
+        ForEach-Object { Join-Path $RepositoryRoot artifacts bin ProtoRpc.Tool $_ ProtoRpc.Tool.dll } |
+        Get-Item -ErrorAction Ignore | Sort-Object LastWriteTime | Select-Object -Last 1 -ExpandProperty FullName
 }
 
 function Global:Get-OpenSslProblem {
