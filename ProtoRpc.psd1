@@ -1,7 +1,7 @@
 # The version and the addresses here are those of all packages: Directory.Build.props reads them.
 @{
     RootModule = 'ProtoRpc.psm1'
-    ModuleVersion = '0.1.0'
+    ModuleVersion = '0.2.0'
     GUID = '5c0f2c0e-6f0a-4b53-9e0e-7f3d3b9a41c6'
     Author = 'ProtoRpc contributors'
     CompanyName = 'ProtoRpc contributors'
