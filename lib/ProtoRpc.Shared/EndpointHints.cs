@@ -171,7 +171,7 @@ internal static class EndpointHints
         {
             AddressForm.NameAlone => [$"{sequence}:[{bare}]"],
             AddressForm.HostAndName => [$@"{sequence}:[\pipe\{bare}]"],
-            _ when rest.IndexOf('[', 1) is > 0 => [$"{sequence}:{rest.TrimEnd(']')}]"],
+            _ when rest.LastIndexOf('[') > 0 => [$"{sequence}:{rest.TrimEnd(']')}]"],
             _ when bare.LastIndexOf(':') is > 0 and var colon =>
                 [$"{sequence}:{bare[..colon]}[{bare[(colon + 1)..]}]"],
             _ => [],

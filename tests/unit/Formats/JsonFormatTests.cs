@@ -247,4 +247,22 @@ public static class JsonFormatTests
             Assert.Equal(whole, read);
         }
     }
+
+    [Theory]
+    [InlineData("t")]
+    [InlineData("{\"text\":nul")]
+    [InlineData("{\"children\":[f")]
+    [InlineData("{\"text\":\"a\"")]
+    [InlineData("{\"text\":tr  ")]
+    public static void A_text_that_ends_too_early_is_an_error_of_the_message_however_it_arrives(string text)
+    {
+        byte[] json = Encoding.UTF8.GetBytes(text);
+        for (int cut = 0; cut <= json.Length; cut++)
+        {
+            RpcException error = Assert.Throws<RpcException>(() => MessageFormats.Json.Read(
+                TestMessages.Type("proto3.Leaf"), Segments.Of(json.AsMemory(0, cut), json.AsMemory(cut))));
+
+            Assert.Equal("MalformedMessage", error.ErrorId);
+        }
+    }
 }

@@ -266,6 +266,33 @@ public static class RpcEndpointTests
     }
 
     [Fact]
+    public static void What_is_cut_at_any_place_is_an_endpoint_or_an_error()
+    {
+        string[] texts =
+        [
+            .. EndpointKinds.All.Select(kind => kind.ExampleUri("[::1]")),
+            .. EndpointKinds.All.Where(kind => kind.Sequence.Length > 0)
+                .Select(kind => kind.ExampleBinding("[::1]")),
+            "dns://1.1.1.1/host:1", "ipv6:[::1]:1", "ipv4:1.2.3.4:5,6.7.8.9:10", "unix-abstract:a", @"\\host\pipe\a",
+        ];
+        foreach (string text in texts)
+        {
+            for (int cut = 0; cut <= text.Length; cut++)
+            {
+                string start = text[..cut];
+                foreach (string part in (string[])[start, text[cut..], $"{start}:", $"{start}["])
+                {
+                    if (!RpcEndpoint.TryParse(part, out _))
+                    {
+                        RpcException error = Assert.Throws<RpcException>(() => RpcEndpoint.Parse(part));
+                        Assert.Equal("InvalidEndpoint", error.ErrorId);
+                    }
+                }
+            }
+        }
+    }
+
+    [Fact]
     public static void Tries_to_read_without_throwing()
     {
         Assert.True(RpcEndpoint.TryParse(" tcp://host:80 ", out RpcEndpoint? endpoint));

@@ -32,7 +32,7 @@ internal sealed partial class JsonMessageReader(
 
     protected override void ReadAll(in MessageTarget target)
     {
-        Utf8JsonReader reader = _json.IsSingleSegment ? new(_json.FirstSpan, Reading) : new(_json, Reading);
+        Utf8JsonReader reader = JsonSequence.Read(_json, Reading);
         try
         {
             Next(ref reader);

@@ -1,4 +1,5 @@
 using System.Text.Json;
+using ProtoRpc.Formats.Json;
 using ProtoRpc.Messages;
 using ProtoRpc.Protocols.Headers;
 using ProtoRpc.Protocols.Http;
@@ -222,7 +223,7 @@ internal sealed class RestStreamFormat(
         isError = false;
         try
         {
-            Utf8JsonReader json = new(item, Reading);
+            Utf8JsonReader json = JsonSequence.Read(item, Reading);
             if (!json.Read() || json.TokenType != JsonTokenType.StartObject
                 || !json.Read() || json.TokenType != JsonTokenType.PropertyName)
             {
