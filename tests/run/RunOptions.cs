@@ -64,7 +64,7 @@ internal sealed record RunOptions
           --suite NAME          runs this suite; may be repeated: {string.Join(", ", suites)}
           --quick [CMDLET ...]  runs style, unit, and the Pester tests of these cmdlets, or of what changed
           --filter TEXT         runs only tests whose names contain the text
-          --long                fuzz and long-run take minutes instead of seconds
+          --long                fuzz and long-run take minutes instead of seconds, and windows has all tests
         dotnet run --project tests/run -- pack [OPTIONS]
           packs the module, the packages and the tool
         """;

@@ -76,7 +76,7 @@ internal sealed class TestSuites
                 StartsPowerShell = true,
             },
             new TrimmedSuite(root),
-            new WindowsSuite(root),
+            new WindowsSuite(root, options.IsLong),
             new PesterSuite(root, pesterFiles),
         ];
 }

@@ -28,7 +28,9 @@ internal sealed class XunitRun(TestPlan plan, TestJournal journal)
             diagnosticMessageSink: null, diagnosticMessages: false, internalDiagnosticMessages: false);
         Type[] all =
         [
-            .. _tests.GetTypes().Where(type => IsInSpaces(type) && TestsOf(type).Any())
+            .. _tests.GetTypes()
+                .Where(type => IsInSpaces(type) && !plan.Later.Any(space => IsIn(type, space))
+                    && TestsOf(type).Any())
                 .OrderBy(type => type.FullName, StringComparer.Ordinal),
         ];
         Type[] wanted = [.. Select(all)];
@@ -40,7 +42,7 @@ internal sealed class XunitRun(TestPlan plan, TestJournal journal)
             kind = "plan",
             classes = wanted.Select(type => type.FullName),
             without = counts ? CountWithout(all) : [],
-            unknown = knowsAll ? Unknown(all) : [],
+            unknown = knowsAll ? Unknown() : [],
         });
         foreach (Type type in wanted)
         {
@@ -92,8 +94,12 @@ internal sealed class XunitRun(TestPlan plan, TestJournal journal)
         ? all.Where(type => classes.Contains(type.FullName))
         : all.Where(type => !_without.Contains(type.FullName!)).Where((_, i) => i % plan.Parts == plan.Part);
 
-    private bool IsInSpaces(Type type) => plan.Spaces is null || plan.Spaces.Any(
-        space => $"{type.FullName}.".StartsWith(space, StringComparison.Ordinal));
+    private bool IsInSpaces(Type type) =>
+        plan.Spaces is null || plan.Spaces.Any(space => IsIn(type, space));
+
+    // A class is in itself, and in its namespaces.
+    private static bool IsIn(Type type, string space) =>
+        $"{type.FullName}.".StartsWith($"{space}.", StringComparison.Ordinal);
 
     private Dictionary<string, int> CountWithout(Type[] all) => all
         .SelectMany(type => TestsOf(type).Select(test => (Type: type.FullName!, Test: test)))
@@ -104,17 +110,21 @@ internal sealed class XunitRun(TestPlan plan, TestJournal journal)
         .CountBy(name => name)
         .ToDictionary();
 
-    private string[] Unknown(Type[] all)
+    private string[] Unknown()
     {
+        Type[] types = [.. _tests.GetTypes().Where(type => TestsOf(type).Any())];
         HashSet<string> known =
         [
-            .. all.Select(type => type.FullName!),
-            .. all.SelectMany(type => TestsOf(type).Select(test => $"{type.FullName}.{test}")),
+            .. types.Select(type => type.FullName!),
+            .. types.SelectMany(type => TestsOf(type).Select(test => $"{type.FullName}.{test}")),
         ];
         return
         [
             .. plan.Without.Where(name =>
                 name.StartsWith($"{plan.Assembly}.", StringComparison.Ordinal) && !known.Contains(name)),
+            .. plan.Later.Where(space =>
+                space.StartsWith($"{plan.Assembly}.", StringComparison.Ordinal)
+                && !types.Any(type => IsIn(type, space))),
         ];
     }
 

@@ -112,7 +112,7 @@ internal sealed class TestProcess(
         {
             result = result.WithFailure(
                 $"{suite}: {name}",
-                "is listed in tests/windows/not-under-wine.txt, and no test has that name. Remove it there.");
+                "is listed in a text file of tests/windows, and no test has that name. Remove it there.");
         }
 
         List<TestPlan> left = [];

@@ -7,12 +7,15 @@ namespace ProtoRpc.TestRun.Windows;
 /// <summary>The tests of <c>unit</c>, <c>http</c> and <c>interop</c> built for Windows, run by Wine where
 /// there is no Windows. They run in several processes, so that one that hangs or crashes costs the others
 /// nothing.</summary>
-internal sealed class WindowsSuite(string root) : ITestSuite
+/// <param name="root">The folder of the repository.</param>
+/// <param name="isLong">Whether tests of code that is the same on all systems also run.</param>
+internal sealed class WindowsSuite(string root, bool isLong) : ITestSuite
 {
     private const string Project = "tests/windows/WindowsTests.csproj";
     private const string Unit = "ProtoRpc.Tests";
     private const string Http = "ProtoRpc.Http.Tests";
     private const string Interop = "ProtoRpc.Interop";
+    private const string LongOnly = "tests/windows/only-in-long-runs.txt";
 
     // One prefix each, and a processor.
     private const int Workers = 2;
@@ -76,6 +79,13 @@ internal sealed class WindowsSuite(string root) : ITestSuite
             return result.WithFailure("windows: the whole run", "not one test ran");
         }
 
+        if (filter is null && !isLong)
+        {
+            result = result.WithSkip(
+                "windows: code that is the same on all systems",
+                $"add '--long' to also run the tests of {LongOnly}; the suites of this system ran them");
+        }
+
         return wine.RunsAll || filter is not null ? result : result.WithSkip(
             "windows: http, interop and most of unit",
             $"{wine.Version} cannot run them, Wine {WineInstallation.Needed} can. As root on Debian: "
@@ -86,12 +96,17 @@ internal sealed class WindowsSuite(string root) : ITestSuite
     {
         WineExceptions exceptions = WineExceptions.Read(
             File.ReadAllText(Path.Combine(root, "tests", "windows", "not-under-wine.txt")));
+        IReadOnlyList<string> later = isLong || filter is not null
+            ? []
+            : WineExceptions.Read(File.ReadAllText(Path.Combine(root, LongOnly))).Names;
+        TestPlan all = new("", Part: 0, Parts: 1, null, null, exceptions.Names, later, filter ?? "");
         ConcurrentQueue<TestPlan> waiting = new(wine.RunsAll
             ? [
-                .. Split(Interop, filter, exceptions, InteropParts), .. Split(Http, filter, exceptions),
-                .. Split(Unit, filter, exceptions),
+                .. Split(all with { Assembly = Interop }, InteropParts),
+                .. Split(all with { Assembly = Http }, Parts),
+                .. Split(all with { Assembly = Unit }, Parts),
             ]
-            : [Of(Unit, filter, exceptions) with { Spaces = [.. OldWine.Concat(OldNtlm).Select(SpaceOf)] }]);
+            : [all with { Assembly = Unit, Spaces = [.. OldWine.Concat(OldNtlm).Select(SpaceOf)] }]);
         ConcurrentBag<SuiteResult> results = [];
         await Task.WhenAll(Enumerable.Range(0, Math.Min(Workers, waiting.Count)).Select(async worker =>
         {
@@ -112,13 +127,8 @@ internal sealed class WindowsSuite(string root) : ITestSuite
         return results.Aggregate(SuiteResult.Empty(Name), (sum, result) => sum.With(result));
     }
 
-    private static string SpaceOf(string name) => $"{Unit}.{name}.";
+    private static string SpaceOf(string name) => $"{Unit}.{name}";
 
-    private static IEnumerable<TestPlan> Split(
-        string assembly, string? filter, WineExceptions exceptions, int parts = Parts) =>
-        Enumerable.Range(0, parts)
-            .Select(part => Of(assembly, filter, exceptions) with { Part = part, Parts = parts });
-
-    private static TestPlan Of(string assembly, string? filter, WineExceptions exceptions) =>
-        new(assembly, Part: 0, Parts: 1, null, null, exceptions.Names, filter ?? "");
+    private static IEnumerable<TestPlan> Split(TestPlan plan, int parts) =>
+        Enumerable.Range(0, parts).Select(part => plan with { Part = part, Parts = parts });
 }

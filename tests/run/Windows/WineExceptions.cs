@@ -1,14 +1,14 @@
 namespace ProtoRpc.TestRun.Windows;
 
-/// <summary>The tests that Wine cannot run, and why: a class or a method a line, its full name
-/// first.</summary>
+/// <summary>A list of tests that are left out, and why: a class, a method or a namespace a line, its full
+/// name first.</summary>
 internal sealed class WineExceptions
 {
     private readonly IReadOnlyDictionary<string, string> _reasons;
 
     private WineExceptions(IReadOnlyDictionary<string, string> reasons) => _reasons = reasons;
 
-    /// <summary>Full names of classes and methods.</summary>
+    /// <summary>Full names of classes, methods and namespaces.</summary>
     public IReadOnlyList<string> Names => [.. _reasons.Keys];
 
     /// <summary>Reads the list; empty lines and lines that start with '#' are comments.</summary>
