@@ -74,6 +74,8 @@
     PrivateData = @{
         PSData = @{
             Tags = @('protobuf', 'rpc', 'dcerpc', 'grpc', 'ipc', 'PSEdition_Core', 'Windows', 'Linux', 'MacOS')
+            # Owner and name in these four addresses are placeholders: replace them before you publish.
+            # All packages get the addresses from here, and no other file contains them.
             ProjectUri = 'https://github.com/protorpc/protorpc'
             LicenseUri = 'https://github.com/protorpc/protorpc/blob/main/LICENSE'
             IconUri = 'https://raw.githubusercontent.com/protorpc/protorpc/main/docs/icon.png'
