@@ -68,13 +68,13 @@ public static class ProtoTextTests
             message SearchRequest {
               // The words to look for.
               required string query = 1;
-              // Which page of results, from 0.
+              // The page of results, from 0.
               optional int32 page_number = 2;
-              // Results on a page.
+              // The number of results on a page.
               optional int32 result_per_page = 3;
             }
 
-            // What was found.
+            // The found pages.
             message SearchResponse {
               repeated group Result = 1 {
                 required string url = 2;
@@ -83,13 +83,13 @@ public static class ProtoTextTests
               }
             }
 
-            // The reply of a method that failed, where the transport has no better place for the message.
+            // The reply of a failed method, if the transport has no other field for the error text.
             message ErrorResult {
-              // The largest field number there is, so that no reply's own field can meet it.
+              // The largest possible field number, so it cannot conflict with a field of a reply.
               required string error_text = 536870911;
             }
 
-            // Searches.
+            // Searches pages.
             service SearchService {
               // Finds pages.
               rpc Search (SearchRequest) returns (SearchResponse);

@@ -12,11 +12,11 @@ public static class RpcSchemaLoadTests
         RpcMethodInfo method = schema.GetMethod("Sample.MyService/Send");
         Assert.Equal("Sample.MyRequest", method.RequestType.FullName);
         Assert.Equal("Shows a message on the server.", method.Comment);
-        Assert.Equal("Takes messages.", method.Service.Comment);
+        Assert.Equal("Receives messages.", method.Service.Comment);
         RpcFieldInfo field = Assert.Single(method.RequestType.Fields);
         Assert.True(field.IsRequired);
         Assert.Equal("string", field.TypeName);
-        Assert.Equal("The words.", field.Comment);
+        Assert.Equal("The text.", field.Comment);
         Assert.Equal(["sample.proto"], schema.RootFiles);
         Assert.Empty(schema.Warnings);
     }

@@ -492,6 +492,6 @@ public static class SchemaPathTests
         RpcSchema both = RpcSchema.Load([set, Path.Combine(TestProtos.Shipped, "search.proto")]);
 
         Assert.Equal(["search.proto", "sample.proto"], both.RootFiles);
-        Assert.Equal("The words.", both.GetMessage("MyRequest").Fields[0].Comment);
+        Assert.Equal("The text.", both.GetMessage("MyRequest").Fields[0].Comment);
     }
 }

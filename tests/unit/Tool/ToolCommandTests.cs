@@ -113,9 +113,9 @@ public static class ToolCommandTests
             """
             // Sample.MyRequest
 
-            // What a client says.
+            // The message of a client.
             message MyRequest {
-              // The words.
+              // The text.
               required string message = 1;
             }
 
