@@ -29,8 +29,8 @@ internal sealed class ConnectListenerTarget : FuzzTarget
     public override string Name => "connect-listener";
 
     public override string Promise =>
-        "whole frames, of which the last one is an end without an internal error; other clients get their "
-        + "own answers, and memory stays";
+        "whole frames, the last of which is an end without an internal error; other clients receive their "
+        + "own replies, and memory does not grow";
 
     public override bool IsGuided => false;
 

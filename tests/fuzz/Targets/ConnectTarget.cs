@@ -19,7 +19,7 @@ internal sealed class ConnectTarget : FrameTarget
     public override string Name => "connect";
 
     public override string Promise =>
-        "frames do not depend on how they arrive; an end is read as it is written";
+        "frames do not depend on where their bytes are split; an end is read as it was written";
 
     public override IMutator Mutator { get; } = new FrameMutator(static _ => 1);
 

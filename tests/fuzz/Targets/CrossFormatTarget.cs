@@ -36,7 +36,7 @@ internal sealed class CrossFormatTarget : FuzzTarget
     public override string Name => "formats";
 
     public override string Promise =>
-        "each format, and objects: what was written is read as it was, and refused only if it has no text";
+        "a message in any format or as an object is read as it was written, or rejected if it has no text";
 
     public override IMutator Mutator { get; } = new WireMutator(1);
 

@@ -10,7 +10,7 @@ internal sealed class DescriptorTarget : FuzzTarget
 {
     public override string Name => "descriptors";
 
-    public override string Promise => "a set is a schema that can be shown, used and exported, or is refused";
+    public override string Promise => "a set is rejected, or its schema can be shown, used and exported";
 
     public override IMutator Mutator { get; } = new WireMutator();
 

@@ -19,7 +19,7 @@ internal sealed class EndpointTarget : FuzzTarget
     public override string Name => "endpoint";
 
     public override string Promise =>
-        "what is written is read as the same endpoint, without invisible characters";
+        "a written endpoint is read as the same endpoint, and has no invisible characters";
 
     public override IMutator Mutator { get; } = new TextMutator(
         "ncacn_ip_tcp:", "ncacn_np:", "ncalrpc:", "://", "[", "]",

@@ -27,7 +27,8 @@ internal sealed class GrpcListenerTarget : FuzzTarget
     public override string Name => "grpc-listener";
 
     public override string Promise =>
-        "no internal error; the connection ends; other clients get their own answers, and memory stays";
+        "no internal error; the connection ends; other clients receive their own replies, "
+        + "and memory does not grow";
 
     public override bool IsGuided => false;
 

@@ -14,7 +14,8 @@ internal sealed class GrpcTarget : FrameTarget
 {
     public override string Name => "grpc";
 
-    public override string Promise => "frames do not depend on how they arrive; headers are read as written";
+    public override string Promise =>
+        "frames do not depend on where their bytes are split; headers are read as they were written";
 
     // Of gzip: a few bytes may become a thousand times as many.
     public override int? BytesPerByte => 4096;

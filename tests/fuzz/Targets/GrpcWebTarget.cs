@@ -13,7 +13,7 @@ internal sealed class GrpcWebTarget : FrameTarget
     public override string Name => "grpc-web";
 
     public override string Promise =>
-        "base64 and frames do not depend on how they arrive; base64 is read as it is written";
+        "base64 and frames do not depend on where their bytes are split; base64 is read as it was written";
 
     public override IMutator Mutator { get; } = new FrameMutator(static _ => 1);
 

@@ -21,8 +21,8 @@ internal sealed partial class HttpListenerTarget : FuzzTarget
     public override string Name => "http-listener";
 
     public override string Promise =>
-        "documented statuses, never 500; the connection ends; other clients get their own answers, "
-        + "and memory stays";
+        "documented statuses, never 500; the connection ends; other clients receive their own replies, "
+        + "and memory does not grow";
 
     public override bool IsGuided => false;
 

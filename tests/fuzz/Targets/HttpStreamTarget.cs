@@ -15,7 +15,7 @@ internal sealed class HttpStreamTarget : FuzzTarget
 
     public override string Name => "http-stream";
 
-    public override string Promise => "messages do not depend on how they arrive";
+    public override string Promise => "messages do not depend on where their bytes are split";
 
     public override int? BytesPerByte => 256;
 

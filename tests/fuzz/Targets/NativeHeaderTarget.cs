@@ -17,7 +17,7 @@ internal sealed class NativeHeaderTarget : FuzzTarget
     public override string Name => "native-header";
 
     public override string Promise =>
-        "the short way and the whole parser read the same; exceptions name no type to load";
+        "the fast path and the full parser read the same header; exceptions name no type to load";
 
     public override IMutator Mutator { get; } = new WireMutator(2);
 

@@ -31,7 +31,7 @@ internal sealed class ObjectTarget : FuzzTarget
 
     public override string Name => "objects";
 
-    public override string Promise => "an object is a message that can be written and shown, or is refused";
+    public override string Promise => "an object is rejected, or its message can be written and shown";
 
     public override int? BytesPerByte => 8192;
 

@@ -18,7 +18,7 @@ internal sealed class OptionTarget : FuzzTarget
     public override string Name => "options";
 
     public override string Promise =>
-        "what is erased becomes blank, and each other token keeps its line and column";
+        "erased text becomes blank, and each other token keeps its line and column";
 
     public override IMutator Mutator { get; } = new TextMutator(
         "import ", "public ", "option ", "option (a) = ", "(a)", "(.a.b).c", "[(a) = 1]", "[", "]", "{", "}",

@@ -17,7 +17,7 @@ internal sealed class ReflectionTarget : FuzzTarget
 
     public override string Name => "reflection";
 
-    public override string Promise => "the client has a schema or an error, whatever the server says";
+    public override string Promise => "the client returns a schema or an error for each reply of the server";
 
     public override bool IsGuided => false;
 

@@ -18,7 +18,7 @@ internal sealed class RestTarget : FuzzTarget
     public override string Name => "rest";
 
     public override string Promise =>
-        "a path that a template makes of values leads to its rule, and gives the same values";
+        "a path that a template builds from values matches its rule, and has the same values";
 
     public override IMutator Mutator { get; } = new TextMutator(
         "/", "*", "**", "{a}", "{b=*}", "{c=x/*}", "{m.a=**}", ":verb", "%2F", "%2f", "%25", "%3A", "+", "//",

@@ -88,7 +88,7 @@ public static class GoodputTests
         {
             ReliabilityPage.Open().Write("overload", string.Join('\n', [
                 "| endpoint | peak, calls/s | under overload | of the peak | accepted, p50 ms | p99 ms "
-                    + "| refused | refusal, p50 ms | p99 ms | ping meanwhile, p99 ms | afterwards, calls/s |",
+                    + "| rejected | rejection, p50 ms | p99 ms | ping meanwhile, p99 ms | afterwards, calls/s |",
                 "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
                 .. Rows.Values,
             ]));
