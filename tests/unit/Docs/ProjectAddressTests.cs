@@ -16,8 +16,7 @@ public static class ProjectAddressTests
     private static readonly string[] Built = ["bin", "obj", "node_modules"];
 
     // owner/name: the address of the icon has another host.
-    private static readonly string Project = string.Join(
-        '/', ModuleManifest.Read(Path.Combine(Repository.Root, OnlyFile)).Value("ProjectUri").Split('/')[^2..]);
+    private static readonly string Project = string.Join('/', Address("ProjectUri").Split('/')[^2..]);
 
     [Fact]
     public static void Only_the_manifest_of_the_module_has_the_address()
@@ -33,10 +32,10 @@ public static class ProjectAddressTests
     [InlineData("IconUri")]
     [InlineData("ReleaseNotes")]
     public static void The_manifest_has_one_project_in_all_addresses(string key) =>
-        Assert.Contains(
-            $"/{Project}/",
-            ModuleManifest.Read(Path.Combine(Repository.Root, OnlyFile)).Value(key),
-            StringComparison.Ordinal);
+        Assert.Contains($"/{Project}/", Address(key), StringComparison.Ordinal);
+
+    private static string Address(string key) =>
+        ModuleManifest.Read(Path.Combine(Repository.Root, OnlyFile)).Value(key);
 
     private static IEnumerable<string> Files() => Folders
         .Select(folder => Path.Combine(Repository.Root, folder))
