@@ -10,7 +10,7 @@ namespace ProtoRpc.Fuzz.Targets;
 /// <summary>The HTTP side of a listener. An input is what a client sends over one connection.</summary>
 internal sealed partial class HttpListenerTarget : FuzzTarget
 {
-    // Those of docs/http.md that a client can cause whose handlers never fail.
+    // Those of docs/http-protocol.md that a client can cause whose handlers never fail.
     private static readonly HashSet<int> Statuses =
     [
         200, 204, 400, 401, 403, 404, 405, 406, 408, 411, 413, 414, 415, 426, 429, 431, 499, 501, 503, 504, 505,

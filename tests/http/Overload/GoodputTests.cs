@@ -87,8 +87,9 @@ public static class GoodputTests
         if (Rows.Count == BusyServer.AllFaces.Length)
         {
             ReliabilityPage.Open().Write("overload", string.Join('\n', [
-                "| endpoint | peak, calls/s | under overload | of the peak | accepted, p50 ms | p99 ms | rejected "
-                    + "| rejection, p50 ms | p99 ms | ping meanwhile, p99 ms | afterwards, calls/s |",
+                "| endpoint | peak, calls/s | under overload | of the peak | accepted, p50 ms | p99 ms "
+                    + "| rejected | rejection, p50 ms | p99 ms | ping meanwhile, p99 ms "
+                    + "| afterwards, calls/s |",
                 "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
                 .. Rows.Values,
             ]));
