@@ -48,7 +48,7 @@ internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
         }
         catch (ObjectDisposedException)
         {
-            // The listener has just stopped, and has closed all connections.
+            // The listener disposed the timer when it stopped, and closed all connections.
         }
     }
 
@@ -61,7 +61,8 @@ internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
             return;
         }
 
-        // A connection that came after the question above found it still watching.
+        // A connection that opened after _isEmpty returned true did not start the timer, because _watching
+        // was still 1.
         Volatile.Write(ref _watching, 0);
         if (!_isEmpty())
         {

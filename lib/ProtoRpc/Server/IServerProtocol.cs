@@ -234,7 +234,8 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
         }
     }
 
-    // As it was wanted, with the port 0, or as it is bound.
+    // The new list can name an endpoint with port 0, as it was configured, or with the port that it is bound
+    // to.
     private IServedEndpoint? Take(List<IServedEndpoint> present, RpcEndpoint endpoint)
     {
         int index = present.FindIndex(served =>
@@ -287,12 +288,12 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
         HandleShortages = calls.HandleShortages,
     };
 
-    // Timers do not take longer times.
+    // A timer cannot be set for longer.
     private TimeSpan DrainOf(TimeSpan? drain) =>
         (drain ?? drainTimeout) is var time && time > CallClock.Longest ? Timeout.InfiniteTimeSpan : time;
 
-    // Calls on endpoints that were removed just before may run on for as long as the others. What goes wrong
-    // there is an error of the change that removed them.
+    // Calls on endpoints that an earlier change removed get the same drain time. Their errors are reported by
+    // that change, so they are ignored here.
     private async Task EndOfClosingAsync(TimeSpan drain) =>
         await _closing.WaitAsync(drain).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 

@@ -162,7 +162,8 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
 
     private sealed class Connection : IInProcessConnection
     {
-        // As in a new thread: without the values, the user and the culture of whoever called.
+        // The execution context of a new thread: handlers must not see the caller's AsyncLocal values, user
+        // or culture.
         private static readonly ExecutionContext Blank = CaptureBlank();
 
         private readonly InProcessListener _listener;
@@ -191,7 +192,8 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
                 throw CallErrors.NotSent(_listener.Endpoint);
             }
 
-            // Handlers that call each other in a circle need a new stack some time.
+            // Handlers that call each other recursively could overflow the stack; then the call runs on the
+            // thread pool.
             return _listener.FindHere(exchange) is { } method
                 && TaskScheduler.Current == TaskScheduler.Default
                 && RuntimeHelpers.TryEnsureSufficientExecutionStack()
@@ -206,7 +208,8 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
                 throw CallErrors.NotSent(_listener.Endpoint);
             }
 
-            // What the caller's thread has about it is nothing to the handler, as over a socket.
+            // The unsafe form does not pass on the caller's execution context: a handler must not see its
+            // AsyncLocal values.
             ThreadPool.UnsafeQueueUserWorkItem(
                 static state => _ = state.Connection.RunAsync(state.Call), (Connection: this, Call: call),
                 preferLocal: false);
@@ -241,7 +244,8 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
             return blank!;
         }
 
-        // Calls that still run learn it on another thread.
+        // CancelAsync runs the callbacks of running calls on another thread, so Dispose does not wait for
+        // them.
         private async Task EndAsync()
         {
             await _ended.CancelAsync().ConfigureAwait(false);
@@ -261,10 +265,10 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
             return served.Task;
         }
 
-        // Throws nothing: what happens is in the exchange.
+        // Throws nothing: a failure is reported to the caller in the exchange.
         private async ValueTask RunAsync(InProcessExchange exchange, ServerMethod? method)
         {
-            // The caller has its own again when this returns, as after every async method.
+            // An async method restores the caller's context when it returns.
             ExecutionContext.Restore(Blank);
             SynchronizationContext.SetSynchronizationContext(null);
             try
@@ -290,8 +294,8 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
             }
             catch (Exception)
             {
-                // The caller gave up before its turn came, or what failed cannot be told: then the caller
-                // sees a reply that is there, or that there is none.
+                // The caller cancelled while it waited for a turn, or the failure could not be encoded. The
+                // caller then reads the reply in the exchange, if it has one.
             }
             finally
             {
@@ -317,7 +321,7 @@ internal sealed class InProcessListener(RpcEndpoint endpoint, ServerHost host)
             }
             catch (OperationCanceledException)
             {
-                // The caller gave up before its turn came.
+                // The caller cancelled while it waited for a turn.
             }
             finally
             {
@@ -376,7 +380,7 @@ internal sealed class InProcessExchangeProtocol(
 
     public override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
-        // All that can fail comes before the reply.
+        // Encode first: if encoding fails, the exchange must not have a reply yet.
         EncodedMessage body = EncodedMessage.From(reply, Limits.MaxMessageBytes, "reply");
         body.Own();
         exchange.ReplyHeader = ServerHeaders.IsEmpty(context) ? null : ServerHeaders.Success(context);
@@ -450,7 +454,7 @@ internal sealed class InProcessCallProtocol(
 
     public override async ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
-        // All that can fail comes before the end.
+        // Encode first: if encoding fails, the failure can still be sent as the last reply.
         byte[] body = Encode(reply);
         await EndAsync(new InProcessReply(ServerHeaders.Success(context), body, IsLast: true))
             .ConfigureAwait(false);
@@ -480,7 +484,7 @@ internal sealed class InProcessCallProtocol(
         return body.ToArray();
     }
 
-    // A caller that does not read on holds up its call, until it gives up or the server stops.
+    // If the caller stops reading, the write waits until the caller cancels or the server stops.
     private ValueTask EndAsync(InProcessReply reply) => call.Replies.Writer.TryWrite(reply)
         ? default
         : call.Replies.Writer.WriteAsync(reply, _aborted.Token);
@@ -503,7 +507,7 @@ internal sealed class InProcessCallProtocol(
         {
             RequireOpen();
 
-            // The one before was handled.
+            // The handler asks for the next request, so it no longer needs the memory of the previous one.
             owner.Memory.Release();
             if (_received && !Method.Info.IsClientStreaming)
             {
@@ -561,7 +565,7 @@ internal sealed class InProcessCallProtocol(
                 IMessage request = Method.ReadRequest(body, context);
                 if (_closed)
                 {
-                    // The call has ended and released what it held.
+                    // The call ended while this request was decoded. Nothing would release its memory later.
                     owner.Memory.Release();
                 }
 
@@ -569,7 +573,8 @@ internal sealed class InProcessCallProtocol(
             }
             catch (RpcException e)
             {
-                // Of the request, and so for its sender, though it passes through the handler.
+                // CallFailure compares this error with the handler's: its text is about the request, so the
+                // caller receives it.
                 context.Refusal = e;
                 throw;
             }

@@ -119,7 +119,8 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
 
             if (FileSystemName.MatchesSimpleExpression(pattern, what, ignoreCase: true))
             {
-                // A dictionary has no order that could decide between rules of the same length.
+                // All matching rules of the same length must allow the caller, because a dictionary has no
+                // order.
                 if (!principals.Any(principal => IsCaller(principal, user)))
                 {
                     return false;

@@ -126,7 +126,8 @@ internal static class MethodTypes
     /// <summary>Reads requests as a generated type.</summary>
     public static MessageParser ParserOf<TRequest>()
         where TRequest : class, IMessage<TRequest>, new() =>
-        // That of the class itself makes messages faster than new() of a type parameter, which is reflection.
+        // The parser of a generated class creates messages without reflection, unlike new() of a type
+        // parameter.
         new TRequest().Descriptor.Parser is MessageParser<TRequest> own
             ? own
             : new MessageParser<TRequest>(() => new TRequest());

@@ -225,7 +225,7 @@ public sealed class RpcRawContext : RpcPeerContext
         _call = call;
     }
 
-    // For tests.
+    // For tests of handlers.
     internal RpcRawContext(
         Guid interfaceId, RpcEndpoint endpoint, PeerIdentity peer, CancellationToken cancellation)
         : base(endpoint, peer)
@@ -281,7 +281,7 @@ internal static class RawServerCall
     // ERROR_ACCESS_DENIED.
     private const int Refused = 5;
 
-    // E_FAIL, what the original server answers when its handler throws.
+    // E_FAIL: the original server also returns this status if its handler throws.
     private const int HandlerFailed = unchecked((int)0x80004005);
 
     /// <summary>Runs a call and sets its reply or return code.</summary>

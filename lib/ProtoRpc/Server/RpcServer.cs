@@ -29,7 +29,7 @@ public sealed class RpcServer : IRpcServer
     // Replaced if the listener gets endpoints of another kind.
     private IReadOnlyList<IServerProtocol> _protocols;
 
-    // Whether an application checks the callers of its own endpoints.
+    // Whether the application that hosts the endpoints authenticates their callers.
     private bool _isChecked;
 
     internal RpcServer(RpcServerOptions options)

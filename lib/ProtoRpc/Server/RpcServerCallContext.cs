@@ -60,7 +60,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     {
         get
         {
-            // A handler may ask on two threads. A second use would never be released.
+            // Two threads of a handler may use Session. The call releases only one use.
             lock (_clock)
             {
                 ObjectDisposedException.ThrowIf(_ended, this);

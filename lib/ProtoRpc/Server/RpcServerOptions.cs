@@ -41,10 +41,10 @@ public sealed record RpcServerOptions
     /// <summary>The authentication that native endpoints require.</summary>
     public RpcServerSecurity Security { get; init; } = new();
 
-    // Whether calls of the same process never run on the thread of their caller. Scripts would block it.
+    // Whether in-process calls never run on the caller's thread. Handlers that are scripts would block it.
     internal bool UsesOwnThreads { get; init; }
 
-    // The protocols to serve: those of this assembly, and those that a host adds.
+    // The protocols of this assembly, and those that a host adds.
     internal IReadOnlyList<IServerProtocol> Protocols { get; init; } = ServerProtocolAttribute.All;
 
     /// <summary>How much of an unexpected exception is sent to callers. Null for everything if the kernel
@@ -112,7 +112,7 @@ public sealed record RpcServerChange
     /// time.</summary>
     public TimeSpan? DrainTimeout { get; init; }
 
-    // The protocols to serve, if the new endpoints need more of them.
+    // Set if the new endpoints need protocols that the server does not serve yet.
     internal IReadOnlyList<IServerProtocol>? Protocols { get; init; }
 }
 

@@ -100,7 +100,8 @@ public abstract class RpcServerStream
         }
     }
 
-    // A handler that reads on must not take a stream that broke for one that ended well.
+    // After a failed read, a further read must throw again: returning null would look like the end of the
+    // stream.
     private async ValueTask<IMessage?> KeepFailureAsync(ValueTask<IMessage?> request)
     {
         try

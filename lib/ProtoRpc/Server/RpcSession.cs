@@ -49,12 +49,13 @@ public sealed class RpcSession
     /// <summary>Whose share of the table it takes: the user, or the network of an anonymous caller.</summary>
     internal string Holder { get; }
 
-    // Milliseconds of the system's uptime, and calls that use it now; both under the table's lock.
+    // LastUse is in milliseconds of the system's uptime; Uses is the number of calls that use the session
+    // now. Both are guarded by the table's lock.
     internal long LastUse { get; set; }
 
     internal int Uses { get; set; }
 
-    // The later the last use, the higher. Many calls end within a millisecond.
+    // A number that grows with each use. LastUse does not order calls that end within the same millisecond.
     internal long Turn { get; set; }
 
     /// <summary>A value by key; null for none. Set null to remove the value.</summary>
@@ -95,7 +96,7 @@ public sealed class RpcSession
         return removed;
     }
 
-    // What is to be disposed: the value before, or this one where the session has ended.
+    // Returns the value to dispose: the previous one, or the new one if the session has ended.
     private object? Replace(string key, object value)
     {
         long size =
@@ -105,7 +106,7 @@ public sealed class RpcSession
         {
             if (_hasEnded)
             {
-                // A handler that still runs has set it. Nobody would dispose it later.
+                // A handler still runs and sets the value after End has disposed all values.
                 return value;
             }
 
@@ -150,7 +151,7 @@ public sealed class RpcSession
             }
             catch (Exception)
             {
-                // One value that cannot be disposed must not keep the others alive.
+                // If a value's Dispose throws, the other values must still be disposed.
             }
         }
     }
@@ -207,7 +208,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
             session.Uses++;
         }
 
-        // Outside the lock: what is disposed here is the application's, and may take its time.
+        // Outside the lock, because Dispose of the application's values may take long.
         replaced?.End();
         return session;
     }
@@ -384,7 +385,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
 /// <summary>About how many bytes a value takes that a handler keeps in a session.</summary>
 internal static class SessionSize
 {
-    // An object with a few fields; what it refers to cannot be seen from outside.
+    // The size of an object of an unknown type: only its own fields are assumed, not the objects that it
+    // refers to.
     private const int OfObject = 64;
     private const int MaxDepth = 32;
 

@@ -12,12 +12,12 @@ namespace ProtoRpc.Server;
 /// and the one place where failures are judged.</summary>
 internal sealed class ServerHost
 {
-    // Warnings of the rules of a schema, which may be wrong in each of thousands of methods.
+    // A schema may have thousands of methods with invalid HTTP rules; more warnings would fill the log.
     private const int MaxWarnings = 20;
 
     private readonly long _started = Stopwatch.GetTimestamp();
 
-    // Those of endpoints that are closed are forgotten.
+    // Weak references, because the objects of closed endpoints must be collected.
     private readonly List<WeakReference<IIntercepted>> _builtIns = [];
     private readonly SessionTable? _sessions;
     private readonly Lazy<RestRoutes> _httpRules;
@@ -175,7 +175,7 @@ internal sealed class ServerHost
         return failure;
     }
 
-    // A listener can be open to other accounts. The stack trace of an exception is not for them.
+    // The caller is neither the server's account nor root, so it must not receive stack traces.
     private static bool IsOfOtherAccount(PeerIdentity peer) => OperatingSystem.IsWindows()
         ? peer.User is WindowsIdentity caller && caller.User != ProcessToken.User
         : peer.UserId is { } id && id != 0 && id != UnixAccounts.EffectiveUserId;
@@ -214,7 +214,7 @@ internal sealed class ServerHost
         }
         catch (Exception)
         {
-            // The caller receives the reply even if the record fails.
+            // A failure to write the record must not fail the call.
         }
     }
 }

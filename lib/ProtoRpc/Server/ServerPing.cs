@@ -68,7 +68,7 @@ internal static class PingHandlers
         context.RunsHandler = true;
         foreach (RpcHandler handler in host.Options.PingHandlers)
         {
-            // A handler may have nothing to say.
+            // A ping handler may return null.
             if (await handler(context, request).ConfigureAwait(false) is { } reply)
             {
                 merged.MergeFrom(Checked(reply).ToByteArray());

@@ -10,7 +10,7 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
 {
     private const int MaxShortName = 128;
 
-    // Replaced as a whole once the server listens: each call reads it once.
+    // While the server listens, the dictionary is replaced and never changed. Each call reads the field once.
     private volatile Dictionary<string, ServerMethod> _methods = new(StringComparer.Ordinal);
     private RpcHandler? _fallback;
     private bool _isComplete;
@@ -319,7 +319,8 @@ internal sealed class ServerMethod : IIntercepted
             return new DynamicMessage(Info.RequestType);
         }
 
-        // Google.Protobuf reads streams in pieces, but what it would make of one has to be counted before.
+        // Google.Protobuf limits neither elements nor map entries. It may parse the stream only if the length
+        // rules out that they exceed the limits.
         if (_requestParser is { } parser && !GeneratedLimits.MayExceed(
             Info.RequestType, body.Length, context.Limits.MaxMessageElements,
             context.Limits.MaxGeneratedMapEntries))
@@ -430,7 +431,8 @@ internal sealed class ServerMethod : IIntercepted
         return Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
     }
 
-    // One for all that a parser reads from; the lambdas capture nothing.
+    // Generic over the source, so that streams and spans share the checks. The lambdas capture nothing, so
+    // they are allocated once.
     private IMessage Parsed<TBody>(
         MessageParser parser, TBody body, Func<MessageParser, TBody, IMessage> parse)
         where TBody : allows ref struct

@@ -12,7 +12,7 @@ namespace ProtoRpc;
 /// caller receives a correlation id, and the server logs the exception with this id.</remarks>
 internal sealed class CallFailure
 {
-    // ProtoRpc's errors that are for the caller although they are raised while a handler runs.
+    // The errors of ProtoRpc whose texts the caller receives, even if they are raised while a handler runs.
     private static readonly FrozenSet<string> AboutTheCall =
         FrozenSet.Create(
             RpcErrorIds.ServerBusy, RpcErrorIds.WorkersStuck, RpcErrorIds.ForeignSession,
@@ -94,7 +94,8 @@ internal sealed class CallFailure
     /// <param name="context">The context of the call.</param>
     public static CallFailure OfHandler(
         Exception error, RpcErrorDetail detail, RpcServerCallContext context) =>
-        // The handler runs already when it reads a request for which the server has no memory.
+        // A streaming handler already runs when it reads a request that the server rejects: the error is
+        // about the request.
         ReferenceEquals(error, context.Refusal)
             ? new(error, ExceptionInfoCodec.StatusOf(error), detail, isForCaller: true) { RetryAfter = null }
             : new(error, ExceptionInfoCodec.StatusOf(error), detail, IsWrittenForCaller(error, context));

@@ -156,7 +156,7 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         }
         catch (Exception)
         {
-            // The server serves also if nobody can be warned.
+            // A log or callback that fails must not stop the server.
         }
     }
 
@@ -286,7 +286,7 @@ internal static class CallTelemetry
     private static readonly Histogram<double> Duration = TelemetryNames.CreateDuration(
         "rpc.server.call.duration", "The duration of calls on a server.");
 
-    // Of a status that is the caller's own doing, a server is not at fault.
+    // The other statuses are the caller's fault, so a server does not count them as its failures.
     private static readonly FrozenSet<RpcStatusCode> Faults = FrozenSet.Create(
         RpcStatusCode.Unknown, RpcStatusCode.DeadlineExceeded, RpcStatusCode.Unimplemented,
         RpcStatusCode.Internal, RpcStatusCode.Unavailable, RpcStatusCode.DataLoss);
@@ -303,7 +303,8 @@ internal static class CallTelemetry
     /// <returns>Null without a listener for it.</returns>
     public static Activity? Start(in CallTarget call, ActivityContext parent)
     {
-        // What was current when the server began to listen is no part of the call.
+        // The listener inherited the activity of the thread that started it, which is not the parent of this
+        // call.
         Activity.Current = null;
         return TelemetryNames.Start(ActivityKind.Server, call.System, call.Method, parent, TagsOf(call));
     }

@@ -8,8 +8,8 @@ internal sealed class HandlerClock : IDisposable
 {
     private readonly TimeSpan _handlerTimeout;
 
-    // A monotonic clock: changing the machine's clock does not affect it, but changes the meaning of the
-    // deadline.
+    // A monotonic clock: if the machine's clock is set while the call runs, the call still ends after the
+    // same time. Only Deadline, a time of day, is then off.
     private readonly CallClock _time;
     private readonly bool _isOfServer;
     private CancellationTokenSource? _source;

@@ -36,7 +36,8 @@ internal static class ServerCall
             admission?.RequireRoom(context);
             RpcServerStream? stream = await protocol.OpenStreamAsync(method, context).ConfigureAwait(false);
 
-            // A caller who sends or reads slowly keeps no other from a handler.
+            // The request is read before the call takes a handler's place, so a slow sender does not block
+            // other callers.
             IMessage? message = stream is null
                 ? await protocol.ReadAsync(method, context).ConfigureAwait(false)
                 : null;

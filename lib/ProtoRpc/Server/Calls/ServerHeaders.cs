@@ -32,7 +32,8 @@ internal static class ServerHeaders
         Func<RpcMetadata>? source = null;
         if (header.HasExtension(ProtorpcTransportExtensions.RequestHeaders))
         {
-            // Read now: what is wrong with them is the caller's fault, and not the handler's who looks.
+            // Read here and not in the handler, so that invalid headers fail the call as an error of the
+            // caller.
             RpcMetadata? headers = ReadHeaders(header, limits);
             source = () => headers!;
         }
@@ -66,7 +67,8 @@ internal static class ServerHeaders
         }
         catch (RpcException)
         {
-            // Headers that cannot be read fail the call only when its handler looks at them.
+            // Without a trace context the call still runs. Its handler receives the error when it reads the
+            // headers.
             return default;
         }
     }
@@ -116,7 +118,7 @@ internal static class ServerHeaders
     {
         RpcResponseHeader response = new() { Success = false, Exception = failure.ToExceptionInfo() };
 
-        // A session that a failing call got is the caller's all the same.
+        // The caller receives the id of a new session even if the call fails, and can use the session.
         if (ContextAfterFailure(context) is { } changed)
         {
             response.CallContext = changed;
@@ -196,7 +198,8 @@ internal static class ServerHeaders
         }
         catch (RpcException)
         {
-            // The handler set a context that cannot be written, which may be the failure that is sent.
+            // The context that the handler set cannot be written. This error may itself be the failure to
+            // send.
             return null;
         }
     }

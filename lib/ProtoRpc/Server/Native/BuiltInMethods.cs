@@ -49,8 +49,8 @@ internal sealed class BuiltInMethods
             ReadInPlace = readInPlace,
         });
 
-    // The method that the parts are for is found before the first of them is kept,
-    // and is called as if the message had come whole.
+    // The method is looked up at each part, before the part is stored: an unknown method fails at the first
+    // part. The method then runs as for a request in one piece.
     private async ValueTask<IMessage> TakePartAsync(RpcServerCallContext context, RpcMultiPartRequest part)
     {
         if (part.MessageStatus == RpcMultiPartRequest.Types.RpcMessageStatus.Cancel)

@@ -92,13 +92,13 @@ internal sealed class NativeCallProtocol(
     ServerHost host, ServerService service, BuiltInMethods builtIns, ExecServerCall call)
     : CallProtocol(host, call.Endpoint)
 {
-    // Never changed: what a handler makes of a context is a copy.
+    // Shared by calls, and never changed: a handler receives a copy.
     private static readonly RpcCallContext NoContext = new();
 
     private static readonly Func<RpcMetadata> OfFirstHop =
         static () => new RpcMetadata { { PlainHeaders.Hops, "1" } };
 
-    // One of the two, once the header is read.
+    // ReadHead sets one of these: _plain for a header in the short form, otherwise _header.
     private RpcRequestHeader? _header;
     private PlainRequest? _plain;
     private int _bodyLength;
@@ -177,7 +177,7 @@ internal sealed class NativeCallProtocol(
 
     public override ValueTask ReplyAsync(RpcServerCallContext context, IMessage reply)
     {
-        // All that can fail comes before the first byte of the reply.
+        // Encode first: if encoding fails, no byte of the reply has been written.
         using EncodedMessage body = EncodedMessage.From(reply, context.Limits.MaxMessageBytes, "reply");
         if (_plain is { } plain && ServerHeaders.IsEmpty(context))
         {
@@ -208,7 +208,8 @@ internal sealed class NativeCallProtocol(
         return default;
     }
 
-    // The bind, which also names the interface, is not signed. Clients of other programs do not send this.
+    // The bind also names the interface, but is not signed: an attacker could redirect the call to another
+    // interface. Other clients than ProtoRpc's do not send this field.
     private void RequireInterface(ReadOnlySpan<byte> sent)
     {
         Span<byte> bound = stackalloc byte[PlainHeaders.InterfaceIdBytes];

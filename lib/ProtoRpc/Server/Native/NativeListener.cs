@@ -19,7 +19,7 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
     private static readonly TimeSpan PollPeriod = TimeSpan.FromMilliseconds(5);
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
 
-    // The endpoints of this process; an endpoint leaves with its last interface.
+    // The native endpoints of this process. An endpoint is removed with its last interface.
     private static readonly Lock TableGate = new();
     private static readonly Dictionary<RpcEndpoint, NativeListener> Table = [];
 
@@ -37,10 +37,10 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
     private long _accepted;
     private volatile bool _isClosing;
 
-    // Interfaces that are withdrawn, and whose calls have not ended yet; under the table's gate.
+    // The number of withdrawn interfaces with running calls. Guarded by TableGate.
     private int _draining;
 
-    // It accepts immediately, so the first interface must exist.
+    // The listener accepts connections immediately, so it needs its first interface.
     private NativeListener(
         RpcEndpoint endpoint, ServedInterface first, RpcLimits limits,
         X509Certificate2? certificate, X509Certificate2Collection? chain, AllowedAccounts? allowed)
@@ -294,7 +294,8 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
             }
             catch (Exception e) when (TransportConnection.IsBroken(e) || e is OutOfMemoryException)
             {
-                // A client that gave up while it waited, or no file handle or thread for it at the moment.
+                // The client disconnected before it was accepted, or the process has no file handle or thread
+                // left. Wait before the next attempt.
                 await Task.Delay(AcceptPause).ConfigureAwait(false);
             }
         }
@@ -305,7 +306,7 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
         Interlocked.Increment(ref _accepted);
         IPAddress? address = AddressQuota.KeyOf(transport.RemoteEndPoint);
 
-        // The watch still looks after a connection that makes room, until it has ended.
+        // A connection that was closed to make room stays in _connections until it has ended.
         if (_quota.TryAdmit(
             address, () => Volatile.Read(ref _serving) >= Limits.MaxConnections,
             _connections.Select(connection => connection.Key), Uncount))
@@ -315,7 +316,8 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
             return;
         }
 
-        // A connection over the limit is rejected when it binds; the number of these is also limited.
+        // Connections over the limit get a bind_nak, so that clients report a busy server. Their number is
+        // limited as well.
         if (Interlocked.Increment(ref _refusing) <= MaxRefusals)
         {
             Start(new ServerConnection(this, transport, BindNakReason.LocalLimit));

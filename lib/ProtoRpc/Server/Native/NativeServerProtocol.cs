@@ -63,8 +63,8 @@ internal sealed class NativeServerProtocol : IServerProtocol
             host.Options.CertificateChain);
     }
 
-    // An interface that clients know without a schema.
-    // Of several listeners on one endpoint, the first one answers.
+    // Clients call the ping interface without a schema. If an endpoint has several listeners, the first one
+    // replies.
     private static bool ServePing(RpcEndpoint endpoint, ServerHost host)
     {
         try

@@ -7,7 +7,7 @@ namespace ProtoRpc.Server.Native;
 /// <summary>Runs one connection of a listener: on its own thread, or on the thread pool.</summary>
 internal sealed class ServerConnection : ISpareConnection
 {
-    // The original server's answer when its handler throws (E_FAIL).
+    // E_FAIL: the original server also returns this status if its handler throws.
     private const uint HandlerFailed = 0x80004005;
 
     private const int PeekSize = 64;
@@ -180,7 +180,8 @@ internal sealed class ServerConnection : ISpareConnection
         ServedInterface? served = _listener.Find(_association.Interface);
         _call.Begin(_association.FindBufferedCancel());
 
-        // Under the lock, so that either the withdrawal sees the running call, or this sees the withdrawal.
+        // Under the lock: a withdrawal that waits for running calls must count this call, or this call must
+        // be rejected.
         lock (_gate)
         {
             _running = served;
@@ -276,7 +277,7 @@ internal sealed class ServerConnection : ISpareConnection
             while (await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
                 .ConfigureAwait(false) > 0)
             {
-                // The received data is discarded, so that the peer gets to read the answer.
+                // Unread data would reset the connection, and the client could not read the rejection.
             }
         }
     }
@@ -376,7 +377,7 @@ internal sealed class ServerConnection : ISpareConnection
                 return false;
             }
 
-            // Under the gate, where no call begins.
+            // Under the lock, so that no call can begin before the connection is marked as closed.
             _isGivenUp = true;
             Retire();
             return true;
@@ -446,8 +447,8 @@ internal sealed class ServerConnection : ISpareConnection
         }
     }
 
-    // The connection's own thread sends the PDU:
-    // a request that comes in this moment is still answered before it.
+    // The connection's own thread sends the PDU: a request that arrives at this moment is still replied to
+    // before it.
     private void Leave()
     {
         lock (_gate)

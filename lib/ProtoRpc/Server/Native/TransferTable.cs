@@ -11,7 +11,8 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
     private const int TransactionIdBytes = 16;
     private static readonly TimeSpan SweepPeriod = TimeSpan.FromSeconds(1);
 
-    // One that sends loses its place to no other caller's announcement.
+    // A transfer that received a part in this time is not dropped for the bytes of another caller's new
+    // transfer.
     private static readonly TimeSpan IdleForRoom = TimeSpan.FromSeconds(5);
 
     private readonly Dictionary<(string Owner, ByteString Id), Transfer> _transfers = [];
@@ -150,7 +151,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
         }
     }
 
-    // By what the sender announces: nothing is set aside for it, and more than that is never taken.
+    // Checks the announced size. The server reserves no memory for it, and rejects parts that exceed it.
     private void RequireRoom(string holder, int totalBytes)
     {
         if (totalBytes < 0)
@@ -181,8 +182,8 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
         }
     }
 
-    // Where the table is full, a caller with less than others gets room from the one with most, so that a few
-    // cannot keep the rest from sending.
+    // If the table is full, the caller with the most transfers or bytes loses its longest idle transfer to a
+    // caller with less. So a few callers cannot block the others.
     private void MakeRoom(string holder, int totalBytes, List<Transfer> dropped)
     {
         while (_transfers.Count >= limits.MaxTransfers)
@@ -260,7 +261,8 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
 /// <summary>A message that is coming in parts.</summary>
 internal sealed class Transfer : IDisposable
 {
-    // Slower than any line: a sender that sends less only keeps others from sending.
+    // 240 bytes per second, less than the slowest real network. A slower sender only occupies a place in the
+    // table.
     private const double MinBytesPerMillisecond = 0.24;
 
     private readonly Lock _gate = new();
@@ -380,7 +382,8 @@ internal sealed class Transfer : IDisposable
         }
     }
 
-    // The table drops a transfer to make room, or after a time, also while a part of it is coming.
+    // The table can drop a transfer while a part of it arrives: to make room for another, or because it
+    // expired.
     private void RequireHeld()
     {
         if (_isDropped)
@@ -402,7 +405,7 @@ internal sealed class Transfer : IDisposable
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            // The reason names a folder of the server, which is not the caller's business.
+            // The inner exception names a folder of the server, so the caller receives another text.
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
                 $"A message for {Method} is rejected: the server has no room to keep its parts, because the "

@@ -107,7 +107,8 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
     {
         if (message.Type.Schema.Further is not null)
         {
-            // Extensions that only the server declares would be written, and may hold what is to be hidden.
+            // The JSON writer would ask the server for the types of unknown extensions, and write them. The
+            // mask does not see their fields, so they are removed.
             message.ClearUnknownFields();
         }
 
@@ -170,7 +171,8 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
         }
     }
 
-    // The fields of these are not in the JSON that people see: the keys are the names.
+    // The JSON of a Struct shows its keys, not the fields of its messages, so the mask is compared with the
+    // keys.
     private void VisitJson(DynamicMessage message)
     {
         foreach (FieldLayout field in message.Layout.Fields.Where(message.Has))
@@ -210,7 +212,7 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
         {
         }
 
-        // What cannot be read may hold what is to be hidden.
+        // The type is unknown or the bytes are invalid, so they may contain a masked field.
         any.Clear(type.Info);
         any.Clear(value.Info);
     }
@@ -286,7 +288,7 @@ internal sealed class MaskingRun(MessageMask mask, ICollection<string> hidden)
         };
     }
 
-    // Short ones stand everywhere, and say nothing.
+    // The text of a bool occurs in many error texts, and a byte[] has no text to search for.
     private void Record(object value)
     {
         if (value is not (byte[] or bool)

@@ -115,7 +115,7 @@ internal sealed class RecordWriter : IDisposable
         }
         catch (Exception e)
         {
-            // One call of a strange shape must not end the record of the others.
+            // A call that cannot be written must not end the recording of the next calls.
             Interlocked.Increment(ref _lost);
             Warn($"A call of {call.Method.FullName} was not recorded to '{_file.Path}': {e.Message}");
             return false;
@@ -155,7 +155,7 @@ internal sealed class RecordWriter : IDisposable
         }
         catch (Exception)
         {
-            // Who listens to warnings must not end the record.
+            // An exception of the warning callback must not end the recording.
         }
     }
 }
@@ -313,7 +313,7 @@ internal sealed class RecordLine(MessageMask mask)
         }
         catch (RpcException e)
         {
-            // Such as a Timestamp that is out of range.
+            // The message has no JSON, for example because its Timestamp is out of range.
             json.WriteStartObject();
             if (mask.Names.Count == 0)
             {

@@ -227,7 +227,7 @@ internal sealed class CapturedStream(RpcServerStream inner, RpcRecordedCall call
 
     internal override ValueTask BeginAsync() => inner.BeginAsync();
 
-    // Before it is sent: a caller that has the reply finds it in the record.
+    // Added before it is sent: a caller that has received the reply must find it in the recording.
     internal override ValueTask SendAsync(IMessage reply, bool compress)
     {
         call.AddReply(reply);
