@@ -14,7 +14,7 @@ namespace ProtoRpc.Client;
 /// <param name="clock">The time for all attempts, including pauses.</param>
 internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, CallClock clock)
 {
-    // A server that is far away needs this much to accept a connection with TLS.
+    // A TLS connection to a distant server can take this long.
     private static readonly TimeSpan LeastReach = TimeSpan.FromSeconds(1);
 
     private IRpcChannel? _channel = source as IRpcChannel;
@@ -229,7 +229,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         _last = failure;
         if (Info is not null)
         {
-            // What a failed attempt received is not of the reply.
+            // Headers and trailers of a failed attempt must not be mixed with those of the next.
             (Info.Headers, Info.Trailers) = (new(), new());
             Info.Retries++;
         }
@@ -446,7 +446,7 @@ internal sealed class ReplayBuffer : IDisposable
         }
     }
 
-    // A method of its own, so that a call without retries allocates no closure.
+    // A separate method, so that a call without retries allocates no closure.
     private EncodedMessage EncodeOnce(IMessage request, int maxBytes) =>
         Encode(() => EncodedMessage.Keep(request, maxBytes, What));
 

@@ -277,7 +277,7 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         parts.Add(options.InterfaceId);
         parts.Add(options.ExceptionTypes);
         parts.Add(options.MultiPartThreshold);
-        // Limits are a record, whose text contains all members.
+        // Limits is a record, so its text contains the values of all members.
         parts.Add(options.Limits.ToString());
         return new ClientKey(hash.GetHashAndReset());
     }
@@ -333,7 +333,7 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         }
     }
 
-    // A number that identifies the object. Unlike an address, it is never used again.
+    // A unique id of the object. Unlike an address, it is never reused.
     private static object? NameOf(object? item) =>
         item is null ? null : Names.GetValue(item, static _ => Guid.NewGuid());
 

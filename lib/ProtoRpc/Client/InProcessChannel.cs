@@ -61,7 +61,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
             ObjectDisposedException.ThrowIf(_disposed, this);
             if (_connection is { IsClosed: true })
             {
-                // Calls that still run on it end as the server lets them.
+                // The server ends the calls that still run on the old connection.
                 _connection.Release();
                 _connection = null;
             }
@@ -168,7 +168,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
             service, method, call,
             EncodedMessage.From(request, options.Limits.MaxMessageBytes, "request"), read, cancellation));
 
-    // The body is the server's from the moment that it has the call.
+    // From here on, the server owns the body and disposes it.
     private async ValueTask<TReply> CallAsync<TWait, TReply>(
         string service, string method, CallSpec call, EncodedMessage body, ReplyReader<TReply> read,
         CancellationToken cancellation)
@@ -233,7 +233,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         RpcCallOptions? own = call.Options;
         TimeSpan left = call.Clock.Left;
 
-        // A caller can change the context of one call while the call runs. That of the client is replaced.
+        // The context is copied, because the caller may change it during the call. The client's context is
+        // never changed, only replaced.
         RpcCallContext context = own?.Context is { } given ? given.Clone() : Context;
         bool isPlain =
             options.Headers.Count == 0 && own is null or { Headers: null, Extensions: null };
@@ -257,7 +258,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
             await TWait.WaitAsync(served, clock.Left, end.Token).ConfigureAwait(false);
             if (!TWait.IsBlocking)
             {
-                // Never inside the code of the server that ended the call: it could wait for what follows.
+                // Continues on another thread: the code of the server that cancelled the call could otherwise
+                // wait for the caller's next lines.
                 await Task.CompletedTask.ConfigureAwait(ConfigureAwaitOptions.ForceYielding);
             }
         }

@@ -31,7 +31,7 @@ internal static partial class RemoteExceptionFactory
         catch (Exception e) when (e is IOException or BadImageFormatException
             or TypeLoadException or ArgumentException or NotSupportedException)
         {
-            // The exception is not recreated. The RpcException still has what the server sent.
+            // The caller receives the RpcException, which contains the server's type name and text.
             return null;
         }
     }
@@ -47,8 +47,8 @@ internal static partial class RemoteExceptionFactory
         allowed == RpcExceptionTypes.CoreLibrary
         || AssemblyOf(remote)?.Name is FrameworkCore or "System.Private.CoreLib";
 
-    // With one argument, the text of ArgumentNullException and others is the name of a parameter. With an
-    // inner exception as the second argument, the text is the message, except for
+    // The constructor with one argument of ArgumentNullException and others expects a parameter name. With an
+    // inner exception as the second argument, the first is the message, except for
     // TypeInitializationException.
     [RequiresUnreferencedCode(ByName)]
     private static Exception? Make(Type type, string message) =>
@@ -139,7 +139,8 @@ internal static class CoreExceptions
     {
         ["System.AggregateException"] = text => new AggregateException(text),
         ["System.ApplicationException"] = text => new ApplicationException(text),
-        // Without an inner exception, the only text argument of these three is the name of a parameter.
+        // Without an inner exception, the only text argument of these three constructors is the name of a
+        // parameter.
         ["System.ArgumentNullException"] = text => new ArgumentNullException(text, innerException: null),
         ["System.ArgumentOutOfRangeException"] =
             text => new ArgumentOutOfRangeException(text, innerException: null),

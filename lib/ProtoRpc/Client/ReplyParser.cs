@@ -74,7 +74,7 @@ internal static class ReplyParser
         MayHaveExecuted = true,
     };
 
-    // A call that ended while its reply was read has no bad reply.
+    // The deadline or a cancellation ended the read; the reply itself may be valid.
     private static bool IsOfReply(Exception error) => error is RpcException
     {
         Code: not (RpcStatusCode.DeadlineExceeded or RpcStatusCode.Cancelled),

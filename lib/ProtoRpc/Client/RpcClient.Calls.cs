@@ -6,7 +6,6 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
-// Runs calls: converts the request, sends it through the channel, and converts the reply.
 public sealed partial class RpcClient
 {
     // How long a call that has ended waits for the source of its requests.
@@ -506,14 +505,14 @@ public sealed partial class RpcClient
         }
         finally
         {
-            // Also ends the source of the requests, whose error the caller gets.
+            // Cancelling ends the source of the requests. If the source fails, its error is thrown.
             await end.CancelAsync().ConfigureAwait(false);
             await LeaveAsync(sending).ConfigureAwait(false);
         }
     }
 
-    // Waits for a source of requests that heeds its cancellation, so that it has ended when the call has. A
-    // source that ignores it would hold the call for as long as it waits.
+    // Waits for the source of the requests, so that it does not run on after the call. The wait is short,
+    // because a source may ignore its cancellation.
     private static async Task LeaveAsync(Task sending)
     {
         await Task.WhenAny(sending, Task.Delay(SourceGrace)).ConfigureAwait(false);
@@ -529,7 +528,7 @@ public sealed partial class RpcClient
             TaskScheduler.Default);
     }
 
-    // The reply of a method that has only one.
+    // Reads the reply of a method that has only one.
     private static async Task<TReply> OnlyAsync<TReply>(
         RpcMethodInfo method, IAsyncEnumerable<TReply> replies)
         where TReply : class, IMessage

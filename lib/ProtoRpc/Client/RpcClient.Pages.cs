@@ -3,7 +3,6 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc;
 
-// Lists that come in pages.
 public sealed partial class RpcClient
 {
     /// <summary>Returns the elements of a list to its end, for a method that returns it in pages: the request

@@ -7,10 +7,9 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc;
 
-// The schema for looking up names: the given one, the server's, or that of generated messages.
 public sealed partial class RpcClient
 {
-    // How long the server may take to answer which message an Any has.
+    // Limits the question to the server for the type of an Any, which blocks the reader of the message.
     private static readonly TimeSpan SymbolPatience = TimeSpan.FromSeconds(5);
 
     private readonly RpcSchema? _given;
@@ -169,13 +168,13 @@ public sealed partial class RpcClient
             _service = ServiceOf(schema, _options.Service);
             _schema = schema;
 
-            // What generated messages brought is in it no longer.
+            // The new schema does not contain the files that generated messages added.
             _learned.Clear();
             return schema;
         }
     }
 
-    // Whoever reads or writes a message waits for the answer.
+    // Blocks the code that reads or writes a message until the server replies.
     private RpcSchema? AskForSymbols(SymbolQuery query)
     {
         RequireOpen(CancellationToken.None);

@@ -242,7 +242,7 @@ public sealed partial class RpcClient : IDisposable, IAsyncDisposable
         ArgumentNullException.ThrowIfNull(endpoint);
         if (endpoint.Servers.Count > 1)
         {
-            // As gRPC does with the addresses of a name, unless told otherwise.
+            // gRPC also uses pick_first for the addresses of a name by default.
             return Create([endpoint], RpcLoadBalancing.PickFirst, schema, options, cancellation);
         }
 

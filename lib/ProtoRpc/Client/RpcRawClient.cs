@@ -141,7 +141,7 @@ public sealed class RpcRawClient : IDisposable, IAsyncDisposable
         ArgumentNullException.ThrowIfNull(endpoint);
         ArgumentNullException.ThrowIfNull(options);
 
-        // On the thread pool, because the system's calls for connecting only block.
+        // On the thread pool, because the system calls for connecting block.
         return cancellationToken.IsCancellationRequested
             ? Task.FromCanceled<RpcRawClient>(cancellationToken)
             : Task.Run(

@@ -159,7 +159,7 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
         }
         catch (SocketException)
         {
-            // The name is kept, like that of a host without an address that this machine can use.
+            // The host's name instead of an address: connecting then reports the error.
         }
 
         return [new ResolvedEndpoint(endpoint, endpoint.Host)];

@@ -94,7 +94,7 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
     // An attempt may time out slightly before its deadline, so less than this remaining time counts as none.
     private static readonly TimeSpan LeastTime = TimeSpan.FromMilliseconds(20);
 
-    // How many different reasons an error has, and how many servers with the same one.
+    // An error lists at most this many reasons, and this many servers for each reason.
     private const int MaxReasons = 4;
     private const int MaxNamed = 4;
 
@@ -148,7 +148,7 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
         status, RpcErrorIds.NoServerReached,
         $"{text} {string.Join(' ', Reasons())}", _failures[0]);
 
-    // Servers of one kind fail alike, and their advice is the same.
+    // Servers that failed with the same error are grouped, so that the text and its advice occur once.
     private IEnumerable<string> Reasons()
     {
         IGrouping<string, RpcException>[] groups =

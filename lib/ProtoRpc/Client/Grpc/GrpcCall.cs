@@ -13,7 +13,7 @@ namespace ProtoRpc.Client.Grpc;
 /// <summary>A gRPC call: an HTTP/2 request whose body and response are streams of messages.</summary>
 internal sealed class GrpcCall : IRpcStream
 {
-    // As long as a server has said nothing for less, it may have begun with a call all the same.
+    // A server that has sent nothing for less than this may have read the request.
     private static readonly TimeSpan Silence = TimeSpan.FromSeconds(0.9);
 
     private readonly GrpcChannel _channel;
@@ -342,15 +342,15 @@ internal sealed class GrpcCall : IRpcStream
 
     private bool IsSent => _content?.IsSent ?? _single!.IsSent;
 
-    // A server reads requests only from connections on which it speaks HTTP/2. The HTTP client sends them
-    // before the server has said anything. What it said may be on the way for a while.
+    // The HTTP client sends requests before the server has sent its HTTP/2 settings. A server that has sent
+    // nothing for this time does not speak HTTP/2, so it has not read the request.
     private bool MayBeSent => IsSent && !IsUnheard;
 
     private bool IsUnheard => IsSilent && Stopwatch.GetElapsedTime(_begun) >= Silence;
 
     private bool IsSilent => _response is null && _channel.Greetings.IsSilentSince(_heardBefore);
 
-    // Leaves time for the next server of a client that has several.
+    // Limits this attempt, so that a client with several servers has time to call the next one.
     private async Task GiveUpAfterAsync(TimeSpan reach, CancellationToken ended)
     {
         try

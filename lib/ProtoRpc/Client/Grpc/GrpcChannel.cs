@@ -36,7 +36,7 @@ internal sealed class GrpcChannel : IRpcChannel, IRpcChannelMaker
     // the HTTP client keep them apart; a Unix socket has none.
     private const int CheckedPort = 81;
 
-    // Where the methods are: with a slash at its end.
+    // The base address of the methods, with a slash at its end.
     private readonly Uri _address;
     private readonly Uri? _checkedAddress;
     private readonly bool _checksServer;

@@ -94,7 +94,7 @@ internal static class GrpcExchange
         }
     }
 
-    // Quotes the beginning of the answer of a proxy or web server, in one line.
+    // Quotes the beginning of the reply of a proxy or web server, in one line.
     private static async Task<string> QuoteAsync(HttpResponseMessage response, CancellationToken ended)
     {
         using CancellationTokenSource patience = CancellationTokenSource.CreateLinkedTokenSource(ended);
@@ -115,7 +115,7 @@ internal static class GrpcExchange
         catch (Exception e) when (e is IOException or HttpRequestException
             || (e is OperationCanceledException && !ended.IsCancellationRequested))
         {
-            // An answer that is cut off, or does not end, is quoted as far as it came.
+            // The reply may be incomplete or endless; the text quotes the bytes that arrived in time.
         }
 
         string[] words = Encoding.UTF8.GetString(bytes, 0, count).Split(

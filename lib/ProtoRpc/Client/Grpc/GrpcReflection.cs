@@ -10,7 +10,7 @@ namespace ProtoRpc.Client.Grpc;
 /// services can be used.</remarks>
 internal sealed class GrpcReflection(GrpcChannel channel)
 {
-    // Limits for the answers, because a server may be hostile or broken.
+    // Limits for the replies, because a server may be hostile or broken.
     private const int MaxServices = 10_000;
     private const int MaxWithheldTypes = 200;
 
@@ -86,7 +86,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     private ReflectionStream Open(CancellationToken cancellation) =>
         new(channel, CallClock.Start(channel.Options.Limits.CallTimeout, cancellation));
 
-    // Reads what the files of services need.
+    // Reads the imports of the services, and links them.
     private async Task<RpcSchema> LinkAsync(
         ReflectionStream stream, Dictionary<string, string> services, CancellationToken cancellation)
     {
@@ -139,7 +139,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
     {
         while (_files.NextUnread() is { } file)
         {
-            // Linking does not need those of options, and a server's generated code may not have them.
+            // Linking does not need the files of options, and a server that has only generated code may not
+            // have them.
             foreach (string import in file.Proto.Dependency.Concat(file.Proto.OptionDependency))
             {
                 if (_files.Contains(import) || !_asked.Add(import))
@@ -152,8 +153,8 @@ internal sealed class GrpcReflection(GrpcChannel channel)
                     throw stream.Nonsense($"its files import more than {ReflectedFiles.MaxFiles:N0} files");
                 }
 
-                // The server may return it by another name. Linking adds the files of Protocol Buffers, and
-                // finds out which types are missing.
+                // The server may return the file under another name. Linking adds the files of Protocol
+                // Buffers, and reports missing types.
                 _files.Add(
                     await stream.AskAsync(new ServerReflectionRequest { FileByFilename = import })
                         .ConfigureAwait(false),
@@ -195,7 +196,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         }
         catch (RpcException)
         {
-            // Linking reports it.
+            // Linking reports the error.
             return [];
         }
     }

@@ -90,7 +90,7 @@ internal sealed class GrpcWebCall : FramedHttpCall
     {
         HttpCallRequest request = new(HttpMethod.Post, Channel.AddressOf(Call.Method), Channel.Replies)
         {
-            // Some headers are those of a body.
+            // HttpClient sets headers of the body, such as Content-Type, only on a content.
             Content = new ByteArrayContent([]),
         };
         try
@@ -146,13 +146,13 @@ internal sealed class GrpcWebCall : FramedHttpCall
                 Channel.Endpoint, new HttpRequestException($"The trailers have {body.Length:N0} bytes"));
         }
 
-        // Holds the trailers as those of HTTP.
+        // HttpResponseMessage parses the lines as HTTP trailers.
         using HttpResponseMessage holder = new();
         GrpcWebFraming.ReadTrailers(body.ToArray(), holder.TrailingHeaders);
         Finish(holder.TrailingHeaders);
     }
 
-    // A reply without messages can have its status in the headers, or, over HTTP/2, behind the body.
+    // A reply without messages can have its status in the headers or, over HTTP/2, in the trailers.
     protected override void EndWithoutFrame(HttpResponseMessage response) => Finish(
         GrpcHeaders.Find(response.Headers, GrpcHeaders.Status) is not null
             ? response.Headers

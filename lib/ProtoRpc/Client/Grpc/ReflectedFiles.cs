@@ -13,7 +13,7 @@ internal sealed class ReflectedFiles(string server)
     /// <summary>The most bytes of these files.</summary>
     public const long MaxBytes = 64 * 1024 * 1024;
 
-    // As much of a server's error as is shown.
+    // A text of the server is cut off at this length.
     private const int MaxError = 500;
 
     private readonly Dictionary<string, DescriptorFile> _files = new(StringComparer.Ordinal);
@@ -60,7 +60,7 @@ internal sealed class ReflectedFiles(string server)
 
         foreach (ByteString bytes in reply.FileDescriptorProto)
         {
-            // Servers return the same files with each answer.
+            // Servers return the same files in several replies.
             if (!_seen.Add(bytes))
             {
                 continue;
@@ -108,7 +108,8 @@ internal sealed class ReflectedFiles(string server)
                 return;
             }
 
-            // For example, a placeholder that a server gives all files whose name it has lost.
+            // Another file has the name already, for example because the server gives the same placeholder to
+            // all files whose names it does not have.
             name = DescriptorFile.FreeName(name, "other", _files.ContainsKey);
         }
 

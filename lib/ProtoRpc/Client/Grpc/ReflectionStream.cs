@@ -11,7 +11,7 @@ internal sealed class ReflectionStream(GrpcChannel channel, CallClock clock) : I
     /// <summary>The start of the names of reflection services.</summary>
     public const string OwnPackage = "grpc.reflection.";
 
-    // Answers to earlier questions that are skipped for one question.
+    // How many repeated replies to earlier questions are skipped.
     private const int MaxRepeated = 100;
 
     private static readonly string[] Versions = ["v1", "v1alpha"];
@@ -48,7 +48,8 @@ internal sealed class ReflectionStream(GrpcChannel channel, CallClock clock) : I
                 await CloseAsync().ConfigureAwait(false);
                 if (_isFresh)
                 {
-                    // The server was asked on a stream of its own.
+                    // This question was the first on its stream, so asking again on a new stream would not
+                    // help.
                     return _isServed
                         ? new ReflectionAnswer(null, "The server ended the stream instead of answering.")
                         : throw Nonsense("it ended the stream before it replied");
@@ -107,7 +108,7 @@ internal sealed class ReflectionStream(GrpcChannel channel, CallClock clock) : I
                 throw Nonsense($"its reply cannot be read ({e.Message})", inner: e);
             }
 
-            // Servers may answer a question twice.
+            // A server may reply to one question twice.
             bool isEarlier = reply.OriginalRequest is { } original && !original.Equals(question)
                 && _asked.Contains(original);
             if (!isEarlier)
@@ -134,7 +135,7 @@ internal sealed class ReflectionStream(GrpcChannel channel, CallClock clock) : I
         }
     }
 
-    // Proxies that only know one version answer the other one themselves, for example with HTTP 404.
+    // A proxy that supports only one version rejects the other itself, for example with HTTP 404.
     private static bool IsRefusal(RpcException e) =>
         e.Code == RpcStatusCode.Unimplemented || e.ErrorId == RpcErrorIds.NotGrpc;
 
@@ -145,7 +146,7 @@ internal sealed class ReflectionStream(GrpcChannel channel, CallClock clock) : I
             $"'{channel.Endpoint}' has no reflection service. "
             + "Give a schema: its .proto files or a descriptor set.", channel.Endpoint, _refusals[^1]);
 
-    // All other questions would fail the same.
+    // Asking the other version would fail in the same way.
     private static bool IsFinal(RpcException e) =>
         e.ErrorId == RpcErrorIds.BadReflection
         || e.Code is RpcStatusCode.DeadlineExceeded or RpcStatusCode.Cancelled

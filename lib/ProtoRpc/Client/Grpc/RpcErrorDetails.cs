@@ -52,7 +52,7 @@ public static class RpcErrorDetails
         }
     }
 
-    // Made once for a class, because a schema reads all files that the class needs.
+    // Cached for each class, because creating the schema reads all files that the class imports.
     private static class Known<TDetail>
         where TDetail : class, IMessage<TDetail>, new()
     {

@@ -17,7 +17,7 @@ namespace ProtoRpc.Client.Http;
 /// reply, and frames for streams.</summary>
 internal sealed class ConnectChannel : HttpChannel, IRpcChannelMaker
 {
-    // Servers limit the first line of a request, many to 8 KiB.
+    // Many servers limit the request line to 8 KiB.
     private const int MaxAddressLength = 8000;
 
     private readonly string _mediaType;
@@ -49,7 +49,8 @@ internal sealed class ConnectChannel : HttpChannel, IRpcChannelMaker
         ConnectCall stream = new(this, call, cancellation);
         if (call.Method.IsClientStreaming)
         {
-            // A stream of requests cannot be sent again in another version of HTTP.
+            // A stream of requests cannot be sent again if the server rejects the version of HTTP, so
+            // ReachAsync finds the version first.
             stream.Begin(IsReached || call.Method.IsServerStreaming
                 ? null
                 : token => ReachAsync(call.Clock.For(token)));

@@ -12,7 +12,7 @@ namespace ProtoRpc.Client.Http;
 /// stream of requests begins at once.</remarks>
 internal abstract class FramedHttpCall : IRpcStream
 {
-    // A server ends the body with the last frame. One that does not is not waited for.
+    // A server ends the body after the last frame. The client waits at most this long for that end.
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(2);
 
     private readonly FrameRules _rules;
@@ -151,7 +151,7 @@ internal abstract class FramedHttpCall : IRpcStream
                 ? CallErrors.Cancelled(Channel.Endpoint, IsSent)
                 : e as RpcException ?? _time.Explain(Channel.Endpoint, e, IsSent);
 
-            // A server whose timer is a little ahead ends the stream at the deadline, without a status.
+            // A server whose timer fires slightly earlier ends the stream at the deadline, without a status.
             if (failure is
                 {
                     IsAnswer: false, MayHaveExecuted: true,
@@ -332,7 +332,7 @@ internal abstract class FramedHttpCall : IRpcStream
         }
         catch (OperationCanceledException) when (!_time.Token.IsCancellationRequested)
         {
-            // The server leaves the body open. The call has ended all the same.
+            // The server did not end the body after its last frame. The call has its status, so it succeeds.
             _response!.Dispose();
         }
     }

@@ -104,7 +104,7 @@ internal sealed class HttpCall : IRpcStream
         }
         else
         {
-            // The read ends with it, and drops the rest.
+            // Disposing the reply ends a read, and discards the rest of the body.
             _response?.Dispose();
         }
 
@@ -286,7 +286,7 @@ internal sealed class CallTime : IDisposable
     /// <summary>Whether it is an exception by which .NET's HTTP client ends a request.</summary>
     public static bool IsOfClient(Exception error) =>
         error is HttpRequestException or OperationCanceledException or IOException
-            // Thrown bare if the server closes a connection while it is made.
+            // Thrown without a wrapper if the server closes the connection during the handshake.
             or SocketException;
 
     /// <summary>Explains why a call ended without a reply.</summary>
@@ -317,7 +317,7 @@ internal sealed class CallTime : IDisposable
                 MayHaveExecuted = true,
             },
 
-            // The handler's own timeout for connecting.
+            // The HTTP handler's own connect timeout cancelled the request.
             OperationCanceledException e => new RpcException(
                 RpcStatusCode.DeadlineExceeded, RpcErrorIds.ConnectTimeout,
                 $"No connection to '{endpoint}' was made in time. Check host, DNS and firewall, or raise "

@@ -10,7 +10,6 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Client.Http;
 
-// Creates the requests.
 internal partial class HttpChannel
 {
     private const string Accept = "Accept";
@@ -21,7 +20,7 @@ internal partial class HttpChannel
 
     private bool IsFile => _address.AbsolutePath.EndsWith(".proto/", StringComparison.OrdinalIgnoreCase);
 
-    // A header of the body, such as Content-Type, replaces the client's own.
+    // Headers of the body, such as Content-Type, can only be set on the content; they replace the client's.
     private static void TryAdd(HttpRequestMessage message, string name, string value)
     {
         if (!message.Headers.TryAddWithoutValidation(name, value) && message.Content is { } content)

@@ -390,9 +390,9 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         }
     }
 
-    // Null from servers other than ProtoRpc's. A proxy without a server behind it is an error, and so is a
-    // redirect, since calls would get it, too. So is a server that does not answer in time, if a service is
-    // required.
+    // Returns null if the server is not ProtoRpc's. Fails for a proxy without a server behind it, and for a
+    // redirect, because calls would get them as well. If a service is required, no reply in time is also an
+    // error.
     private async ValueTask<RpcPingResponse?> AskAsync<TWait>(
         PingSpec ping, CallClock clock, CancellationToken cancellation)
         where TWait : struct, IWaitMode

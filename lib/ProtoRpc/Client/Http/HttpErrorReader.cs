@@ -36,8 +36,8 @@ internal static class HttpErrorReader
         int httpStatus = (int)response.StatusCode;
         ErrorResult? error = Parse(mediaType, body, rest);
 
-        // 429 with an error of RPC is a handler's ResourceExhausted. Without one, it comes from a proxy that
-        // limits the rate of requests, and also from APIs of REST that say when to call again.
+        // 429 with an RPC error is a handler's ResourceExhausted. Without one, a proxy limits the rate of
+        // requests. REST services send 429 with Retry-After.
         bool isBusy = response.Headers.NonValidated.Contains(HttpNames.Busy)
             || (httpStatus == TooManyRequests && (error is null
                 || (rest is not null && response.Headers.NonValidated.Contains(RetryAfter))));
@@ -89,7 +89,7 @@ internal static class HttpErrorReader
         return "";
     }
 
-    // Something else than ProtoRpc answered: a proxy, or a server that has no such service.
+    // The reply is not from ProtoRpc but from a proxy, or from a server that does not have the service.
     private static ErrorResult Foreign(string method, HttpResponseMessage response, string mediaType)
     {
         string address = response.RequestMessage?.RequestUri?.GetLeftPart(UriPartial.Path) ?? "";
@@ -150,7 +150,7 @@ internal static class HttpErrorReader
         };
     }
 
-    // A failure behind replies, of which nothing is known, has the HTTP status of a success.
+    // A failure after replies can lack a status; the HTTP status then says 200.
     private static RpcStatusCode CodeOf(int httpStatus, Func<int, RpcStatusCode> statusOf) =>
         httpStatus is >= 200 and < 300 ? RpcStatusCode.Unknown : statusOf(httpStatus);
 

@@ -70,7 +70,7 @@ internal sealed class RestChannel : HttpChannel, IRpcChannelMaker
             message.Content = new HttpMessageContent(body, contentType);
         }
 
-        // ProtoRpc and Connect read another header, which all calls over HTTP have.
+        // In addition to the timeout header that ProtoRpc and Connect read, which all calls over HTTP have.
         if (!call.Clock.IsEndless)
         {
             message.Headers.TryAddWithoutValidation(
@@ -132,7 +132,7 @@ internal sealed class RestMethod
 /// <c>google.rpc.Status</c>.</summary>
 internal sealed class RestReplies(RestBinding binding) : HttpReplies
 {
-    // grpc-gateway forwards the headers of gRPC with this prefix, of which each answer has this one.
+    // grpc-gateway adds this prefix to the gRPC headers that it forwards. All its replies have this header.
     private const string GatewayHeader = "Grpc-Metadata-Content-Type";
 
     private static readonly string[] Lines =
@@ -147,7 +147,8 @@ internal sealed class RestReplies(RestBinding binding) : HttpReplies
         ? "*/*"
         : MessageFormats.Json.MediaTypes[0];
 
-    // Servers answer deletions and others without a reply with an empty body, also of the type of JSON.
+    // Servers reply to a method without a result, such as a deletion, with an empty body, even if its type is
+    // JSON.
     public override MessageFormat? FormatOf(HttpResponseMessage response, string mediaType, bool isEmpty) =>
         binding.IsReplyRaw ? binding.ReplyFormatFor(ContentTypeOf(response))
         : IsJson(mediaType) && !isEmpty ? binding.ReplyFormat
@@ -190,6 +191,6 @@ internal sealed class RestReplies(RestBinding binding) : HttpReplies
     private static string MediaTypeOf(string mediaType) =>
         IsJson(mediaType) ? MessageFormats.Json.MediaTypes[0] : mediaType;
 
-    // With the path, for answers of servers that do not have it.
+    // The path helps if the server has no such method.
     private string NameOf(RpcMethodInfo method) => $"{method.FullName} ({binding})";
 }

@@ -66,7 +66,7 @@ internal sealed class DceConnection : NativeConnection
             throw connection.BindFailure(e, probe);
         }
 
-        // The deadline may pass just when the answer arrives.
+        // The deadline may pass at the moment when the reply arrives.
         if (connection.EndWatch() is var ended && ended != RpcStatusCode.OK)
         {
             connection.Dispose();
@@ -209,7 +209,8 @@ internal sealed class DceConnection : NativeConnection
         ClientStep step = _association.Step();
         while (step == ClientStep.Shutdown)
         {
-            // The answer may still arrive, or have arrived with it. The next call uses another connection.
+            // The server is shutting down: its reply may follow, or be in the same read. The next call uses
+            // another connection.
             _mustClose = true;
             step = _association.Step();
         }

@@ -174,7 +174,7 @@ internal sealed class MessageConnection : NativeConnection
         }
         catch (OperationCanceledException)
         {
-            // The work is abandoned, unless it has just ended.
+            // The caller stops waiting. If the work has just ended, its result is used.
         }
     }
 
@@ -357,7 +357,7 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply, Gui
 /// <summary>Asks a server to cancel the calls that their callers gave up, if it is one of ours.</summary>
 internal sealed class MessageCancel(IMessageTransport transport, RpcEndpoint endpoint)
 {
-    // The call may still wait for a thread of the server, so that it is not known there yet.
+    // The server may not have begun the call yet, and rejects the cancellation of an unknown call: try again.
     private const int Tries = 8;
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(10);
 
@@ -369,12 +369,12 @@ internal sealed class MessageCancel(IMessageTransport transport, RpcEndpoint end
     {
         try
         {
-            // The server answers at its leisure, and blocks the thread until then.
+            // Cancelling blocks the thread until the server replies.
             new Thread(() => Cancel(work)) { IsBackground = true, Name = "ProtoRpc cancel" }.Start();
         }
         catch (OutOfMemoryException)
         {
-            // Without a thread, the call ends with its handler.
+            // No thread can be started: the call ends when its handler returns.
         }
     }
 

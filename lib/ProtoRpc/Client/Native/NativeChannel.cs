@@ -215,8 +215,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             ? _limits
             : _limits with { ConnectTimeout = timeout };
 
-    // A server that rejects an unknown interface is reachable. Without a service, nothing authenticates, so
-    // credentials are an error.
+    // A server that rejects an unknown interface is reachable. Credentials are an error without a service,
+    // because nothing would check them.
     private RpcPingResult Probe(PingSpec ping, CancellationToken cancellation)
     {
         if (options.Security.Authentication > RpcClientAuthentication.Anonymous)
@@ -235,8 +235,8 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return PingResults.ResultOf(endpoint, Stopwatch.GetElapsedTime(start), reply: null);
     }
 
-    // A server that rejects the interface or an unknown caller is reachable. One that knows the account of
-    // the caller, and rejects it, also rejects its calls.
+    // A server that rejects the interface or an anonymous caller is reachable. If it rejects an authenticated
+    // caller, it would also reject the calls.
     private RpcPingResult PingBuiltIn(PingSpec ping, CancellationToken cancellation)
     {
         long start = Stopwatch.GetTimestamp();
@@ -302,7 +302,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
             CallAsync<BlockingWait, TReply>(client, name, fullName, body, clock, read, call));
     }
 
-    // Makes one call on the wire: of a method or a built-in one.
+    // Makes one call on the network, of a method or a built-in one.
     private async ValueTask<TReply> CallAsync<TWait, TReply>(
         NativeConnectionPool client,
         string name,
@@ -429,7 +429,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         return call with { Options = call.Options with { Headers = headers } };
     }
 
-    // The number of the call is added to the first eight octets.
+    // The number of the call is added to the lower half of the first id.
     private UInt128 NextId() => new(
         (ulong)(_firstId >> 64), (ulong)_firstId + (ulong)Interlocked.Increment(ref _lastId));
 

@@ -154,7 +154,7 @@ internal sealed class MultiPartSender(
         {
             while (true)
             {
-                // A file that grows meanwhile goes up as long as it was at the start.
+                // If the file grows during the call, only its initial length is sent.
                 int count = Math.Min(chunk.Length, total - position);
                 body.ReadExactly(chunk, 0, count);
                 bool isLast = position + count == total;

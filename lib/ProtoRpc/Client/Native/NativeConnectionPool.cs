@@ -129,8 +129,8 @@ internal sealed class NativeConnectionPool : IDisposable
             endpoint, interfaceId, limits, ClientLogin.Prepare(endpoint, security))
         {
             Messages = MessageTransports.Find(endpoint),
-            // On Unix, the folder of the socket belongs to the own account. On Windows every account can
-            // create a pipe, but only pipes of the own account are local endpoints.
+            // On Unix, only the user's own account can write the folder of the socket. On Windows, every
+            // account can create a pipe with this name, so the server's account is checked.
             ChecksServer = security.ServerUser is not null
                 || (OperatingSystem.IsWindows() && endpoint.IsLocalOnly
                     && endpoint.Has(EndpointFeatures.KnowsServer)),

@@ -150,7 +150,7 @@ internal sealed class RetryPolicy
             SharesTime = sharesTime,
         };
 
-    // Methods of their own, so that a call that has only one attempt allocates no closure.
+    // Separate methods, so that a call that has only one attempt allocates no closure.
     private async ValueTask<TReply> RepeatAsync<TWait, TReply>(
         IChannelSource source, CallSpec call, IMessage request, ReplyReader<TReply> read,
         CancellationToken cancellation)

@@ -7,10 +7,10 @@ namespace ProtoRpc.Client.Retries;
 /// <param name="Random">Returns numbers from 0 to 1 for the jitter.</param>
 internal sealed record RetryRules(RpcRetryPolicy Policy, bool IsIdempotent, Func<double> Random)
 {
-    // Shorter pauses, because the caller waits for the server to start.
+    // While a caller waits for the server to start, longer pauses would delay the call after the start.
     private static readonly TimeSpan LongestPauseOfWaiting = TimeSpan.FromSeconds(1);
 
-    // Also if the pauses of the policy are zero.
+    // A minimum, because the policy's pauses can be zero.
     private static readonly TimeSpan LeastPauseOfWaiting = TimeSpan.FromMilliseconds(25);
 
     // A retry is only made if at least this much time is left.
@@ -98,7 +98,7 @@ internal sealed record RetryRules(RpcRetryPolicy Policy, bool IsIdempotent, Func
         IsUnreached(e) || IsBusy(e)
         || (!e.HasReplies && (IsNamed(e) || (IsIdempotent && e.Pushback is not null)));
 
-    // Not the errors of this client, such as a request over the limit, which would fail again.
+    // Errors that this client raises, such as a request over the limit, would occur again.
     private bool IsNamed(RpcException e) => Policy.StatusCodes.Contains(e.Code)
         && (e.IsAnswer || (e.NativeStatus != 0 && e.MayHaveExecuted)
             || e.Code == RpcStatusCode.Unavailable

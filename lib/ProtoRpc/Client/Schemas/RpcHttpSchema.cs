@@ -109,8 +109,8 @@ internal sealed partial class HttpSchemaReader(
         return ProtoSource.Compile(_files);
     }
 
-    // Only finds the imports to download: protoc parses the files and reports missing ones.
-    // The text is a peer's: looking past the end of a line of blanks would take square time.
+    // Only finds the imports to download: protoc parses the files and reports missing ones. [^\S\n] instead
+    // of \s, because a peer could send many blank lines, which \s would scan in quadratic time.
     [GeneratedRegex(
         """^[^\S\n]*import\s+(?:public\s+|weak\s+|option\s+)?["'](?<name>[^"']+)["']\s*;""",
         RegexOptions.Multiline)]
@@ -143,7 +143,7 @@ internal sealed partial class HttpSchemaReader(
                 continue;
             }
 
-            // Also those that the server does not have: each of them is a request.
+            // Files that the server does not have also count: each of them costs a request.
             if (seen.Count > MaxFiles)
             {
                 throw new RpcException(
@@ -162,7 +162,7 @@ internal sealed partial class HttpSchemaReader(
     private async Task<Uri> RootOfAsync(Uri file, string[] imports)
     {
         Uri folder = new(file, ".");
-        // A server rarely has those that every program has.
+        // A server rarely serves imports that are installed with protoc, such as google/protobuf/any.proto.
         if (imports.FirstOrDefault(import => !ProtocLocator.HasImport(import)) is not { } first)
         {
             return folder;
@@ -195,7 +195,8 @@ internal sealed partial class HttpSchemaReader(
     // Null if the server does not have the file.
     private async Task<PooledMessageBytes?> FindAsync(Uri address)
     {
-        // The scheme too: the headers may have a token, which a server without TLS must not receive.
+        // The scheme is compared as well: the headers may contain a token, which a server without TLS must
+        // not receive.
         if (Uri.Compare(
             address, new Uri(endpoint.Uri), UriComponents.SchemeAndServer, UriFormat.UriEscaped,
             StringComparison.OrdinalIgnoreCase) != 0)

@@ -82,7 +82,7 @@ public static class RpcSchemaLoader
             cancellation);
     }
 
-    // The list of all sources. To add one, add a line here, or to SchemaLoader.Files if it reads files.
+    // All sources of schemas. To add one, add a line here, or to SchemaLoader.Files if it reads files.
     private static IReadOnlyList<SchemaSource> SourcesOf(Func<RpcEndpoint, RpcClientOptions> optionsOf) =>
     [
         .. SchemaLoader.Files,

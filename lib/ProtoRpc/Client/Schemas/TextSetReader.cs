@@ -10,13 +10,14 @@ internal static class TextSetReader
 {
     private const string SetType = "google.protobuf.FileDescriptorSet";
 
-    // An element is a message or a field that a message can have.
+    // An element is a message or a set field.
     private const int MaxBytes = 64 * 1024 * 1024;
     private const int MaxElements = 10_000_000;
 
     private static readonly FormatOptions Options = new()
     {
-        // buf adds fields of its own, and options may have types that the set does not declare.
+        // buf adds fields that descriptor.proto does not declare, and options may have types that the set
+        // does not declare.
         IgnoreUnknownFields = true,
         MaxElements = MaxElements,
     };
@@ -41,7 +42,7 @@ internal static class TextSetReader
         try
         {
             byte[] bytes = format.Read(Plain.Value, text.AsMemory(), Options).ToByteArray();
-            // The values of custom options can only be read with what the files of the set declare.
+            // A custom option can only be read with the files of the set that declare it.
             return WithOptions(bytes, origin)?.FindMessage(SetType) is { } type
                 ? format.Read(type, text.AsMemory(), Options).ToByteArray()
                 : bytes;

@@ -322,7 +322,7 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
         }
     }
 
-    // Counted here and not by endpoint, for the bound is the interface's.
+    // Counted here and not by the endpoint, because the limit belongs to the interface.
     internal CallGate Gate { get; } = new();
 }
 

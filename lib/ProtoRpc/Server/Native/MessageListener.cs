@@ -87,7 +87,8 @@ internal sealed class MessageListener : INativeListener
 
             found.Served.Withdraw();
 
-            // The runtime calls the first server of an interface, so that one that ends must not be it.
+            // The Windows runtime calls the first server that registered an interface, so this one is
+            // unregistered before its calls end.
             found.Registration.Dispose();
             if (_interfaces.Count == 0)
             {
@@ -114,7 +115,8 @@ internal sealed class MessageListener : INativeListener
         }
     }
 
-    // All of a server's interfaces have the same monitor. A ping may be answered by any server.
+    // Listeners of one server share a monitor. The ping interface can have several servers: any of them can
+    // reply.
     private static void RequireFree(RpcEndpoint endpoint, ExecInterface service)
     {
         foreach (MessageListener other in Table.Values)
@@ -223,7 +225,7 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
         }
         catch (ObjectDisposedException)
         {
-            // It has ended in this moment.
+            // The call ended and disposed its source before the cancellation.
         }
     }
 
@@ -258,7 +260,8 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
         }
     }
 
-    // 0, or the status of a refusal. Who may not call gets no further than to be read.
+    // Returns 0, or the status that rejects the call. The server does not copy the request of a caller that
+    // it rejects.
     private uint Check(IIncomingMessage message, RequestMemory.Share share, bool isFull)
     {
         uint refusal = Served.IsWithdrawn ? WindowsStatus.UnknownInterface : Judge();
@@ -273,7 +276,8 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
             return WindowsStatus.ServerTooBusy;
         }
 
-        // A copy, because handlers could still read it when the runtime has freed its memory.
+        // A copy: a handler that keeps its request could otherwise read memory that the Windows runtime has
+        // freed.
         _stub = ArrayPool<byte>.Shared.Rent(stub.Length);
         stub.CopyTo(_stub);
         return ExecStub.TryReadRequest(
