@@ -48,13 +48,15 @@ internal sealed record ContentEncoding(
     /// <summary>The names of all encodings, for Accept-Encoding.</summary>
     public static string Accepted { get; } = string.Join(", ", All.Select(encoding => encoding.Name));
 
-    /// <summary>A name that old software uses; null for none.</summary>
+    /// <summary>The name that older programs use; null for none.</summary>
     public string? OldName { get; private init; }
 
-    /// <summary>Whether the decompressing stream reads on after the end mark: parts can follow.</summary>
+    /// <summary>Whether the decompressing stream reads on after the end mark, because further parts can
+    /// follow.</summary>
     public bool ProbesEnd { get; private init; }
 
-    /// <summary>Whether gRPC sends messages in it: other implementations of gRPC must know it.</summary>
+    /// <summary>Whether gRPC sends messages in this encoding: other gRPC implementations must support
+    /// it.</summary>
     public bool IsSentByGrpc { get; private init; }
 
     /// <summary>Finds an encoding by its name, whose case does not matter.</summary>
@@ -70,7 +72,7 @@ internal sealed record ContentEncoding(
     public static ContentEncoding? Get(RpcCompression compression) =>
         compression == RpcCompression.None ? null : Find(compression);
 
-    // Apart, because most calls have no compression and need no closure.
+    // A separate method: most calls are not compressed, and this one allocates a closure.
     private static ContentEncoding? Find(RpcCompression compression) =>
         All.FirstOrDefault(encoding => encoding.Compression == compression);
 

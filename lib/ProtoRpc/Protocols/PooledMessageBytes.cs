@@ -1,12 +1,12 @@
 namespace ProtoRpc.Protocols;
 
-/// <summary>The bytes of a message in pooled memory, of which it may have no more than a limit.
-/// There can be room around them, so that headers and message are sent as one piece of memory.</summary>
+/// <summary>The bytes of a message in pooled memory, up to a limit. Free space can surround the message, so
+/// that headers are sent in the same piece of memory.</summary>
 /// <remarks>Not thread-safe.</remarks>
 /// <param name="maxBytes">The largest message.</param>
-/// <param name="what">What the message is, for the error: request or reply.</param>
-/// <param name="prefix">Octets of room before the message.</param>
-/// <param name="suffix">Octets of room after it, at the least.</param>
+/// <param name="what">The kind of message for the error: request or reply.</param>
+/// <param name="prefix">The number of free octets before the message.</param>
+/// <param name="suffix">The minimum number of free octets after the message.</param>
 internal sealed class PooledMessageBytes(int maxBytes, string what, int prefix = 0, int suffix = 0)
     : IBufferWriter<byte>, IDisposable
 {
@@ -19,19 +19,19 @@ internal sealed class PooledMessageBytes(int maxBytes, string what, int prefix =
     private byte[] _bytes = ArrayPool<byte>.Shared.Rent(InitialSize);
     private int _end = prefix;
 
-    /// <summary>Octets of the message without prefix.</summary>
+    /// <summary>The length of the message without the prefix.</summary>
     public int Length => _end - _prefix;
 
     /// <summary>Whether more was written than the limit allows.</summary>
     public bool Overflowed { get; private set; }
 
-    /// <summary>The message alone; valid until it is written to, reset or disposed.</summary>
+    /// <summary>The message alone; valid until the next write, reset or dispose.</summary>
     public ReadOnlyMemory<byte> Message => _bytes.AsMemory(_prefix, Length);
 
-    /// <summary>The room before the message, the message, and the room after it or more.</summary>
+    /// <summary>The memory with the message and the free space around it.</summary>
     public Memory<byte> Whole => _bytes;
 
-    /// <summary>Forgets the message, and a large buffer with it.</summary>
+    /// <summary>Releases the message, and its buffer if it is large.</summary>
     public void Reset()
     {
         _end = _prefix;
@@ -46,8 +46,7 @@ internal sealed class PooledMessageBytes(int maxBytes, string what, int prefix =
     }
 
     /// <inheritdoc/>
-    /// <exception cref="RpcException">ResourceExhausted when the message
-    /// gets larger than the limit.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the message is over the limit.</exception>
     public void Advance(int count)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan((uint)count, (uint)(_bytes.Length - _end));
@@ -86,7 +85,7 @@ internal sealed class PooledMessageBytes(int maxBytes, string what, int prefix =
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
 
-        // Writers ask for a little more than they use, so the limit itself is kept by Advance.
+        // Writers may request more memory than they use, so only Advance enforces the exact limit.
         if (sizeHint > (long)maxBytes - Length + Slack)
         {
             throw TooLarge((long)Length + sizeHint);

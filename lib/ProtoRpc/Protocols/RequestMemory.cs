@@ -1,12 +1,13 @@
 namespace ProtoRpc.Protocols;
 
-/// <summary>The bytes of the large requests that a server receives and handles at the same time, and of the
-/// messages that all requests are decoded to. Safe for use by many threads.</summary>
-/// <param name="maxBytes">The most that they may have together. A single request may have more, up to its own
-/// limit: it counts with seven eighths of them, which leaves room for small ones.</param>
+/// <summary>Counts the bytes of the large requests that a server handles at the same time, and of the
+/// messages that requests are decoded to. Thread-safe.</summary>
+/// <param name="maxBytes">The maximum for all requests. A single request may be larger, up to its own limit:
+/// it then counts as seven eighths of the maximum, which leaves memory for small requests.</param>
 internal sealed class RequestMemory(long maxBytes)
 {
-    // The bytes of smaller requests do not count: the numbers of connections and streams bound them.
+    // Smaller requests are not counted, because the limits of connections and streams also limit their
+    // memory.
     private const int Uncounted = 64 * 1024;
 
     /// <summary>How long a caller should wait before it calls a busy server again.</summary>
@@ -15,10 +16,10 @@ internal sealed class RequestMemory(long maxBytes)
     private readonly long _mostOfOne = Math.Max(1, maxBytes - (maxBytes / 8));
     private long _held;
 
-    /// <summary>The bytes that are held now.</summary>
+    /// <summary>The number of bytes that are held now.</summary>
     public long Held => Interlocked.Read(ref _held);
 
-    /// <summary>The refusal of a request for which there is no room.</summary>
+    /// <summary>The error for a request that does not fit.</summary>
     public RpcException Full() => new(
         RpcStatusCode.ResourceExhausted,
         $"The server is too busy: its running requests have the {maxBytes:N0} bytes that they may. "
@@ -28,17 +29,17 @@ internal sealed class RequestMemory(long maxBytes)
         RetryAfter = RetryAfter,
     };
 
-    /// <summary>What one request, or the requests of a connection one after the other, take of it.</summary>
-    /// <remarks>One thread holds, and any may release: what is held by a handler that was given up is not
-    /// lost.</remarks>
+    /// <summary>The memory of one request, or of the successive requests of one connection.</summary>
+    /// <remarks>One thread holds memory; any thread may release it, so the memory of an abandoned handler is
+    /// not lost.</remarks>
     internal sealed class Share(RequestMemory memory)
     {
         private long _received;
         private long _decoded;
         private long _counted;
 
-        /// <summary>Holds the bytes of a request that grows.</summary>
-        /// <param name="bytes">What it has now.</param>
+        /// <summary>Holds the memory of a request that grows.</summary>
+        /// <param name="bytes">The current size of the request.</param>
         /// <returns>False if they do not fit; then nothing has changed.</returns>
         public bool TryHold(long bytes)
         {
@@ -56,7 +57,7 @@ internal sealed class RequestMemory(long maxBytes)
             return true;
         }
 
-        /// <summary>Holds the bytes of a request that grows.</summary>
+        /// <summary>Holds the memory of a request that grows.</summary>
         /// <exception cref="RpcException">ResourceExhausted if they do not fit.</exception>
         public void Hold(long bytes)
         {
@@ -66,8 +67,8 @@ internal sealed class RequestMemory(long maxBytes)
             }
         }
 
-        /// <summary>Holds more bytes of the messages that the request is decoded to. They count from the
-        /// first one on.</summary>
+        /// <summary>Holds memory for the messages that the request is decoded to. They are counted from the
+        /// first byte.</summary>
         /// <exception cref="RpcException">ResourceExhausted if they do not fit.</exception>
         public void HoldDecoded(long more)
         {
@@ -82,7 +83,7 @@ internal sealed class RequestMemory(long maxBytes)
         /// <inheritdoc cref="RequestMemory.Full"/>
         public RpcException Full() => memory.Full();
 
-        /// <summary>Forgets the request.</summary>
+        /// <summary>Releases the memory of the request.</summary>
         public void Release()
         {
             if (Interlocked.Exchange(ref _counted, 0) is var counted && counted != 0)

@@ -6,13 +6,13 @@ namespace ProtoRpc;
 
 /// <summary>Headers or trailers of a call: names in lower case,
 /// each with one value or more, in order.</summary>
-/// <remarks>A value is text, or bytes where the name ends in <c>-bin</c>. Thread-safe: a handler that was
-/// given up may still add to what is sent. A loop sees the values that there were when it began.</remarks>
+/// <remarks>A value is text, or bytes if the name ends in <c>-bin</c>. Thread-safe. A loop enumerates the
+/// values that existed when it began.</remarks>
 public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, object>>
 {
     private readonly List<KeyValuePair<string, object>> _entries = [];
 
-    /// <summary>How many values there are.</summary>
+    /// <summary>The number of values.</summary>
     public int Count
     {
         get
@@ -24,12 +24,12 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         }
     }
 
-    /// <summary>The names, each once.</summary>
+    /// <summary>The names, without duplicates.</summary>
     public IEnumerable<string> Names => Entries().Select(entry => entry.Key).Distinct();
 
-    /// <summary>Adds a text.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a name,
-    /// not printable ASCII, or a name for bytes.</exception>
+    /// <summary>Adds a text value.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the name is invalid or is for bytes, or the value is
+    /// not printable ASCII.</exception>
     public void Add(string name, string value)
     {
         ArgumentNullException.ThrowIfNull(value);
@@ -49,8 +49,8 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         Append(name, value);
     }
 
-    /// <summary>Adds bytes; the name ends in <c>-bin</c>.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a name, or a name for text.</exception>
+    /// <summary>Adds bytes. The name must end in <c>-bin</c>.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the name is invalid, or is for text.</exception>
     public void Add(string name, byte[] value)
     {
         ArgumentNullException.ThrowIfNull(value);
@@ -63,7 +63,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         Append(name, value);
     }
 
-    /// <summary>Puts a text in the place of all values of a name.</summary>
+    /// <summary>Replaces all values of a name by a text.</summary>
     /// <exception cref="RpcException">As of <see cref="Add(string, string)"/>.</exception>
     public void Set(string name, string value)
     {
@@ -75,7 +75,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         }
     }
 
-    /// <summary>Puts bytes in the place of all values of a name.</summary>
+    /// <summary>Replaces all values of a name by bytes. The name must end in <c>-bin</c>.</summary>
     /// <exception cref="RpcException">As of <see cref="Add(string, byte[])"/>.</exception>
     public void Set(string name, byte[] value)
     {
@@ -88,7 +88,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     }
 
     /// <summary>Removes all values of a name.</summary>
-    /// <returns>Whether there were any.</returns>
+    /// <returns>Whether there were values.</returns>
     public bool Remove(string name)
     {
         lock (_entries)
@@ -97,16 +97,16 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         }
     }
 
-    /// <summary>The values of a name: strings, or byte arrays.</summary>
+    /// <summary>The values of a name: strings or byte arrays.</summary>
     public IReadOnlyList<object> GetAll(string name) =>
         [.. Entries()
             .Where(entry => entry.Key.Equals(name, StringComparison.OrdinalIgnoreCase))
             .Select(entry => entry.Value)];
 
-    /// <summary>The last text of a name, or null.</summary>
+    /// <summary>The last text value of a name; null for none.</summary>
     public string? GetText(string name) => GetAll(name).OfType<string>().LastOrDefault();
 
-    /// <summary>The last bytes of a name, or null.</summary>
+    /// <summary>The last bytes of a name; null for none.</summary>
     public byte[]? GetBytes(string name) => GetAll(name).OfType<byte[]>().LastOrDefault();
 
     /// <inheritdoc/>
@@ -117,7 +117,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
     /// <summary>Whether a name says that its value proves who the caller is.</summary>
     internal bool HaveSecret => Entries().Exists(static entry => HeaderTrace.IsSecret(entry.Key));
 
-    /// <summary>The same headers, to be changed apart from these.</summary>
+    /// <summary>Copies the headers.</summary>
     internal RpcMetadata Copy()
     {
         RpcMetadata copy = new();
@@ -125,7 +125,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         return copy;
     }
 
-    /// <summary>Each name with its values in one text, bytes as base64.</summary>
+    /// <summary>The values of each name as one text, with bytes as base64.</summary>
     internal Dictionary<string, string> ToText() => Names.ToDictionary(
         name => name,
         name =>

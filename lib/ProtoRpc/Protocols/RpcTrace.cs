@@ -5,16 +5,16 @@ namespace ProtoRpc;
 
 /// <summary>Receives what clients and servers send and receive, for debugging: PDUs, HTTP messages and gRPC
 /// frames, by type and size. May be called on many threads in parallel.</summary>
-/// <remarks>Without a trace, or while it is not enabled, it costs nothing.</remarks>
+/// <remarks>A trace that is missing or not enabled costs no time.</remarks>
 public abstract class RpcTrace
 {
-    // What a peer sent in a header or a name is cut behind this.
+    // Longer texts of a peer in headers or names are cut off here.
     private const int MaxTextLength = 2000;
 
-    /// <summary>Whether it wants entries now.</summary>
+    /// <summary>Whether the trace receives entries now.</summary>
     public virtual bool IsEnabled => true;
 
-    /// <summary>Takes an entry. What it throws is ignored.</summary>
+    /// <summary>Receives an entry. Its exceptions are ignored.</summary>
     public abstract void Write(RpcTraceEntry entry);
 
     /// <summary>A trace that calls a method for each entry.</summary>
@@ -24,7 +24,7 @@ public abstract class RpcTrace
         return new TraceAction(write);
     }
 
-    /// <summary>Makes an entry. A trace that fails changes no call.</summary>
+    /// <summary>Adds an entry. An exception of the trace does not affect the call.</summary>
     internal void Add(bool isSent, RpcEndpoint endpoint, string text)
     {
         try
@@ -43,12 +43,12 @@ public abstract class RpcTrace
     }
 }
 
-/// <summary>What was sent or received: a PDU, the head of an HTTP message, or a frame of gRPC.</summary>
-/// <remarks>Never has passwords, tokens, cookies or the contents of messages.</remarks>
-/// <param name="Time">When, in UTC.</param>
-/// <param name="IsSent">Whether it was sent, and not received.</param>
+/// <summary>An entry of a trace: a PDU, the head of an HTTP message, or a gRPC frame.</summary>
+/// <remarks>Contains no passwords, tokens, cookies or contents of messages.</remarks>
+/// <param name="Time">The time in UTC.</param>
+/// <param name="IsSent">True if it was sent, false if it was received.</param>
 /// <param name="Endpoint">The endpoint of the client or of the listener.</param>
-/// <param name="Text">What it was, in one line without control characters.</param>
+/// <param name="Text">A description in one line, without control characters.</param>
 public sealed record RpcTraceEntry(DateTimeOffset Time, bool IsSent, RpcEndpoint Endpoint, string Text)
 {
     /// <summary>The entry as one line.</summary>

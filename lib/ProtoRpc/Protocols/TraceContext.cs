@@ -6,7 +6,7 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Protocols;
 
-/// <summary>The activity that a call belongs to, as headers: W3C's <c>traceparent</c> and
+/// <summary>Reads and writes the activity of a call in headers: W3C's <c>traceparent</c> and
 /// <c>tracestate</c>.</summary>
 internal static class TraceContext
 {
@@ -22,17 +22,17 @@ internal static class TraceContext
     private const int ParentLength = 55;
     private const int MaxStateMembers = 32;
 
-    // What W3C Trace Context, section 3.3.1.5, requires to be passed on; more is left out.
+    // W3C Trace Context, section 3.3.1.5, requires to pass on this length. A longer state is omitted.
     private const int MaxStateLength = 512;
 
     private static readonly SearchValues<char> LowerHex = SearchValues.Create("0123456789abcdef");
     private static readonly SearchValues<char> KeyCharacters =
         SearchValues.Create("abcdefghijklmnopqrstuvwxyz0123456789_-*/@");
 
-    /// <summary>Whether the headers name an activity already.</summary>
+    /// <summary>Whether the headers contain an activity.</summary>
     public static bool IsIn(RpcMetadata headers) => headers.Names.Contains(Parent);
 
-    /// <summary>Takes the activity that the headers name out of them.</summary>
+    /// <summary>Removes the activity from headers.</summary>
     public static void Remove(RpcMetadata headers)
     {
         headers.Remove(Parent);
@@ -40,7 +40,7 @@ internal static class TraceContext
     }
 
     /// <summary>Adds an activity to the headers of a call.</summary>
-    /// <remarks>An activity in another format than W3C's is not sent.</remarks>
+    /// <remarks>An activity whose id is not in W3C's format is not sent.</remarks>
     public static void Write(Activity activity, RpcMetadata headers)
     {
         if (activity is not { IdFormat: ActivityIdFormat.W3C, Id: { } id })
@@ -56,9 +56,9 @@ internal static class TraceContext
         }
     }
 
-    /// <summary>The activity that the headers of a call name, by W3C Trace Context.</summary>
-    /// <returns>The default where they name none, several, or one that is malformed. A state that is
-    /// malformed is left out.</returns>
+    /// <summary>The activity in the headers of a call, by W3C Trace Context.</summary>
+    /// <returns>The default if the headers contain no activity, several, or a malformed one. A malformed
+    /// state is omitted.</returns>
     public static ActivityContext Read(RpcMetadata headers) =>
         Read([.. headers.GetAll(Parent).OfType<string>()], headers.GetAll(State).OfType<string>());
 
@@ -83,8 +83,8 @@ internal static class TraceContext
             isRemote: true);
     }
 
-    // Section 3.2.2: 00-TRACEID-SPANID-FLAGS in lower case. Section 3.2.4: later versions begin so, and may
-    // have more behind it; ff is none.
+    // Section 3.2.2: 00-TRACEID-SPANID-FLAGS in lower case. Section 3.2.4: later versions begin in the same
+    // way and may add fields; ff is invalid.
     private static bool IsParent(string text) =>
         text.Length >= ParentLength
         && (text.Length == ParentLength
@@ -119,8 +119,8 @@ internal static class TraceContext
 /// OpenTelemetry's conventions for RPC.</summary>
 internal static class TelemetryNames
 {
-    /// <summary>The method of a call whose method could not be read, or does not exist: a caller who makes
-    /// names up adds no value to the attribute.</summary>
+    /// <summary>The method name for a call to an unknown or unreadable method, so that callers cannot add
+    /// values to the attribute by inventing names.</summary>
     public const string UnknownMethod = "_OTHER";
 
     private const string System = "rpc.system.name";
@@ -134,7 +134,7 @@ internal static class TelemetryNames
     private static readonly FrozenDictionary<RpcStatusCode, string> StatusNames =
         Enum.GetValues<RpcStatusCode>().ToFrozenDictionary(code => code, NameOf);
 
-    /// <summary>Makes the measurement of how long calls take, in seconds.</summary>
+    /// <summary>Creates the histogram of the durations of calls, in seconds.</summary>
     public static Histogram<double> CreateDuration(string name, string description) =>
         RpcDiagnostics.Meter.CreateHistogram(
             name, "s", description, tags: null,
@@ -144,26 +144,27 @@ internal static class TelemetryNames
                     [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
             });
 
-    /// <summary>Begins an activity, as the current one.</summary>
+    /// <summary>Starts an activity and makes it the current one.</summary>
     /// <param name="kind">The side.</param>
     /// <param name="system">The protocol.</param>
-    /// <param name="method">What is called; names the activity, unless the method is unknown.</param>
-    /// <param name="parent">What it is part of; the default for the current activity.</param>
+    /// <param name="method">The called method, which is the activity's name unless the method is
+    /// unknown.</param>
+    /// <param name="parent">The parent; the default for the current activity.</param>
     /// <param name="tags">The attributes.</param>
-    /// <returns>Null where no listener wants it.</returns>
+    /// <returns>Null if no listener samples the activity.</returns>
     public static Activity? Start(
         ActivityKind kind, string system, string method, ActivityContext parent, TagList tags) =>
         RpcDiagnostics.Source.StartActivity(
             method == UnknownMethod ? system : method, kind, parent, tags);
 
-    /// <summary>Says what a caller named that is no method.</summary>
+    /// <summary>Records the unknown method name that a caller sent.</summary>
     public static void SetOriginal(Activity activity, string called) =>
         activity.SetTag(OriginalMethod, called);
 
-    /// <summary>The attributes that are known when a call begins.</summary>
+    /// <summary>The attributes at the start of a call.</summary>
     /// <param name="system">The protocol.</param>
-    /// <param name="method">What is called.</param>
-    /// <param name="endpoint">Where.</param>
+    /// <param name="method">The called method.</param>
+    /// <param name="endpoint">The endpoint.</param>
     public static TagList GetTags(string system, string method, RpcEndpoint endpoint)
     {
         TagList tags = [];
@@ -179,10 +180,10 @@ internal static class TelemetryNames
         return tags;
     }
 
-    /// <summary>Adds how a call ended.</summary>
+    /// <summary>Adds the status of a call.</summary>
     /// <param name="tags">The attributes of the call.</param>
-    /// <param name="status">How it ended.</param>
-    /// <param name="isError">Whether that is an error of the side that reports.</param>
+    /// <param name="status">The status.</param>
+    /// <param name="isError">Whether the status is an error of the side that reports it.</param>
     public static void AddStatus(ref TagList tags, RpcStatusCode status, bool isError)
     {
         tags.Add(Status, StatusNames[status]);
@@ -192,10 +193,10 @@ internal static class TelemetryNames
         }
     }
 
-    /// <summary>Sets how a call ended.</summary>
+    /// <summary>Sets the status of a call.</summary>
     /// <param name="activity">The activity of the call.</param>
-    /// <param name="status">How it ended.</param>
-    /// <param name="isError">Whether that is an error of the side that reports.</param>
+    /// <param name="status">The status.</param>
+    /// <param name="isError">Whether the status is an error of the side that reports it.</param>
     public static void SetStatus(Activity activity, RpcStatusCode status, bool isError)
     {
         activity.SetTag(Status, StatusNames[status]);
@@ -206,7 +207,7 @@ internal static class TelemetryNames
         }
     }
 
-    // gRPC's names. Connect's differ from them in one letter of one name.
+    // The names of gRPC. Connect's only differ in the spelling of CANCELLED.
     private static string NameOf(RpcStatusCode code) => code switch
     {
         RpcStatusCode.OK => "OK",
@@ -215,17 +216,17 @@ internal static class TelemetryNames
     };
 }
 
-/// <summary>Makes the ids under which a server logs exceptions that it does not send.</summary>
+/// <summary>Creates correlation ids, under which a server logs exceptions that it does not send.</summary>
 internal static class CorrelationIds
 {
     private const int Bytes = 8;
 
-    // Longer than those of any tracing system.
+    // No tracing system has longer ids.
     private const int MaxLength = 64;
 
     public static string New() => Convert.ToHexStringLower(RandomNumberGenerator.GetBytes(Bytes));
 
-    /// <summary>The id that a peer sent; null for a text that is none.</summary>
+    /// <summary>A received id; null for an invalid one.</summary>
     public static string? Accept(string? received) =>
         received is { Length: > 0 and <= MaxLength }
             && received.All(c => char.IsAsciiLetterOrDigit(c) || c == '-')

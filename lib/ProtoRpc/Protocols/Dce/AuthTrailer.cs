@@ -80,11 +80,11 @@ internal abstract class PduProtection
     /// <summary>Package, level and context id, the same on every PDU of the association.</summary>
     public abstract AuthTrailer Trailer { get; }
 
-    /// <summary>Octets of a signature that this side makes.</summary>
+    /// <summary>The length of the signatures that this side writes.</summary>
     public abstract int SignatureLength { get; }
 
-    /// <summary>Encrypts stub and padding in place where the level wants it,
-    /// and writes the signature.</summary>
+    /// <summary>Encrypts stub and padding in place if the level requires it, and writes the
+    /// signature.</summary>
     /// <param name="pdu">The whole PDU; its last
     /// <see cref="SignatureLength"/> octets are the signature's.</param>
     /// <param name="stubOffset">Where the stub begins.</param>
@@ -98,11 +98,11 @@ internal abstract class PduProtection
     public abstract bool TryUnprotect(Span<byte> pdu, int stubOffset, int signatureLength);
 }
 
-/// <summary>What clients say at the end of a protected request's stub, about parts of the conversation that
-/// its signature may not cover ([MS-RPCE] section 2.2.2.13).</summary>
+/// <summary>A trailer that clients add to a protected request's stub. It repeats parts of the conversation
+/// that the signature may not cover ([MS-RPCE] section 2.2.2.13).</summary>
 internal static class VerificationTrailer
 {
-    /// <summary>Octets of what a client writes, with the padding before it, at most.</summary>
+    /// <summary>The maximum number of octets of a trailer with the padding before it.</summary>
     public const int MaxSize = Alignment - 1 + Size;
 
     private const int Alignment = 4;
@@ -125,12 +125,12 @@ internal static class VerificationTrailer
 
     private static ReadOnlySpan<byte> Magic => [0x8A, 0xE3, 0x13, 0x71, 0x02, 0xF4, 0x36, 0x71];
 
-    /// <summary>Writes the trailer of a request of ours, with the padding before it.</summary>
+    /// <summary>Writes the trailer of a request, with the padding before it.</summary>
     /// <param name="stub">The stub, and room for <see cref="MaxSize"/> octets after its arguments.</param>
     /// <param name="end">Where the arguments end.</param>
     /// <param name="callId">The call.</param>
     /// <param name="contextId">The presentation context.</param>
-    /// <param name="interfaceId">The interface that the client means by it.</param>
+    /// <param name="interfaceId">The interface that the client calls.</param>
     /// <returns>The octets that were written.</returns>
     public static int Write(Span<byte> stub, int end, uint callId, ushort contextId, Guid interfaceId)
     {
@@ -154,18 +154,20 @@ internal static class VerificationTrailer
         writer.WriteUInt32(callId);
         writer.WriteUInt16(contextId);
 
-        // The operation.
+        // The operation number: the interface has only operation 0.
         writer.WriteUInt16(0);
         return padding + Size;
     }
 
-    /// <summary>Whether the trailer, if there is one, agrees with what came.</summary>
-    /// <param name="octets">What follows the arguments.</param>
-    /// <param name="offset">How far from the stub's begin; the trailer stands on a multiple of 4.</param>
+    /// <summary>Whether the trailer, if the request has one, agrees with the request that was
+    /// received.</summary>
+    /// <param name="octets">The octets after the arguments.</param>
+    /// <param name="offset">The offset of these octets in the stub; the trailer is aligned to a multiple of
+    /// 4.</param>
     /// <param name="request">The request.</param>
     /// <param name="interfaceId">The interface that it calls.</param>
-    /// <param name="clientOfferedHeaderSigning">Whether the client's bind, as it came,
-    /// offered to sign headers.</param>
+    /// <param name="clientOfferedHeaderSigning">Whether the client's bind offered to sign headers when it
+    /// arrived here.</param>
     public static bool Agrees(
         ReadOnlySpan<byte> octets, int offset, FragmentAssembler request, Guid interfaceId,
         bool clientOfferedHeaderSigning)
@@ -173,7 +175,8 @@ internal static class VerificationTrailer
         int padding = -offset & (Alignment - 1);
         if (octets.Length < padding || !octets[padding..].StartsWith(Magic))
         {
-            // Padding that the sender did not count; it is protected like the rest, and not read.
+            // Padding that the sender did not count in the trailer. It is signed, but its content does not
+            // matter.
             return true;
         }
 
@@ -202,7 +205,8 @@ internal static class VerificationTrailer
         switch (command & TypeMask)
         {
             case BitMask:
-                // If it can and its bind did not say so, somebody took that out on the way.
+                // The client supports header signing, but the bind did not offer it: an attacker changed the
+                // bind.
                 uint bits = reader.ReadUInt32();
                 return reader.AtEnd && ((bits & ClientSignsHeaders) == 0 || clientOfferedHeaderSigning);
             case Syntaxes:

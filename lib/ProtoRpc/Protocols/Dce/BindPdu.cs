@@ -4,7 +4,7 @@ namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>The body of bind and alter_context.</summary>
 /// <param name="MaxTransmit">The largest fragment that the client will send.</param>
-/// <param name="MaxReceive">The largest that it will take.</param>
+/// <param name="MaxReceive">The largest fragment that the client accepts.</param>
 /// <param name="AssociationGroup">0, or the group that an earlier bind_ack named.</param>
 /// <param name="Contexts">The proposed contexts, in order.</param>
 internal sealed record BindPdu(
@@ -21,7 +21,7 @@ internal sealed record BindPdu(
         int count = reader.ReadByte();
         reader.Skip(3);
 
-        // The lists grow with what is really there: the counts come from the peer.
+        // The list grows with the contexts that are read: the peer chooses the count.
         List<ContextProposal> contexts = [];
         for (int i = 0; i < count && !reader.Failed; i++)
         {
@@ -45,7 +45,7 @@ internal sealed record BindPdu(
 
     /// <summary>Writes the whole PDU.</summary>
     /// <param name="type">Bind or AlterContext.</param>
-    /// <param name="callId">The call id that the answer repeats.</param>
+    /// <param name="callId">The call id, which the reply repeats.</param>
     public byte[] ToBytes(PduType type, uint callId)
     {
         int size = PduHeader.Size + 12;
@@ -86,9 +86,9 @@ internal sealed record ContextProposal(ushort Id, SyntaxId Interface, IReadOnlyL
 
 /// <summary>The body of bind_ack and alter_context_resp.</summary>
 /// <param name="MaxTransmit">The largest fragment that the server will send.</param>
-/// <param name="MaxReceive">The largest that it will take.</param>
+/// <param name="MaxReceive">The largest fragment that the server accepts.</param>
 /// <param name="AssociationGroup">The group; not zero.</param>
-/// <param name="SecondaryAddress">The server's endpoint as it names it; empty in alter_context_resp.</param>
+/// <param name="SecondaryAddress">The name of the server's endpoint; empty in alter_context_resp.</param>
 /// <param name="Results">One for each proposed context, in order.</param>
 internal sealed record BindAckPdu(
     ushort MaxTransmit, ushort MaxReceive, uint AssociationGroup, string SecondaryAddress,
@@ -121,7 +121,7 @@ internal sealed record BindAckPdu(
 
     /// <summary>Writes the whole PDU.</summary>
     /// <param name="type">BindAck or AlterContextResponse.</param>
-    /// <param name="callId">The call id of what it answers.</param>
+    /// <param name="callId">The call id of the bind.</param>
     public byte[] ToBytes(PduType type, uint callId)
     {
         byte[] address = SecondaryAddress.Length == 0 ? [] : Encoding.ASCII.GetBytes(SecondaryAddress + "\0");
@@ -154,7 +154,7 @@ internal static class BindNakPdu
 {
     private const int Size = PduHeader.Size + 5;
 
-    /// <summary>Reads the reason; what follows it differs between peers and is not needed.</summary>
+    /// <summary>Reads the reason. The fields after it differ between peers and are ignored.</summary>
     /// <returns>False when even the reason is missing.</returns>
     public static bool TryReadReason(in PduHeader header, ReadOnlySpan<byte> pdu, out BindNakReason reason)
     {
@@ -177,33 +177,33 @@ internal static class BindNakPdu
     }
 }
 
-/// <summary>Why a bind was refused as a whole; not the numbers of <see cref="ContextResult"/>.</summary>
+/// <summary>Why a bind was rejected. The numbers differ from those of <see cref="ContextResult"/>.</summary>
 internal enum BindNakReason : ushort
 {
-    /// <summary>Not said.</summary>
+    /// <summary>No reason is given.</summary>
     Unspecified = 0,
 
     /// <summary>The server is busy.</summary>
     TemporaryCongestion = 1,
 
-    /// <summary>The server has as many connections as it takes.</summary>
+    /// <summary>The server has reached its maximum number of connections.</summary>
     LocalLimit = 2,
 
     /// <summary>The protocol version is not supported.</summary>
     ProtocolVersion = 4,
 
-    /// <summary>The security package is not known.</summary>
+    /// <summary>The security package is unknown.</summary>
     AuthenticationType = 8,
 
     /// <summary>A checksum is wrong.</summary>
     InvalidChecksum = 9,
 }
 
-/// <summary>The body of auth3, which carries a client's last token
-/// and has no answer ([MS-RPCE] section 2.2.2.5).</summary>
+/// <summary>The body of auth3, which carries the client's last token and has no reply ([MS-RPCE] section
+/// 2.2.2.5).</summary>
 internal static class Auth3Pdu
 {
-    // Four octets of padding.
+    // The header, and four octets of padding.
     private const int Size = PduHeader.Size + 4;
 
     /// <summary>Writes the PDU without its trailer.</summary>
@@ -215,19 +215,19 @@ internal static class Auth3Pdu
     }
 }
 
-/// <summary>The answer to one proposed context.</summary>
-/// <param name="Result">What was decided.</param>
-/// <param name="Reason">Why it was refused, or the bits of acknowledged features.</param>
+/// <summary>The result for one proposed context.</summary>
+/// <param name="Result">The decision.</param>
+/// <param name="Reason">Why the context was rejected, or the bits of the acknowledged features.</param>
 /// <param name="Transfer">The accepted syntax; zero otherwise.</param>
 internal readonly record struct ContextResult(ContextDecision Result, ushort Reason, SyntaxId Transfer)
 {
-    /// <summary>Provider reason: none that C706 names.</summary>
+    /// <summary>Provider reason: not specified.</summary>
     public const ushort NotSpecified = 0;
 
     /// <summary>Provider reason: the interface is not served.</summary>
     public const ushort InterfaceNotSupported = 1;
 
-    /// <summary>Provider reason: none of the transfer syntaxes is spoken.</summary>
+    /// <summary>Provider reason: no proposed transfer syntax is supported.</summary>
     public const ushort TransferNotSupported = 2;
 
     /// <summary>Provider reason: too many contexts.</summary>
@@ -236,24 +236,24 @@ internal readonly record struct ContextResult(ContextDecision Result, ushort Rea
     /// <summary>The context with NDR.</summary>
     public static ContextResult Accepted { get; } = new(ContextDecision.Accepted, 0, SyntaxId.Ndr);
 
-    /// <summary>A refusal by this side.</summary>
+    /// <summary>A rejection by this side.</summary>
     public static ContextResult Refused(ushort reason) =>
         new(ContextDecision.ProviderRejection, reason, default);
 
-    /// <summary>An answer to bind-time features.</summary>
+    /// <summary>The result for bind-time features.</summary>
     public static ContextResult Features(ushort bits) => new(ContextDecision.NegotiateAck, bits, default);
 }
 
-/// <summary>The result field of a context's answer.</summary>
+/// <summary>The result field of a context.</summary>
 internal enum ContextDecision : ushort
 {
     /// <summary>Accepted.</summary>
     Accepted = 0,
 
-    /// <summary>The program behind the interface refused.</summary>
+    /// <summary>The program that serves the interface rejected the context.</summary>
     UserRejection = 1,
 
-    /// <summary>The RPC runtime refused.</summary>
+    /// <summary>The RPC runtime rejected the context.</summary>
     ProviderRejection = 2,
 
     /// <summary>Bind-time features were acknowledged ([MS-RPCE] section 2.2.2.4).</summary>
@@ -272,13 +272,13 @@ internal readonly record struct SyntaxId(Guid Id, uint Version)
     // ([MS-RPCE] section 3.3.1.5.3).
     private const ulong FeaturePrefix = 0x45409812_6CB71C2C;
 
-    /// <summary>NDR 2.0, the transfer syntax that is spoken here.</summary>
+    /// <summary>NDR 2.0, the only supported transfer syntax.</summary>
     public static SyntaxId Ndr { get; } = new(new Guid("8a885d04-1ceb-11c9-9fe8-08002b104860"), 2);
 
     /// <summary>The interface of an IID, version 1.0.</summary>
     public static SyntaxId Interface(Guid interfaceId) => new(interfaceId, 1);
 
-    /// <summary>Whether this is no syntax but a proposal of features.</summary>
+    /// <summary>Whether this syntax proposes bind-time features instead.</summary>
     /// <param name="features">Their bits.</param>
     public bool IsFeatureNegotiation(out ushort features)
     {
@@ -291,7 +291,7 @@ internal readonly record struct SyntaxId(Guid Id, uint Version)
     public override string ToString() => $"{Id} v{Version & 0xFFFF}.{Version >> 16}";
 }
 
-/// <summary>The error of a caller whose bind, or the interface in it, a server refused.</summary>
+/// <summary>The error of a caller whose bind or interface a server rejected.</summary>
 internal static class BindRefusal
 {
     /// <summary>A bind_nak.</summary>
@@ -315,8 +315,8 @@ internal static class BindRefusal
 
     /// <summary>A bind_ack whose result is not that the interface was accepted.</summary>
     /// <param name="endpoint">The server.</param>
-    /// <param name="interfaceId">The interface that was asked for.</param>
-    /// <param name="interfaceName">The service that it is; null where it is not known.</param>
+    /// <param name="interfaceId">The requested interface.</param>
+    /// <param name="interfaceName">The service's name; null if it is unknown.</param>
     /// <param name="refused">The server's result.</param>
     public static RpcException OfContext(
         RpcEndpoint endpoint, Guid interfaceId, string? interfaceName, ContextResult refused)

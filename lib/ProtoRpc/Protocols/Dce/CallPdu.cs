@@ -2,8 +2,7 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>One fragment of a request or response: what stands before the stub,
-/// and where the stub is.</summary>
+/// <summary>One fragment of a request or response: its fields, and the position of the stub.</summary>
 /// <param name="ContextId">The presentation context.</param>
 /// <param name="Operation">The operation number; 0 on a response.</param>
 /// <param name="StubOffset">Where the stub begins in the PDU.</param>
@@ -13,7 +12,7 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
     private const int ObjectUuidSize = 16;
 
     /// <summary>Reads a whole PDU.</summary>
-    /// <returns>False when it is too short for what its flags and lengths say.</returns>
+    /// <returns>False if the PDU is shorter than its flags and lengths require.</returns>
     public static bool TryRead(in PduHeader header, ReadOnlySpan<byte> pdu, out CallPdu call)
     {
         call = default;
@@ -30,7 +29,8 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
             stubLength -= trailer.PadLength;
         }
 
-        // The allocation hint is skipped: it is advice of the peer, and nothing is allocated by it.
+        // The allocation hint is skipped, because the peer chooses it: memory is only allocated for received
+        // bytes.
         PduReader reader = new(pdu, header.LittleEndian, PduHeader.Size + 4);
         ushort contextId = reader.ReadUInt16();
         ushort operation = reader.ReadUInt16();
@@ -39,12 +39,13 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
         return !reader.Failed && stubLength >= 0;
     }
 
-    /// <summary>Undoes the protection of a fragment in place, if it is protected as it must be.</summary>
+    /// <summary>Removes the protection of a fragment in place, if it has the protection that was
+    /// negotiated.</summary>
     /// <param name="header">The header, already checked.</param>
     /// <param name="pdu">The PDU.</param>
-    /// <param name="protection">What the association agreed on; null for none.</param>
-    /// <returns>False when it is protected and must not be, or the other way round,
-    /// or the signature is wrong.</returns>
+    /// <param name="protection">The negotiated protection; null for none.</param>
+    /// <returns>False if the fragment is protected and should not be or the reverse, or if the signature is
+    /// wrong.</returns>
     public static bool TryUnprotect(in PduHeader header, Span<byte> pdu, PduProtection? protection)
     {
         if (protection is null || header.AuthLength == 0)
@@ -52,7 +53,7 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
             return protection is null && header.AuthLength == 0;
         }
 
-        // Another package, level or context than the agreed one would be a way around the agreed one.
+        // A PDU with another package, level or context than the negotiated one could bypass the protection.
         return TryRead(header, pdu, out CallPdu call)
             && AuthTrailer.TryRead(header, pdu, call.StubOffset, out AuthTrailer trailer)
             && trailer with { PadLength = 0 } == protection.Trailer
@@ -70,7 +71,7 @@ internal readonly record struct CallPdu(ushort ContextId, ushort Operation, int 
         writer.WriteUInt32(allocationHint);
         writer.WriteUInt16(contextId);
 
-        // The operation number of a request, the cancel count of a response: both 0.
+        // Both types need 0 here: the operation number of a request, and the cancel count of a response.
         writer.WriteUInt16(0);
     }
 }
@@ -80,7 +81,7 @@ internal static class FaultPdu
 {
     private const int Size = 32;
 
-    /// <summary>Reads the status; some peers leave out what follows it, or append data.</summary>
+    /// <summary>Reads the status. Some peers omit the fields after it, or append data.</summary>
     /// <returns>False when the status is missing.</returns>
     public static bool TryReadStatus(in PduHeader header, ReadOnlySpan<byte> pdu, out uint status)
     {
@@ -108,13 +109,13 @@ internal static class FaultPdu
 /// <summary>The fault statuses that this server sends ([MS-RPCE] section 2.2.2.11).</summary>
 internal static class FaultStatus
 {
-    /// <summary>Anonymous refused, or security that was not negotiated.</summary>
+    /// <summary>The caller is anonymous, or its authentication failed.</summary>
     public const uint AccessDenied = 0x00000005;
 
-    /// <summary>Calls must be protected better.</summary>
+    /// <summary>Calls need a higher protection level.</summary>
     public const uint UnsupportedLevel = 0x1C00001D;
 
-    /// <summary>The arguments do not decode.</summary>
+    /// <summary>The arguments cannot be decoded.</summary>
     public const uint BadStubData = 0x000006F7;
 
     /// <summary>The request names a context that was not accepted.</summary>
@@ -126,7 +127,7 @@ internal static class FaultStatus
     /// <summary>The interface was withdrawn.</summary>
     public const uint UnknownInterface = 0x1C010003;
 
-    /// <summary>PDUs in an order that the protocol does not have.</summary>
+    /// <summary>The peer sent PDUs in an order that the protocol does not allow.</summary>
     public const uint ProtocolError = 0x1C01000B;
 
     /// <summary>The reply is over the limit.</summary>
@@ -142,8 +143,8 @@ internal static class FaultStatus
     public const uint Cancelled = 0x1C00000D;
 }
 
-/// <summary>The codes of Win32 that the RPC runtime of Windows reports in place of faults
-/// ([MS-ERREF] 2.2), and that a transport of whole messages uses in both directions.</summary>
+/// <summary>The Win32 codes that the RPC runtime of Windows reports instead of faults ([MS-ERREF] 2.2). A
+/// message transport uses them in both directions.</summary>
 internal static class WindowsStatus
 {
     /// <summary>The caller is not accepted.</summary>
@@ -152,7 +153,7 @@ internal static class WindowsStatus
     /// <summary>The reply is over the limit.</summary>
     public const uint ReplyTooLarge = 1130;
 
-    /// <summary>There is no such call.</summary>
+    /// <summary>The call does not exist.</summary>
     public const uint NotFound = 1168;
 
     /// <summary>The name of an endpoint is malformed.</summary>
@@ -161,7 +162,7 @@ internal static class WindowsStatus
     /// <summary>The interface is not served.</summary>
     public const uint UnknownInterface = 1717;
 
-    /// <summary>The server's endpoint is not there.</summary>
+    /// <summary>The server's endpoint does not exist.</summary>
     public const uint ServerUnavailable = 1722;
 
     /// <summary>The server has too many calls, or the request is over its limit.</summary>
@@ -176,7 +177,7 @@ internal static class WindowsStatus
     /// <summary>The endpoint exists already.</summary>
     public const uint DuplicateEndpoint = 1740;
 
-    /// <summary>A text is longer than the runtime takes.</summary>
+    /// <summary>A text is longer than the runtime accepts.</summary>
     public const uint StringTooLong = 1743;
 
     /// <summary>The server does not listen.</summary>
@@ -188,14 +189,14 @@ internal static class WindowsStatus
     /// <summary>The call was cancelled.</summary>
     public const uint CallCancelled = 1818;
 
-    /// <summary>Calls must be protected better.</summary>
+    /// <summary>Calls need a higher protection level.</summary>
     public const uint UnsupportedLevel = 1821;
 
-    /// <summary>E_FAIL: what the original server answers when its handler throws.</summary>
+    /// <summary>E_FAIL: the original server also returns this status if its handler throws.</summary>
     public const uint HandlerFailed = 0x80004005;
 }
 
-/// <summary>Makes exceptions of what peers answer in place of a reply.</summary>
+/// <summary>Creates exceptions from the faults and codes that peers send instead of a reply.</summary>
 internal static class NativeFault
 {
     public static RpcException ToException(RpcEndpoint endpoint, uint status, bool mayHaveExecuted)
@@ -222,7 +223,7 @@ internal static class NativeFault
         };
     }
 
-    /// <summary>The server refuses callers that it does not know.</summary>
+    /// <summary>The server rejects anonymous callers.</summary>
     public static RpcException Anonymous(RpcEndpoint endpoint, uint status) => new(
         RpcStatusCode.Unauthenticated,
         $"'{endpoint}' requires authentication, and this connection is anonymous. "
@@ -233,7 +234,7 @@ internal static class NativeFault
         NativeStatus = status,
     };
 
-    /// <summary>A fault instead of an answer to the bind.</summary>
+    /// <summary>A fault instead of a reply to the bind.</summary>
     public static RpcException OfBind(RpcEndpoint endpoint, uint status) =>
         status == FaultStatus.AccessDenied && endpoint.Has(EndpointFeatures.OtherAccounts)
             ? new RpcException(
@@ -246,7 +247,7 @@ internal static class NativeFault
             }
             : ToException(endpoint, status, mayHaveExecuted: false);
 
-    /// <summary>The peer does not keep to the protocol, or speaks another one.</summary>
+    /// <summary>The peer violates the protocol, or uses another one.</summary>
     public static RpcException BrokenProtocol(RpcEndpoint endpoint, string what, bool mayHaveExecuted) => new(
         RpcStatusCode.Internal,
         $"'{endpoint}' violates the DCE/RPC protocol: {what}. Check that a DCE/RPC server listens there.")

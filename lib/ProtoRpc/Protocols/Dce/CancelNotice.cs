@@ -2,24 +2,24 @@ using System.Buffers.Binary;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>What a client said, while its call runs, about not wanting it any more.</summary>
+/// <summary>What a client requests about its running call.</summary>
 internal enum CancelNotice
 {
     /// <summary>Nothing.</summary>
     None,
 
-    /// <summary>The call should end early; the answer is still awaited.</summary>
+    /// <summary>The call should end early; the client still waits for the reply.</summary>
     Cancel,
 
-    /// <summary>No answer is awaited.</summary>
+    /// <summary>The client does not wait for a reply.</summary>
     Orphan,
 }
 
-/// <summary>The cancels among what a client sends while its call runs.</summary>
+/// <summary>Finds cancellations in the bytes that a client sends while its call runs.</summary>
 internal static class CancelNotices
 {
-    /// <summary>What whole PDUs say of a call. It ends at the first that is none: that one is read, and
-    /// refused, once the call is over.</summary>
+    /// <summary>Finds the last notice for a call in whole PDUs. It stops at the first bytes that are no PDU:
+    /// they are read and rejected after the call.</summary>
     /// <param name="bytes">Bytes from the beginning of a PDU on.</param>
     /// <param name="callId">The call that runs.</param>
     public static CancelNotice Find(ReadOnlySpan<byte> bytes, uint callId)
@@ -50,9 +50,9 @@ internal static class CancelNotices
     }
 }
 
-/// <summary>How clients cancel calls where the RPC runtime of the system has no message for it: requests
-/// end in an id, and an interface of its own takes the ids of the calls to cancel.</summary>
-/// <remarks>The servers of other programs do not have the interface, and never get an id.</remarks>
+/// <summary>How clients cancel calls if the RPC runtime of the system has no message for it: each request
+/// ends with an id, and a separate interface receives the ids of the calls to cancel.</summary>
+/// <remarks>Servers of other programs do not have the interface, so they never receive an id.</remarks>
 internal static class CancelStub
 {
     /// <summary>Octets after the stub of a request that can be cancelled.</summary>
@@ -61,15 +61,16 @@ internal static class CancelStub
     /// <summary>Octets of a request to cancel.</summary>
     public const int RequestSize = ExecStub.RequestPrefix + IdSize;
 
-    /// <summary>Octets of a reply to it, at most. It has no payload.</summary>
+    /// <summary>The maximum length of the reply to a cancellation. It has no payload.</summary>
     public const int ResponseSize = ExecStub.ResponsePrefix + ExecStub.ResponseSuffix;
 
     private const int IdSize = 16;
 
-    /// <summary>The interface that cancels calls. The empty id asks whether it is served.</summary>
+    /// <summary>The interface that cancels calls. Cancelling the empty id tests whether a server has
+    /// it.</summary>
     public static Guid InterfaceId { get; } = new("6b1d0f5e-2a57-4c0e-9f0a-5d1b8f7c3e42");
 
-    /// <summary>Writes what stands after a request, with the id of its call.</summary>
+    /// <summary>Writes the trailer of a request, with the id of its call.</summary>
     public static void WriteTrailer(Span<byte> trailer, Guid call)
     {
         InterfaceId.TryWriteBytes(trailer);
@@ -78,11 +79,12 @@ internal static class CancelStub
 
     /// <summary>Finds the id of a call.</summary>
     /// <param name="stub">The stub of a request.</param>
-    /// <param name="call">The id; empty where the caller has none.</param>
+    /// <param name="call">The id; empty if the request has none.</param>
     /// <returns>The stub without the id.</returns>
     public static ReadOnlySpan<byte> Split(ReadOnlySpan<byte> stub, out Guid call)
     {
-        // The arguments have to end before the id: a payload may end in the same octets.
+        // The arguments must end exactly before the id, because a payload may happen to contain the same
+        // octets.
         int end = stub.Length - TrailerSize;
         bool isThere = end >= ExecStub.RequestPrefix
             && BinaryPrimitives.ReadUInt32LittleEndian(stub) == (uint)(end - ExecStub.RequestPrefix)

@@ -1,13 +1,13 @@
 namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>The client's side of one connection: one interface, one call at a time.</summary>
-/// <remarks>Knows no socket and no clock. Not thread-safe.</remarks>
+/// <remarks>Contains no socket and no clock. Not thread-safe.</remarks>
 internal sealed class ClientAssociation : IDisposable
 {
     /// <summary>Octets before the payload of a request.</summary>
     public const int RequestPrefix = PduHeader.CallSize + ExecStub.RequestPrefix;
 
-    /// <summary>Octets of room after it.</summary>
+    /// <summary>Octets of free space after the payload.</summary>
     public const int RequestSuffix = VerificationTrailer.MaxSize;
 
     private const ushort ContextId = 0;
@@ -31,7 +31,7 @@ internal sealed class ClientAssociation : IDisposable
 
     /// <param name="endpoint">The server, for errors.</param>
     /// <param name="interfaceId">The interface to bind.</param>
-    /// <param name="limits">The bounds.</param>
+    /// <param name="limits">The limits.</param>
     public ClientAssociation(RpcEndpoint endpoint, Guid interfaceId, RpcLimits limits)
     {
         _endpoint = endpoint;
@@ -41,7 +41,7 @@ internal sealed class ClientAssociation : IDisposable
         _assembler = new FragmentAssembler((int)Math.Min(Array.MaxLength, maxStub), limits.MaxFragments);
     }
 
-    /// <summary>The service that the interface is, for errors; null where it is not known.</summary>
+    /// <summary>The name of the service, for errors; null if it is unknown.</summary>
     public string? InterfaceName { get; init; }
 
     /// <summary>Receives tolerated violations of the protocol by the server; null to ignore them.</summary>
@@ -53,21 +53,20 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>Authenticates the client; null for anonymous calls.</summary>
     public ClientSecurity? Security { get; init; }
 
-    /// <summary>Signs or seals the calls, once a security package agreed with the server;
-    /// null for none.</summary>
+    /// <summary>Signs or seals the calls after authentication; null for none.</summary>
     public PduProtection? Protection
     {
         get => _writer.Protection;
         set => _writer.Protection = value;
     }
 
-    /// <summary>The group that the server named, once bound.</summary>
+    /// <summary>The association group that the server returned in bind_ack.</summary>
     public uint AssociationGroup { get; private set; }
 
-    /// <summary>The last call's id.</summary>
+    /// <summary>The id of the last call.</summary>
     public uint CallId { get; private set; }
 
-    /// <summary>Whether any byte of an answer came that was not used yet.</summary>
+    /// <summary>Whether bytes of a reply were received and not used yet.</summary>
     public bool HasInput => _input.Unread.Length > 0 || _assembler.InProgress;
 
     /// <summary>The reply's payload, after <see cref="ClientStep.Reply"/>;
@@ -83,7 +82,7 @@ internal sealed class ClientAssociation : IDisposable
     /// <summary>Whether the server says that the faulted call did not run.</summary>
     public bool DidNotExecute { get; private set; }
 
-    /// <summary>Where the next bytes are received.</summary>
+    /// <summary>The memory for the next received bytes.</summary>
     public Memory<byte> GetFreeMemory() => _input.GetFreeMemory(_assembler.InProgress);
 
     /// <summary>Adds received bytes.</summary>
@@ -118,8 +117,8 @@ internal sealed class ClientAssociation : IDisposable
             PduType.Request, CallId, ContextId, _maxTransmit, trailer);
     }
 
-    /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
-    /// <returns>False when everything was given out.</returns>
+    /// <summary>Returns the next bytes to send; they stay valid until the next call.</summary>
+    /// <returns>False if all bytes were returned.</returns>
     public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
     {
         if (!_writer.TryNext(out bytes))
@@ -131,7 +130,7 @@ internal sealed class ClientAssociation : IDisposable
         return true;
     }
 
-    /// <summary>Forgets the reply.</summary>
+    /// <summary>Releases the reply.</summary>
     public void EndCall()
     {
         Reply = default;
@@ -141,7 +140,7 @@ internal sealed class ClientAssociation : IDisposable
     }
 
     /// <summary>Processes received bytes until there is a result.</summary>
-    /// <exception cref="RpcException">The bind was refused, or the peer broke the protocol.</exception>
+    /// <exception cref="RpcException">The bind was rejected, or the peer violated the protocol.</exception>
     public ClientStep Step()
     {
         while (true)
@@ -188,7 +187,7 @@ internal sealed class ClientAssociation : IDisposable
         Reply = default;
     }
 
-    /// <summary>The fault, as the caller should see it.</summary>
+    /// <summary>The exception for the caller.</summary>
     public RpcException FaultToException()
     {
         // If replies are signed, an unsigned fault does not prove that nothing ran.
@@ -263,7 +262,8 @@ internal sealed class ClientAssociation : IDisposable
         security.Take(header, pdu);
         if (security.HasToken)
         {
-            // What awaits no answer goes with auth3.
+            // If the client has the last token, the server sends no reply to it ([MS-RPCE] section 2.2.2.5),
+            // so it is sent as auth3.
             _writer.Control = security.Attach(security.IsComplete
                 ? Auth3Pdu.ToBytes(_bindId)
                 : Propose(PduType.AlterContext, AssociationGroup));
@@ -315,8 +315,9 @@ internal sealed class ClientAssociation : IDisposable
         };
     }
 
-    // There is one call at a time, and a connection whose call was given up is closed: an answer is that of
-    // the call. A server that repeated an id before, or writes any other, is out of step.
+    // A connection has one call at a time and is closed if the call is abandoned, so a reply belongs to the
+    // current call. Only the constant id of Wine is tolerated: a server that repeated an id before, or uses
+    // another id, violates the protocol.
     private bool IsOfCall(uint callId)
     {
         if (callId == CallId)
@@ -383,25 +384,25 @@ internal sealed class ClientAssociation : IDisposable
     };
 }
 
-/// <summary>What came to a client association.</summary>
+/// <summary>The result of processing received bytes.</summary>
 internal enum ClientStep
 {
-    /// <summary>Nothing whole: more bytes are needed.</summary>
+    /// <summary>No complete PDU: more bytes are needed.</summary>
     Receive,
 
-    /// <summary>Its output is to be sent: the authentication goes on.</summary>
+    /// <summary>The output must be sent: the authentication continues.</summary>
     Send,
 
-    /// <summary>The bind was accepted and the client is authenticated, if requested;
-    /// there may be output.</summary>
+    /// <summary>The bind was accepted and the client is authenticated, if requested. There may be output to
+    /// send.</summary>
     Bound,
 
     /// <summary>The reply of the call.</summary>
     Reply,
 
-    /// <summary>A fault in place of the reply; the connection goes on.</summary>
+    /// <summary>A fault instead of the reply; the connection stays open.</summary>
     Fault,
 
-    /// <summary>The server asks the client to leave.</summary>
+    /// <summary>The server asks the client to disconnect.</summary>
     Shutdown,
 }

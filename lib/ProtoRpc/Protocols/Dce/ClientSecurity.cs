@@ -3,14 +3,13 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>How one connection of a client proves who calls:
-/// makes and takes the tokens of the bind.</summary>
+/// <summary>Authenticates one connection of a client: creates and processes the tokens of the bind.</summary>
 internal sealed class ClientSecurity : IDisposable
 {
-    // Two or three are usual.
+    // Authentication usually needs two or three tokens.
     private const int MaxLegs = 10;
 
-    // Any number: there is one context on a connection.
+    // Any number, because a connection has only one security context.
     private const uint TrailerContext = 79231;
 
     private readonly RpcEndpoint _endpoint;
@@ -20,7 +19,7 @@ internal sealed class ClientSecurity : IDisposable
     private byte[] _token = [];
     private int _legs;
 
-    /// <exception cref="RpcException">The authentication cannot even begin.</exception>
+    /// <exception cref="RpcException">The authentication cannot begin.</exception>
     public ClientSecurity(RpcEndpoint endpoint, ClientLogin login)
     {
         _endpoint = endpoint;
@@ -29,20 +28,19 @@ internal sealed class ClientSecurity : IDisposable
         _trailer = new AuthTrailer(login.Package, (byte)login.Level, 0, TrailerContext);
     }
 
-    /// <summary>Whether this side has all that it needs.</summary>
+    /// <summary>Whether the client's side of the authentication is complete.</summary>
     public bool IsComplete => _context.IsComplete;
 
     /// <summary>Whether there is a token to send.</summary>
     public bool HasToken => _token.Length > 0;
 
-    /// <summary>Who calls, for errors.</summary>
+    /// <summary>The user, for errors.</summary>
     public string User => _login.User;
 
-    /// <summary>What proves it, for errors.</summary>
+    /// <summary>The security package, for errors.</summary>
     public string Mechanism => SecurityPackage.NameOf(_login.Package);
 
-    /// <summary>Protects the calls, once the authentication is complete;
-    /// null where its level asks for nothing.</summary>
+    /// <summary>Protects the calls after authentication; null if the level requires no protection.</summary>
     public PduProtection? Protection { get; private set; }
 
     /// <summary>Adds the first token to the bind.</summary>
@@ -55,7 +53,7 @@ internal sealed class ClientSecurity : IDisposable
         return Attach(bind);
     }
 
-    /// <summary>Takes the token in the server's answer.</summary>
+    /// <summary>Processes the token in the server's reply.</summary>
     /// <exception cref="RpcException">Unauthenticated: the server violates the authentication.</exception>
     public void Take(in PduHeader header, ReadOnlySpan<byte> pdu)
     {
@@ -99,7 +97,7 @@ internal sealed class ClientSecurity : IDisposable
         }
     }
 
-    /// <summary>Adds the token that is to be sent.</summary>
+    /// <summary>Adds the next token to a PDU.</summary>
     public byte[] Attach(byte[] pdu)
     {
         byte[] token = _token;
@@ -107,12 +105,12 @@ internal sealed class ClientSecurity : IDisposable
         return AuthTrailer.Append(pdu, _trailer, token);
     }
 
-    /// <summary>The server refused a call, and it was the first:
-    /// that is its answer to the last token.</summary>
+    /// <summary>The error if the server rejects the first call: this is its reply to the last
+    /// token.</summary>
     public RpcException NotAccepted(uint status = 0) => Refused(
         "the account does not exist there, its password is wrong, or it may not call", status: status);
 
-    /// <summary>The server refused the bind because of the authentication.</summary>
+    /// <summary>The error if the server rejects the bind because of the authentication.</summary>
     public RpcException BindNotAccepted(BindNakReason reason) => reason == BindNakReason.AuthenticationType
         ? new RpcException(
             RpcStatusCode.Unauthenticated, RpcErrorIds.MechanismNotOffered,
@@ -161,7 +159,7 @@ internal sealed class ContextProtection(SecurityContext context, AuthTrailer tra
     public override int SignatureLength { get; } =
         context.SignatureSize(trailer.Level == (byte)RpcProtectionLevel.Privacy);
 
-    /// <summary>What a level asks for; null where calls are not protected.</summary>
+    /// <summary>The protection that a level requires; null for none.</summary>
     public static ContextProtection? Create(SecurityContext context, AuthTrailer trailer) =>
         trailer.Level > (byte)RpcProtectionLevel.Connect ? new ContextProtection(context, trailer) : null;
 

@@ -13,11 +13,11 @@ internal static class ExecStub
     /// its size, the pointer, and the array's count.</summary>
     public const int ResponsePrefix = 12;
 
-    /// <summary>At most so many octets follow the payload of a response:
-    /// padding and the return code.</summary>
+    /// <summary>The maximum number of octets after the payload of a response: padding and the return
+    /// code.</summary>
     public const int ResponseSuffix = 7;
 
-    // NDR engines number the pointers of a stub from here; any value but 0 would do.
+    // Windows' NDR engine numbers the pointers of a stub from this value; any value but 0 is valid.
     private const uint ReferentId = 0x00020000;
     private const int NullResponseSize = 12;
     private const int ReturnCodeSize = 4;
@@ -25,8 +25,8 @@ internal static class ExecStub
     /// <summary>Finds the payload of a request.</summary>
     /// <param name="stub">The whole stub.</param>
     /// <param name="littleEndian">Its byte order.</param>
-    /// <param name="allowTrailing">Whether octets may follow, as the verification trailer of an authenticated
-    /// caller does.</param>
+    /// <param name="allowTrailing">Whether octets may follow, such as the verification trailer of an
+    /// authenticated caller.</param>
     /// <param name="payload">The payload in the stub.</param>
     /// <returns>False for bad stub data.</returns>
     public static bool TryReadRequest(
@@ -37,7 +37,7 @@ internal static class ExecStub
         uint size = reader.ReadUInt32();
         uint count = reader.ReadUInt32();
 
-        // The size is signed on the wire: what is negative there is larger than any stub here.
+        // The size is a signed number in NDR: a negative size is larger than any stub when read as unsigned.
         if (reader.Failed || size != count || size > (uint)(stub.Length - RequestPrefix))
         {
             return false;
@@ -52,7 +52,7 @@ internal static class ExecStub
         return true;
     }
 
-    /// <summary>Writes what stands before a request's payload.</summary>
+    /// <summary>Writes the octets before a request's payload.</summary>
     public static void WriteRequestPrefix(Span<byte> stub, int payloadLength)
     {
         BinaryPrimitives.WriteInt32LittleEndian(stub, payloadLength);
@@ -91,7 +91,8 @@ internal static class ExecStub
 
     /// <summary>Completes a response stub around its payload.</summary>
     /// <param name="stub">Prefix, payload, and room for <see cref="ResponseSuffix"/> octets.</param>
-    /// <param name="payloadLength">The payload; it is left out when the return code is not 0.</param>
+    /// <param name="payloadLength">The length of the payload, which is omitted if the return code is not
+    /// 0.</param>
     /// <param name="returnCode">0 for success.</param>
     /// <returns>The stub's length.</returns>
     public static int WriteResponse(Span<byte> stub, int payloadLength, uint returnCode)

@@ -1,17 +1,17 @@
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>Puts the fragments of one message together; a single fragment is used where it lies.</summary>
-/// <remarks>Memory grows with what was received. Not thread-safe.</remarks>
+/// <summary>Assembles the fragments of one message. A message of one fragment is not copied.</summary>
+/// <remarks>Memory grows with the received bytes. Not thread-safe.</remarks>
 /// <param name="maxBytes">The largest stub.</param>
 /// <param name="maxFragments">The largest number of fragments.</param>
-/// <param name="memory">Where the stub counts, besides; null for nowhere.</param>
+/// <param name="memory">Counts the memory of large stubs; null for no count.</param>
 internal sealed class FragmentAssembler(int maxBytes, int maxFragments, RequestMemory? memory = null)
     : IDisposable
 {
     private const int InitialSize = 32 * 1024;
     private const int RetainedBytes = 64 * 1024;
 
-    // A message is often as large as the one before.
+    // The first buffer of a message has the size of the previous message, up to this size.
     private const int MaxExpected = 1024 * 1024;
 
     private readonly RequestMemory.Share? _memory = memory is null ? null : new RequestMemory.Share(memory);
@@ -20,13 +20,14 @@ internal sealed class FragmentAssembler(int maxBytes, int maxFragments, RequestM
     private int _lastLength;
     private int _fragments;
 
-    /// <summary>Octets that a stub may have over the limit: what follows its arguments.</summary>
+    /// <summary>The number of octets that a stub may have over the limit, for a trailer after its
+    /// arguments.</summary>
     public int Slack { get; set; }
 
-    /// <summary>Where the stub counts; null for nowhere.</summary>
+    /// <summary>Counts the memory of the stub; null for no count.</summary>
     public RequestMemory.Share? Memory => _memory;
 
-    /// <summary>Whether a first fragment came and not yet the last.</summary>
+    /// <summary>Whether the first fragment was received, but not the last.</summary>
     public bool InProgress { get; private set; }
 
     /// <summary>The call of the message.</summary>
@@ -36,7 +37,7 @@ internal sealed class FragmentAssembler(int maxBytes, int maxFragments, RequestM
 
     public ushort Operation { get; private set; }
 
-    /// <summary>The byte order of the stub, as the first fragment says.</summary>
+    /// <summary>The byte order of the stub, from the first fragment.</summary>
     public bool LittleEndian { get; private set; }
 
     /// <summary>The flags of all fragments together.</summary>
@@ -87,7 +88,7 @@ internal sealed class FragmentAssembler(int maxBytes, int maxFragments, RequestM
         return last ? AssemblyState.Complete : AssemblyState.Incomplete;
     }
 
-    /// <summary>Marks the message as cancelled, if it is the call's and is not complete.</summary>
+    /// <summary>Marks the message as cancelled, if it belongs to the call and is incomplete.</summary>
     public void Cancel(uint callId)
     {
         if (InProgress && callId == CallId)
@@ -96,7 +97,7 @@ internal sealed class FragmentAssembler(int maxBytes, int maxFragments, RequestM
         }
     }
 
-    /// <summary>Forgets the message, and a large buffer with it.</summary>
+    /// <summary>Releases the message, and its buffer if it is large.</summary>
     public void Reset()
     {
         InProgress = false;
@@ -164,34 +165,35 @@ internal sealed class FragmentAssembler(int maxBytes, int maxFragments, RequestM
     }
 }
 
-/// <summary>What a fragment did to the message that is being put together.</summary>
+/// <summary>The effect of a fragment on the assembled message.</summary>
 internal enum AssemblyState
 {
-    /// <summary>More fragments are to come.</summary>
+    /// <summary>More fragments follow.</summary>
     Incomplete,
 
-    /// <summary>The message is there.</summary>
+    /// <summary>The message is complete.</summary>
     Complete,
 
-    /// <summary>The fragment does not belong here: wrong call, wrong order,
-    /// or other fields than the first.</summary>
+    /// <summary>The fragment has the wrong call, the wrong order, or other fields than the first
+    /// fragment.</summary>
     Disorder,
 
     /// <summary>The message or its number of fragments is over the limit.</summary>
     TooLarge,
 
-    /// <summary>All messages together have no room for more of it.</summary>
+    /// <summary>The memory limit for all messages is reached.</summary>
     NoMemory,
 }
 
-/// <summary>The output of an association: a single PDU, or a message, which is cut into fragments
-/// and returned in chunks that are worth a system call.</summary>
-/// <remarks>A message of one fragment is given out as it lies, with its header written before it. So are
-/// fragments that are large: the header is written over the end of the fragment before, which is put back
-/// with the next call, because a message may be sent again. Not thread-safe.</remarks>
+/// <summary>The output of an association: a single PDU, or a message, which is cut into fragments and
+/// returned in chunks that are large enough for a system call.</summary>
+/// <remarks>A message of one fragment is not copied: its header is written before it. Large fragments are not
+/// copied either: the header overwrites the end of the previous fragment, which the next call restores,
+/// because a message may be sent again. Not thread-safe.</remarks>
 internal sealed class FragmentWriter : IDisposable
 {
-    // Stub parts but the last are multiples of 8 by C706; 16 is what authenticated fragments need as well.
+    // C706 requires a multiple of 8 for all stub parts but the last; protected fragments need 16 ([MS-RPCE]
+    // section 2.2.2.11).
     private const int StubAlignment = 16;
     private const int ChunkSize = 64 * 1024;
 
@@ -209,20 +211,21 @@ internal sealed class FragmentWriter : IDisposable
     /// <summary>Signs or seals each fragment; null for none.</summary>
     public PduProtection? Protection { get; set; }
 
-    /// <summary>A whole PDU that goes out before the message: a bind, its answer, a fault.
-    /// Empty for none.</summary>
+    /// <summary>A PDU that is sent before the message: a bind, its reply, or a fault. Empty for
+    /// none.</summary>
     public byte[] Control { get; set; } = [];
 
-    /// <summary>Whether all of the message was given out.</summary>
+    /// <summary>Whether the whole message was returned.</summary>
     public bool AtEnd => _position >= _message.Length;
 
     /// <summary>Begins a message.</summary>
-    /// <param name="message">Room for <see cref="PduHeader.CallSize"/> octets, then the stub.</param>
+    /// <param name="message"><see cref="PduHeader.CallSize"/> free octets, then the stub.</param>
     /// <param name="type">Request or Response.</param>
     /// <param name="callId">The call.</param>
     /// <param name="contextId">The presentation context.</param>
-    /// <param name="maxFragment">The largest fragment that the peer takes.</param>
-    /// <param name="tail">Octets at the end of the stub that one fragment has whole.</param>
+    /// <param name="maxFragment">The largest fragment that the peer accepts.</param>
+    /// <param name="tail">The number of octets at the end of the stub that one fragment must contain as a
+    /// whole.</param>
     public void Begin(
         Memory<byte> message, PduType type, uint callId, ushort contextId, int maxFragment, int tail = 0)
     {
@@ -235,8 +238,8 @@ internal sealed class FragmentWriter : IDisposable
         _position = PduHeader.CallSize;
     }
 
-    /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
-    /// <returns>False when there is nothing more.</returns>
+    /// <summary>Returns the next bytes to send; they stay valid until the next call.</summary>
+    /// <returns>False if all bytes were returned.</returns>
     public bool TryNext(out ReadOnlyMemory<byte> bytes)
     {
         Uncover();
@@ -270,7 +273,7 @@ internal sealed class FragmentWriter : IDisposable
         return true;
     }
 
-    /// <summary>Forgets what was not given out of the message.</summary>
+    /// <summary>Discards the rest of the message.</summary>
     public void Release()
     {
         Uncover();
@@ -286,7 +289,8 @@ internal sealed class FragmentWriter : IDisposable
 
     public void Dispose() => Release();
 
-    // A chunk would hold no more than this fragment.
+    // Fragments are so large that a chunk would hold only one, so copying into a chunk would not save system
+    // calls.
     private ReadOnlyMemory<byte> CutInPlace(int stubLength)
     {
         int start = _position - PduHeader.CallSize;
@@ -328,7 +332,7 @@ internal sealed class FragmentWriter : IDisposable
 
     private int RoomOf(int trailer) => (_maxFragment - PduHeader.CallSize - trailer) & ~(StubAlignment - 1);
 
-    // The target may be the octets before the part in the message itself, which then stays where it is.
+    // The target may be the memory before the part in the message itself: the part is then not moved.
     private int WriteFragment(Span<byte> target, int room, int stubLength)
     {
         int remaining = _message.Length - _position;
@@ -341,8 +345,8 @@ internal sealed class FragmentWriter : IDisposable
         PduFlags flags = _position == PduHeader.CallSize ? PduFlags.First : PduFlags.None;
         flags |= part == remaining ? PduFlags.Last : PduFlags.None;
 
-        // The hint of a request is the whole stub each time,
-        // that of a response what is left, as common peers do.
+        // Like common peers: the hint of a request is always the length of the whole stub, that of a response
+        // the remaining length.
         uint hint = (uint)(_type == PduType.Request ? stubLength : remaining);
         CallPdu.Write(target, _type, flags, part, _callId, hint, _contextId);
         _message.Span.Slice(_position, part).CopyTo(target[PduHeader.CallSize..]);
@@ -363,11 +367,10 @@ internal sealed class FragmentWriter : IDisposable
     }
 }
 
-/// <summary>Checks the limits that native connections,
-/// or those of HTTP and gRPC listeners, depend on.</summary>
+/// <summary>Checks the limits of native connections, and of HTTP and gRPC listeners.</summary>
 internal static class NativeLimits
 {
-    /// <summary>Checks them before anything is bound or connected.</summary>
+    /// <summary>Checks the limits before a server is bound or a client connects.</summary>
     /// <exception cref="RpcException">InvalidArgument, naming the limit.</exception>
     public static void Check(RpcLimits limits)
     {
@@ -394,7 +397,7 @@ internal static class NativeLimits
 
     private static void Time(string name, TimeSpan value)
     {
-        // Less is a number of ticks that was meant as seconds.
+        // A smaller value is a mistake, such as TimeSpan's constructor of ticks with a number of seconds.
         if (value < TimeSpan.FromMilliseconds(1) && value != Timeout.InfiniteTimeSpan)
         {
             throw Invalid(

@@ -11,7 +11,7 @@ internal readonly struct PduHeader
     /// <summary>Octets before the stub of a request without object UUID, and of a response.</summary>
     public const int CallSize = 24;
 
-    /// <summary>The fragment size that everybody must be able to receive (C706 section 12.6.3.1).</summary>
+    /// <summary>The fragment size that all implementations must accept (C706 section 12.6.3.1).</summary>
     public const int MustReceiveFragment = 1432;
 
     private const byte MajorVersion = 5;
@@ -79,7 +79,7 @@ internal readonly struct PduHeader
         BinaryPrimitives.WriteUInt32LittleEndian(target[12..], callId);
     }
 
-    /// <summary>A PDU that is nothing but its header: shutdown, co_cancel, orphaned.</summary>
+    /// <summary>A PDU that consists of its header: shutdown, co_cancel, orphaned.</summary>
     public static byte[] HeaderOnly(PduType type, uint callId)
     {
         byte[] pdu = new byte[Size];
@@ -110,19 +110,19 @@ internal readonly struct PduHeader
     }
 }
 
-/// <summary>What can be wrong with a PDU's common header.</summary>
+/// <summary>The defects of a PDU's common header.</summary>
 internal enum PduDefect
 {
     /// <summary>Nothing.</summary>
     None,
 
-    /// <summary>It is not protocol version 5.0 or 5.1, or no DCE/RPC at all.</summary>
+    /// <summary>Not protocol version 5.0 or 5.1, or not DCE/RPC.</summary>
     Version,
 
     /// <summary>Its data representation has EBCDIC characters or an unknown integer format.</summary>
     Representation,
 
-    /// <summary>The fragment is shorter than its header or longer than what was offered.</summary>
+    /// <summary>The fragment is shorter than its header, or longer than the negotiated size.</summary>
     Length,
 
     /// <summary>The security trailer does not fit in the fragment.</summary>
@@ -148,25 +148,25 @@ internal enum PduType : byte
     /// <summary>Accepts an association; each context has its own result.</summary>
     BindAck = 12,
 
-    /// <summary>Refuses an association as a whole.</summary>
+    /// <summary>Rejects an association.</summary>
     BindNak = 13,
 
     /// <summary>Adds contexts to an association.</summary>
     AlterContext = 14,
 
-    /// <summary>Answers <see cref="AlterContext"/>.</summary>
+    /// <summary>The reply to <see cref="AlterContext"/>.</summary>
     AlterContextResponse = 15,
 
-    /// <summary>The third leg of a token exchange; never answered.</summary>
+    /// <summary>The third leg of a token exchange; it has no reply.</summary>
     Auth3 = 16,
 
-    /// <summary>The server asks the client to leave the association.</summary>
+    /// <summary>The server asks the client to disconnect.</summary>
     Shutdown = 17,
 
-    /// <summary>The client would like the call to end early; it still waits for the answer.</summary>
+    /// <summary>The client asks that the call ends early, and waits for the reply.</summary>
     CoCancel = 18,
 
-    /// <summary>The client no longer wants an answer.</summary>
+    /// <summary>The client does not wait for a reply.</summary>
     Orphaned = 19,
 }
 
@@ -183,7 +183,7 @@ internal enum PduFlags : byte
     /// <summary>Last fragment.</summary>
     Last = 0x02,
 
-    /// <summary>Both: the PDU is the whole message.</summary>
+    /// <summary>Both: the PDU contains the whole message.</summary>
     Single = First | Last,
 
     /// <summary>On a request: a cancel was pending when it was sent.</summary>
@@ -195,10 +195,10 @@ internal enum PduFlags : byte
     /// <summary>Calls may interleave on the connection.</summary>
     ConcurrentMultiplexing = 0x10,
 
-    /// <summary>On a fault: the call surely did not run.</summary>
+    /// <summary>On a fault: the call did not run.</summary>
     DidNotExecute = 0x20,
 
-    /// <summary>The client wants no answer.</summary>
+    /// <summary>The client expects no reply.</summary>
     Maybe = 0x40,
 
     /// <summary>Sixteen octets of object UUID follow a request's header.</summary>

@@ -3,20 +3,20 @@ using System.Buffers.Binary;
 namespace ProtoRpc.Protocols.Dce;
 
 /// <summary>Reads integers and UUIDs of either byte order.</summary>
-/// <remarks>Reading past the end gives zeros and sets <see cref="Failed"/>,
-/// so a parser checks once, at its end.</remarks>
+/// <remarks>Reading past the end returns zeros and sets <see cref="Failed"/>, so a parser only checks at its
+/// end.</remarks>
 internal ref struct PduReader(ReadOnlySpan<byte> bytes, bool littleEndian, int position = 0)
 {
     private readonly ReadOnlySpan<byte> _bytes = bytes;
     private readonly bool _littleEndian = littleEndian;
 
-    /// <summary>Where the next octet is read.</summary>
+    /// <summary>The position of the next octet to read.</summary>
     public int Position { get; private set; } = position;
 
-    /// <summary>Whether something was read past the end.</summary>
+    /// <summary>Whether a read went past the end.</summary>
     public bool Failed { get; private set; }
 
-    /// <summary>Whether everything was read, and nothing past it.</summary>
+    /// <summary>Whether all octets were read, and none past the end.</summary>
     public readonly bool AtEnd => !Failed && Position == _bytes.Length;
 
     public byte ReadByte()
@@ -51,7 +51,8 @@ internal ref struct PduReader(ReadOnlySpan<byte> bytes, bool littleEndian, int p
             : BinaryPrimitives.ReadUInt32BigEndian(octets);
     }
 
-    // A UUID's first three parts follow the byte order, its last eight octets do not.
+    // The first three parts of a UUID have the byte order of the PDU; the last eight octets are always in the
+    // same order.
     public Guid ReadGuid()
     {
         ReadOnlySpan<byte> octets = Take(16);
@@ -66,7 +67,7 @@ internal ref struct PduReader(ReadOnlySpan<byte> bytes, bool littleEndian, int p
     /// from the first octet.</summary>
     public void Align(int alignment) => Skip(-Position & (alignment - 1));
 
-    /// <summary>The next octets, or none when there are too few of them.</summary>
+    /// <summary>The next octets; empty if there are fewer than requested.</summary>
     public ReadOnlySpan<byte> Take(int count)
     {
         if (Failed || count < 0 || count > _bytes.Length - Position)
@@ -86,7 +87,7 @@ internal ref struct PduWriter(Span<byte> target, int position)
 {
     private readonly Span<byte> _target = target;
 
-    /// <summary>Where the next octet is written.</summary>
+    /// <summary>The position of the next octet to write.</summary>
     public int Position { get; private set; } = position;
 
     public void WriteByte(byte value) => _target[Position++] = value;
@@ -123,31 +124,31 @@ internal ref struct PduWriter(Span<byte> target, int position)
     }
 }
 
-/// <summary>The bytes that came and are not used yet, in one piece,
-/// so that a whole PDU can be used in place.</summary>
-/// <remarks>Grows when it is full of received bytes, or in the middle of a message, never because a length
-/// was claimed. Not thread-safe.</remarks>
+/// <summary>The received bytes that are not used yet, in one piece of memory, so that PDUs are not
+/// copied.</summary>
+/// <remarks>The buffer grows if received bytes fill it, or in the middle of a message, but never because a
+/// peer announced a length. Not thread-safe.</remarks>
 internal sealed class PduBuffer : IDisposable
 {
     private const int InitialSize = 4 * 1024;
     private const int MaxSize = 128 * 1024;
 
-    // What a connection keeps between messages that need more than the initial size.
+    // The buffer shrinks to this size after a message that needed more.
     private const int RetainedBytes = 16 * 1024;
 
-    // Receives of a fragment each would make a large message cost many system calls.
+    // In the middle of a message, a buffer of this size receives several fragments with one system call.
     private const int MessageSize = 64 * 1024;
 
     private byte[] _bytes = ArrayPool<byte>.Shared.Rent(InitialSize);
     private int _start;
     private int _end;
 
-    /// <summary>What came and was not taken.</summary>
+    /// <summary>The bytes that were received and not taken.</summary>
     public ReadOnlySpan<byte> Unread => _bytes.AsSpan(_start, _end - _start);
 
-    /// <summary>Where the next bytes are received.
-    /// Memory that <see cref="Take"/> gave is then no longer valid.</summary>
-    /// <param name="isMidMessage">Whether fragments of a message came, and more are to come.</param>
+    /// <summary>The memory for the next received bytes. Memory that <see cref="Take"/> returned becomes
+    /// invalid.</summary>
+    /// <param name="isMidMessage">Whether more fragments of a message follow.</param>
     public Memory<byte> GetFreeMemory(bool isMidMessage = false)
     {
         if (_start == _end)
@@ -167,7 +168,7 @@ internal sealed class PduBuffer : IDisposable
         return _bytes.AsMemory(_end);
     }
 
-    /// <summary>Gives most of the memory back that a large message needed.</summary>
+    /// <summary>Releases most of the memory of a large message.</summary>
     public void Trim()
     {
         if (_start == _end && _bytes.Length > RetainedBytes)
@@ -211,7 +212,7 @@ internal sealed class PduBuffer : IDisposable
     {
         if (_start > _bytes.Length / 2 || _bytes.Length >= MaxSize)
         {
-            // A PDU is at most half of the largest size, so there is always something to gain by moving.
+            // A PDU has at most half of MaxSize, so moving the bytes always frees space.
             _bytes.AsSpan(_start, _end - _start).CopyTo(_bytes);
             _end -= _start;
             _start = 0;

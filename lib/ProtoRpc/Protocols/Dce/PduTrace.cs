@@ -2,13 +2,13 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>Describes the headers of PDUs. Of stubs, which are messages of users, and of authentication
-/// values it shows only the length.</summary>
+/// <summary>Describes the headers of PDUs. Only the lengths of stubs and authentication values are shown,
+/// because they contain users' messages and proofs.</summary>
 internal static class PduTrace
 {
     private const int MaxContexts = 8;
 
-    /// <summary>Traces whole PDUs, if there is a trace that wants them.</summary>
+    /// <summary>Traces whole PDUs, if the trace is enabled.</summary>
     public static void Record(RpcTrace? trace, RpcEndpoint endpoint, bool isSent, ReadOnlySpan<byte> pdus)
     {
         if (trace is { IsEnabled: true })
@@ -18,10 +18,10 @@ internal static class PduTrace
     }
 
     /// <summary>Traces whole PDUs, one after the other.</summary>
-    /// <param name="trace">Where to.</param>
-    /// <param name="endpoint">Of the client or the listener.</param>
+    /// <param name="trace">The trace.</param>
+    /// <param name="endpoint">The endpoint of the client or the listener.</param>
     /// <param name="isSent">Whether they are sent.</param>
-    /// <param name="pdus">The bytes, as they are on the wire.</param>
+    /// <param name="pdus">The bytes of the PDUs.</param>
     public static void Write(RpcTrace trace, RpcEndpoint endpoint, bool isSent, ReadOnlySpan<byte> pdus)
     {
         while (pdus.Length >= PduHeader.Size)

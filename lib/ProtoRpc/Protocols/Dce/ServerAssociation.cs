@@ -2,14 +2,14 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>The server's side of one connection: received bytes in;
-/// output, calls and the wish to close out.</summary>
-/// <remarks>Knows no socket and no clock. Never throws because of what a peer sent.
-/// Not thread-safe.</remarks>
-/// <param name="limits">The bounds.</param>
-/// <param name="secondaryAddress">The endpoint as bind_ack names it: a port, or a pipe.</param>
+/// <summary>The server's side of one connection: it processes received bytes, and returns output, calls, and
+/// requests to close.</summary>
+/// <remarks>Contains no socket and no clock. Never throws for bytes that a peer sent. Not
+/// thread-safe.</remarks>
+/// <param name="limits">The limits.</param>
+/// <param name="secondaryAddress">The name of the endpoint in bind_ack: a port or a pipe.</param>
 /// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
-/// <param name="memory">Where requests count; null for nowhere.</param>
+/// <param name="memory">Counts the memory of large requests; null for no count.</param>
 internal sealed class ServerAssociation(
     RpcLimits limits, string secondaryAddress, Func<Guid, bool> isServed, RequestMemory? memory = null)
     : IDisposable
@@ -34,11 +34,10 @@ internal sealed class ServerAssociation(
     /// <summary>Rejects every bind with this reason.</summary>
     public BindNakReason? RefuseBind { get; init; }
 
-    /// <summary>Who the client is, and what he may call.</summary>
+    /// <summary>The client's identity, and which interfaces it can call.</summary>
     public ServerSecurity Security { get; init; } = ServerSecurity.Open;
 
-    /// <summary>Signs or seals the calls, once a security package agreed with the client;
-    /// null for none.</summary>
+    /// <summary>Signs or seals the calls after authentication; null for none.</summary>
     public PduProtection? Protection
     {
         get => _writer.Protection;
@@ -49,18 +48,17 @@ internal sealed class ServerAssociation(
         }
     }
 
-    /// <summary>Where the request counts; null for nowhere.</summary>
+    /// <summary>Counts the memory of the request; null for no count.</summary>
     public RequestMemory.Share? Memory => _assembler.Memory;
 
     /// <summary>Whether a bind was accepted.</summary>
     public bool IsBound { get; private set; }
 
-    /// <summary>Whether the client may take its time: it is bound,
-    /// and the authentication that it began is over.</summary>
+    /// <summary>Whether the client may be idle: it is bound, and its authentication is complete.</summary>
     public bool IsEstablished => IsBound && !Security.IsPending;
 
     /// <summary>Whether to wait for the end of the peer's data after closing. A peer that is still sending
-    /// would otherwise lose the answer.</summary>
+    /// would otherwise lose the reply.</summary>
     public bool LingersOnClose { get; private set; }
 
     /// <summary>The call's interface, after <see cref="ServerStep.Call"/>.</summary>
@@ -72,17 +70,17 @@ internal sealed class ServerAssociation(
     /// <summary>The call's payload; valid until the next <see cref="GetFreeMemory"/>.</summary>
     public ReadOnlyMemory<byte> Request { get; private set; }
 
-    /// <summary>Where the reply's payload is written.</summary>
+    /// <summary>The memory for the reply's payload.</summary>
     public PooledMessageBytes Reply { get; } = new(
         limits.MaxMessageBytes, "reply", Prefix, ExecStub.ResponseSuffix);
 
-    /// <summary>Where the next bytes are received.</summary>
+    /// <summary>The memory for the next received bytes.</summary>
     public Memory<byte> GetFreeMemory() => _input.GetFreeMemory(_assembler.InProgress);
 
     /// <summary>Adds received bytes.</summary>
     public void Advance(int count) => _input.Advance(count);
 
-    /// <summary>Works on what was received until something is wanted from outside.</summary>
+    /// <summary>Processes received bytes until the caller has to act.</summary>
     public ServerStep Step()
     {
         while (!_closing)
@@ -118,8 +116,8 @@ internal sealed class ServerAssociation(
         return ServerStep.Close;
     }
 
-    /// <summary>Gives out the next bytes to send; they stay valid until the next call.</summary>
-    /// <returns>False when everything was given out.</returns>
+    /// <summary>Returns the next bytes to send; they stay valid until the next call.</summary>
+    /// <returns>False if all bytes were returned.</returns>
     public bool TryTakeOutput(out ReadOnlyMemory<byte> bytes)
     {
         bool isThere = _writer.TryNext(out bytes);
@@ -127,11 +125,11 @@ internal sealed class ServerAssociation(
         return isThere;
     }
 
-    /// <summary>Answers the call with what is in <see cref="Reply"/>.</summary>
-    /// <param name="returnCode">0, or a code that goes without the reply's bytes.</param>
+    /// <summary>Sends the content of <see cref="Reply"/> as the reply.</summary>
+    /// <param name="returnCode">0, or a code that replaces the reply's bytes.</param>
     public void CompleteCall(uint returnCode)
     {
-        // A MAYBE request is run and never answered.
+        // C706: a request with the maybe flag has no reply.
         if (_assembler.Flags.HasFlag(PduFlags.Maybe))
         {
             return;
@@ -143,11 +141,11 @@ internal sealed class ServerAssociation(
             PduType.Response, CallId, _assembler.ContextId, _maxTransmit);
     }
 
-    /// <summary>Answers the call with a fault.</summary>
+    /// <summary>Sends a fault instead of the reply.</summary>
     public void FaultCall(uint status, bool didNotExecute) =>
         _writer.Control = FaultPdu.ToBytes(status, CallId, _assembler.ContextId, didNotExecute);
 
-    /// <summary>Forgets the call once its answer was sent, or when none is to be sent.</summary>
+    /// <summary>Releases the call after its reply was sent, or if it has none.</summary>
     public void EndCall()
     {
         Request = default;
@@ -157,7 +155,7 @@ internal sealed class ServerAssociation(
         Reply.Reset();
     }
 
-    /// <summary>Asks the client to leave; the next step is to close.</summary>
+    /// <summary>Asks the client to disconnect; the next step is to close.</summary>
     public void ShutDown()
     {
         _writer.Control = PduHeader.HeaderOnly(PduType.Shutdown, 0);
@@ -173,7 +171,7 @@ internal sealed class ServerAssociation(
         Security.Dispose();
     }
 
-    // The PDUs of a bind may carry tokens that are larger than the fragments of calls.
+    // The tokens in a bind may be larger than the fragments of calls.
     private int MaxFragmentOf(PduType type) => type is PduType.Bind or PduType.AlterContext or PduType.Auth3
         ? ushort.MaxValue
         : _limits.MaxFragmentBytes;
@@ -187,14 +185,15 @@ internal sealed class ServerAssociation(
             case PduType.AlterContext when IsBound && !_assembler.InProgress:
                 return HandleAlterContext(header, pdu.Span);
             case PduType.Auth3 when Security.IsPending:
-                // There is no answer to it: a proof that failed shows with the first request.
+                // The protocol has no reply to auth3: if authentication failed, the first request is
+                // rejected.
                 Security.Continue(header, pdu.Span);
                 Protection = Security.Protection;
                 return ServerStep.Receive;
             case PduType.Request when IsBound:
                 return HandleRequest(header, pdu);
             case PduType.CoCancel when IsBound:
-                // Of another call, it is over: its answer and the cancel crossed.
+                // A cancellation of another call arrived after that call's reply was sent, so it is ignored.
                 _assembler.Cancel(header.CallId);
                 return ServerStep.Receive;
             case PduType.Orphaned when IsBound:
@@ -243,7 +242,8 @@ internal sealed class ServerAssociation(
         _maxTransmit = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxReceive));
         _maxReceive = Math.Max(PduHeader.MustReceiveFragment, Math.Min(own, (int)bind.MaxTransmit));
 
-        // The group ties connections together for the client. This server does not use it, so any id is fine.
+        // Clients connect several connections by their group. This server does not use it, so any id is
+        // valid.
         _group = bind.AssociationGroup != 0
             ? bind.AssociationGroup
             : (uint)RandomNumberGenerator.GetInt32(1, int.MaxValue);
@@ -264,7 +264,7 @@ internal sealed class ServerAssociation(
 
         Protection = Security.Protection;
 
-        // Fragment sizes and group of an alter_context are ignored; the bind has negotiated both.
+        // The bind negotiated fragment sizes and group, so those of an alter_context are ignored.
         return AnswerBind(alter, PduType.AlterContextResponse, header.CallId, secondaryAddress: "");
     }
 
@@ -289,8 +289,8 @@ internal sealed class ServerAssociation(
             return CloseWithFault(header.CallId, FaultStatus.ProtocolError);
         }
 
-        // Who may not call gets no further than with the first fragment.
-        // Without an interface nobody may, and nothing is kept for a caller who could be anybody.
+        // A caller without access is rejected at the first fragment. The same applies to an unknown
+        // interface, because the server stores no request for a caller that it cannot check.
         uint refusal = _contexts.TryFind(call.ContextId, out Guid called) ? Security.Judge(called)
             : header.Flags.HasFlag(PduFlags.Last) ? 0
             : FaultStatus.InvalidContext;
@@ -370,7 +370,7 @@ internal sealed class ServerAssociation(
             return CloseWith(BindNakPdu.ToBytes(reason, header.CallId));
         }
 
-        // Without a good version nothing in the header means anything, so nothing is said either.
+        // Without a supported version the header cannot be understood, so the server closes without a reply.
         return IsBound && defect != PduDefect.Version
             ? CloseWithFault(header.CallId, FaultStatus.ProtocolError)
             : CloseWith([]);
@@ -388,20 +388,20 @@ internal sealed class ServerAssociation(
         return ServerStep.Close;
     }
 
-    /// <summary>Receives calls and binds that are refused: the interfaces as far as they are known, the
-    /// status of the fault (0x5 for a bind), and how many bytes of a request came. Null for none.</summary>
+    /// <summary>Receives rejected calls and binds: the interfaces as far as they are known, the status of the
+    /// fault (0x5 for a bind), and the number of received request bytes. Null for none.</summary>
     public Action<IReadOnlyList<Guid>, uint, int>? Refused { get; init; }
 
     /// <summary>Receives the PDUs in both directions, with the listener's endpoint; null for none.</summary>
     public (RpcTrace To, RpcEndpoint Endpoint)? Trace { get; init; }
 
-    /// <summary>Whether a PDU, or the fragments of a request, began to come and did not end.</summary>
+    /// <summary>Whether a PDU, or the fragments of a request, are incomplete.</summary>
     public bool IsMidMessage => _assembler.InProgress || _input.Unread.Length > 0;
 
-    /// <summary>PDUs that came whole, so that the owner sees whether something moves.</summary>
+    /// <summary>The number of complete PDUs, which shows whether the client makes progress.</summary>
     public long ReceivedPdus { get; private set; }
 
-    /// <summary>Whether received bytes, looked at while a call runs, cancel it.</summary>
+    /// <summary>Whether bytes that were received while a call runs cancel it.</summary>
     /// <param name="bytes">Bytes from the beginning of a PDU on.</param>
     public CancelNotice FindCancel(ReadOnlySpan<byte> bytes) => CancelNotices.Find(bytes, CallId);
 
@@ -423,19 +423,19 @@ internal sealed class ServerAssociation(
     }
 }
 
-/// <summary>What a server association wants next.</summary>
+/// <summary>The next action of a server association's owner.</summary>
 internal enum ServerStep
 {
-    /// <summary>More bytes from the peer.</summary>
+    /// <summary>Receive more bytes.</summary>
     Receive,
 
-    /// <summary>Its output sent.</summary>
+    /// <summary>Send the output.</summary>
     Send,
 
-    /// <summary>The call handled and answered.</summary>
+    /// <summary>Run the call and complete it.</summary>
     Call,
 
-    /// <summary>Its output sent, then the connection closed.</summary>
+    /// <summary>Send the output, then close the connection.</summary>
     Close,
 }
 
@@ -444,7 +444,8 @@ internal enum ServerStep
 /// <param name="isServed">Whether an interface, version 1.0, is served here.</param>
 internal sealed class ContextTable(int maxContexts, Func<Guid, bool> isServed)
 {
-    // Calls may be orphaned here without closing the connection; one security context is enough for it.
+    // This server keeps a connection if a call is orphaned. It supports only one security context per
+    // connection.
     private const ushort KeepConnectionOnOrphan = 0x02;
 
     private readonly List<(ushort Id, Guid Interface)> _contexts = [];
@@ -499,8 +500,8 @@ internal sealed class ContextTable(int maxContexts, Func<Guid, bool> isServed)
             return ContextResult.Refused(ContextResult.TransferNotSupported);
         }
 
-        // Binds are not signed: a call for one interface must not run on another because a server in between
-        // proposed its context again.
+        // Binds are not signed: an attacker in between could propose a context again with another interface,
+        // to redirect a call.
         if (TryFind(context.Id, out Guid known))
         {
             return known == interfaceId

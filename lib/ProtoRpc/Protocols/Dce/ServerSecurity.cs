@@ -3,16 +3,16 @@ using ProtoRpc.Security;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>Who is at the other end of one connection of a server: takes the tokens of the bind, and then
-/// judges which interfaces may be called.</summary>
-/// <param name="policyOf">Whom an interface lets in.</param>
-/// <param name="readPeer">What the transport knows of the peer.</param>
+/// <summary>Authenticates the client of one connection: processes the tokens of the bind, and decides which
+/// interfaces the client can call.</summary>
+/// <param name="policyOf">Returns the policy of an interface.</param>
+/// <param name="readPeer">Reads the peer's identity from the transport.</param>
 /// <param name="allowed">The accounts that may connect; null if the transport alone decides who can.</param>
 internal sealed class ServerSecurity(
     Func<Guid, SecurityPolicy> policyOf, Func<PeerIdentity> readPeer, AllowedAccounts? allowed = null)
     : IDisposable
 {
-    // Two or three are usual.
+    // Authentication usually needs two or three tokens.
     private const int MaxLegs = 10;
 
     private SecurityContext? _context;
@@ -29,13 +29,13 @@ internal sealed class ServerSecurity(
     public static ServerSecurity Open =>
         new(static _ => SecurityPolicy.Open, static () => PeerIdentity.Anonymous(""));
 
-    /// <summary>Whether an authentication was begun and did not succeed, or not yet.</summary>
+    /// <summary>Whether an authentication has begun and is incomplete or failed.</summary>
     public bool IsPending => _context is { IsComplete: false } || _hasFailed;
 
     /// <summary>Whether an authentication succeeded.</summary>
     public bool IsAuthenticated => _context is { IsComplete: true } && !_hasFailed;
 
-    /// <summary>Protects the calls, once the authentication succeeded and if its level asks for it.</summary>
+    /// <summary>Protects the calls after authentication, if the level requires it.</summary>
     public PduProtection? Protection { get; private set; }
 
     /// <summary>Why the authentication failed.</summary>
@@ -44,15 +44,15 @@ internal sealed class ServerSecurity(
     /// <summary>Who calls.</summary>
     public PeerIdentity Peer => _peer ??= ReadPeer();
 
-    /// <summary>Who calls, as an interface may know it: an interface with other accounts has not accepted
-    /// the authentication.</summary>
+    /// <summary>The caller's identity for an interface. An interface with other accounts did not accept the
+    /// authentication, so the caller is anonymous to it.</summary>
     public PeerIdentity PeerOf(Guid interfaceId) =>
         !IsAuthenticated || IsAuthenticatedFor(policyOf(interfaceId)) ? Peer : _unproved ??= readPeer();
 
     /// <summary>Whether the account of the peer may connect.</summary>
     public bool AdmitsPeer() => allowed is null || allowed.Admit(readPeer());
 
-    /// <summary>Takes the first token, with the bind.</summary>
+    /// <summary>Processes the first token, which is in the bind.</summary>
     /// <param name="header">The bind's header.</param>
     /// <param name="pdu">The bind.</param>
     /// <param name="interfaces">The interfaces that it proposes and that are served.</param>
@@ -88,7 +88,7 @@ internal sealed class ServerSecurity(
         return BindNakReason.AuthenticationType;
     }
 
-    /// <summary>Takes one more token, with an alter_context or auth3.</summary>
+    /// <summary>Processes a further token, in an alter_context or auth3.</summary>
     /// <returns>False when the authentication failed.</returns>
     public bool Continue(in PduHeader header, ReadOnlySpan<byte> pdu)
     {
@@ -103,8 +103,7 @@ internal sealed class ServerSecurity(
         return TryStep(header, pdu);
     }
 
-    /// <summary>Adds the answering token, if there is one,
-    /// to the answer of a bind or alter_context.</summary>
+    /// <summary>Adds the server's token, if there is one, to the reply to a bind or alter_context.</summary>
     public byte[] Complete(byte[] answer)
     {
         if (_context is null)
@@ -124,14 +123,15 @@ internal sealed class ServerSecurity(
         return token.Length == 0 ? answer : AuthTrailer.Append(answer, _trailer, token);
     }
 
-    /// <summary>Undoes the protection of a call's fragment, if it is protected as was agreed on.</summary>
+    /// <summary>Removes the protection of a call's fragment, if it has the protection that was
+    /// negotiated.</summary>
     public bool TryUnprotect(in PduHeader header, Span<byte> pdu, PduProtection? protection) =>
         !IsPending
 
-        // Some clients add a trailer at level connect, where it is ignored.
+        // Some clients add a trailer at level connect, whose calls are not protected, so it is ignored.
         && ((IsAuthenticated && protection is null) || CallPdu.TryUnprotect(header, pdu, protection));
 
-    /// <summary>Whether the peer may call an interface.</summary>
+    /// <summary>Whether the peer can call an interface.</summary>
     /// <returns>0, or the status of the fault.</returns>
     public uint Judge(Guid interfaceId)
     {
@@ -148,21 +148,21 @@ internal sealed class ServerSecurity(
             return 0;
         }
 
-        // A caller that authenticated to the accounts of another interface is anonymous to this one, but
-        // the identity from the kernel is valid for all.
+        // An authentication is only valid for interfaces with the same accounts; for others, the caller is
+        // anonymous. The identity that the system reports for a local caller is valid for all.
         PeerIdentity peer = PeerOf(interfaceId);
         return !peer.User.IsAuthenticated ? FaultStatus.AccessDenied
             : peer.ProtectionLevel < policy.Security.MinimumLevel ? FaultStatus.UnsupportedLevel : 0;
     }
 
-    /// <summary>Whether what a caller says at the end of his request agrees with what came.</summary>
+    /// <summary>Whether the verification trailer of a request agrees with the request.</summary>
     public bool Verifies(
         ReadOnlySpan<byte> afterArguments, int offset, FragmentAssembler request, Guid interfaceId) =>
         VerificationTrailer.Agrees(afterArguments, offset, request, interfaceId, _clientSignsHeaders);
 
     public void Dispose() => _context?.Dispose();
 
-    // Level 3, call, means packet on a connection.
+    // On a connection, level 3 (call) is the same as level 4 (packet).
     private static int AsLevel(byte level) => level == 3 ? (int)RpcProtectionLevel.Packet : level;
 
     private bool IsAuthenticatedFor(SecurityPolicy policy) =>
@@ -186,7 +186,7 @@ internal sealed class ServerSecurity(
         }
         catch (CryptographicException e)
         {
-            // As where a system forbids MD5.
+            // For example on a system in FIPS mode, where NTLM's MD5 is not available.
             return Fail(SecurityErrors.Refused(SecurityPackage.NameOf(_trailer.Type), e.Message, e));
         }
     }

@@ -11,14 +11,14 @@ internal static class GrpcFraming
     /// <summary>Octets before a body.</summary>
     public const int PrefixLength = 5;
 
-    /// <summary>Reads one message if all of it has come.</summary>
-    /// <param name="buffer">What has come; on success what is left of it.</param>
+    /// <summary>Reads one message if it has arrived completely.</summary>
+    /// <param name="buffer">The received bytes; on success, the rest after the message.</param>
     /// <param name="maxBytes">The largest body.</param>
     /// <param name="frame">The message.</param>
     /// <param name="rules">The rules of the protocol; null for gRPC.</param>
     /// <returns>False when more bytes are needed; the buffer is then unchanged.</returns>
-    /// <exception cref="RpcException">ResourceExhausted when the prefix announces more than the limit;
-    /// as the rules say when it is no prefix.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the message is over the limit. For a malformed
+    /// prefix, the exception of the rules.</exception>
     public static bool TryRead(
         ref ReadOnlySequence<byte> buffer, int maxBytes, out GrpcFrame frame, FrameRules? rules = null)
     {
@@ -53,7 +53,7 @@ internal static class GrpcFraming
             throw rules.Violation($"a message starts with 0x{flags:x2}, not with {rules.Expected}", null);
         }
 
-        // Checked before anything is kept for it: the length is the peer's word.
+        // The peer chooses the length, so it is checked before memory is reserved for it.
         uint length = BinaryPrimitives.ReadUInt32BigEndian(prefix[1..]);
         return length <= (uint)maxBytes
             ? (int)length
@@ -84,7 +84,7 @@ internal static class GrpcFraming
 
 /// <summary>One length-prefixed message of a stream.</summary>
 /// <param name="Flags">The first octet.</param>
-/// <param name="Body">The body, as long as the buffer that it was read from.</param>
+/// <param name="Body">The body; valid as long as the buffer that it was read from.</param>
 internal readonly record struct GrpcFrame(byte Flags, ReadOnlySequence<byte> Body)
 {
     /// <summary>Whether the body is compressed by the stream's encoding.</summary>
@@ -93,9 +93,9 @@ internal readonly record struct GrpcFrame(byte Flags, ReadOnlySequence<byte> Bod
 
 /// <summary>The rules of a protocol that frames messages in this way.</summary>
 /// <param name="flags">The flags that a frame may have.</param>
-/// <param name="expected">The same in words.</param>
+/// <param name="expected">The allowed flags in words, for errors.</param>
 /// <param name="encodingHeader">The header that names the compression of messages.</param>
-/// <param name="violation">Makes the error for a peer that violates the rules.</param>
+/// <param name="violation">Creates the error for a peer that violates the rules.</param>
 internal sealed class FrameRules(
     byte flags, string expected, string encodingHeader, Func<string, Exception?, RpcException> violation)
 {
@@ -121,7 +121,7 @@ internal sealed class FrameRules(
     public string EncodingHeader => encodingHeader;
 
     /// <summary>The error for a peer that violates the rules.</summary>
-    /// <param name="why">How.</param>
+    /// <param name="why">The violation.</param>
     /// <param name="inner">The cause, or null.</param>
     public RpcException Violation(string why, Exception? inner = null) => violation(why, inner);
 }
@@ -130,10 +130,10 @@ internal sealed class FrameRules(
 internal static class GrpcFrameWriter
 {
     /// <summary>Writes a message.</summary>
-    /// <param name="output">Where the frame goes.</param>
+    /// <param name="output">Receives the frame.</param>
     /// <param name="message">The message.</param>
-    /// <param name="encoding">How the message is compressed; null for not.</param>
-    /// <returns>The number of the message's bytes, as they are sent.</returns>
+    /// <param name="encoding">The compression of the message; null for none.</param>
+    /// <returns>The size of the message as it is sent.</returns>
     public static int Write(IBufferWriter<byte> output, IMessage message, ContentEncoding? encoding)
     {
         using EncodedMessage body = EncodedMessage.From(message);
@@ -180,13 +180,13 @@ internal static class GrpcEncoding
                 + $"implementations of gRPC do not support. Use {SentNames} or None.", endpoint)
             : null;
 
-    /// <summary>Undoes the compression of a body.</summary>
+    /// <summary>Decompresses a body.</summary>
     /// <param name="body">The compressed body.</param>
-    /// <param name="encoding">What grpc-encoding said; null where it said nothing.</param>
+    /// <param name="encoding">The value of grpc-encoding; null if it is missing.</param>
     /// <param name="maxBytes">The largest body, after decompression.</param>
     /// <param name="rules">The rules of the protocol; null for gRPC.</param>
-    /// <exception cref="RpcException">ResourceExhausted over the limit; as the rules say for an encoding that
-    /// was not agreed upon, and for bytes that are not of it.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the body is over the limit. For an encoding that was
+    /// not negotiated, or invalid bytes, the exception of the rules.</exception>
     public static ReadOnlyMemory<byte> Decompress(
         in ReadOnlySequence<byte> body, string? encoding, int maxBytes, FrameRules? rules = null)
     {
@@ -216,7 +216,8 @@ internal static class GrpcEncoding
         }
     }
 
-    // Grows with what comes out, and stops at the limit: a few bytes can inflate to any number.
+    // The buffer grows with the decompressed bytes and stops at the limit, because a few bytes can expand to
+    // any size.
     private static ReadOnlyMemory<byte> ReadToEnd(Stream stream, int maxBytes)
     {
         byte[] bytes = new byte[Math.Min(FirstBuffer, (long)maxBytes + 1)];

@@ -14,8 +14,8 @@ internal static class GrpcHeaders
     public const string Status = "grpc-status";
     public const string StatusDetails = "grpc-status-details-bin";
 
-    /// <summary>The trailer of ProtoRpc with the correlation id, under which the server logs the exception
-    /// that it does not send.</summary>
+    /// <summary>The trailer with the correlation id of a failed call. The server logs the exception with this
+    /// id.</summary>
     public const string CorrelationId = "protorpc-correlation-id";
 
     /// <summary>Milliseconds until the client calls again (gRFC A6).</summary>
@@ -32,17 +32,17 @@ internal static class GrpcHeaders
         "transfer-encoding", "upgrade", CorrelationId, HttpNames.Busy,
     ];
 
-    // gRFC A6: a server's program reads which attempt a call is, and says when to try again.
+    // gRFC A6: a handler can read the number of the attempt, and can set the pause before a retry.
     private static readonly HashSet<string> OfRetries = new(
         [PreviousAttempts, RetryPushback], StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>The type of a body. Never changed: all calls share it.</summary>
+    /// <summary>The content type of all bodies. Calls share the object, so it must not be changed.</summary>
     public static MediaTypeHeaderValue MediaType { get; } = new(ContentType);
 
-    /// <summary>Whether a name belongs to the protocol, or to HTTP.</summary>
+    /// <summary>Whether a header name belongs to gRPC or HTTP.</summary>
     public static bool IsReserved(string name) => IsOfGrpc(name) || Reserved.Contains(name);
 
-    /// <summary>Writes what every call has.</summary>
+    /// <summary>Writes the headers that every call has.</summary>
     public static void AddStandard(
         HttpRequestHeaders headers, TimeSpan timeout, ContentEncoding? encoding)
     {
@@ -59,8 +59,8 @@ internal static class GrpcHeaders
         }
     }
 
-    /// <summary>Writes how many attempts came before a retry. What the caller sends counts more: a gateway
-    /// passes on the number of its caller.</summary>
+    /// <summary>Writes the number of previous attempts. A value of the caller takes precedence, because a
+    /// gateway passes on the number of its caller.</summary>
     public static void AddAttempts(HttpRequestHeaders headers, int count)
     {
         if (count > 0 && !headers.NonValidated.Contains(PreviousAttempts))
@@ -69,7 +69,7 @@ internal static class GrpcHeaders
         }
     }
 
-    /// <summary>Writes what the caller sends along.</summary>
+    /// <summary>Writes the metadata of the caller.</summary>
     /// <remarks>HttpClient joins the values of one name to 'a, b'. Servers read that as one text. Servers on
     /// gRPC's C core fail the connection if the values are base64.</remarks>
     /// <exception cref="RpcException">InvalidArgument: the name belongs to the protocol, or has several
@@ -96,13 +96,13 @@ internal static class GrpcHeaders
             string text = value as string ?? GrpcBinaryHeader.Encode((byte[])value);
             if (!request.Headers.TryAddWithoutValidation(name, text))
             {
-                // The names that HTTP knows as headers of the body.
+                // HttpClient accepts headers of the body, such as Content-Type, only on the content.
                 request.Content!.Headers.TryAddWithoutValidation(name, text);
             }
         }
     }
 
-    /// <summary>What came beside the messages, without what belongs to the protocol.</summary>
+    /// <summary>The metadata of a reply, without the headers of the protocol.</summary>
     public static RpcMetadata Read(HttpHeaders headers)
     {
         RpcMetadata metadata = new();
@@ -122,7 +122,7 @@ internal static class GrpcHeaders
         return metadata;
     }
 
-    /// <summary>All headers as text, with those of the protocol and of the content.</summary>
+    /// <summary>All headers as text, including those of the protocol and of the content.</summary>
     public static RpcMetadata ReadAll(params HttpHeaders[] all)
     {
         RpcMetadata metadata = new();
@@ -137,7 +137,7 @@ internal static class GrpcHeaders
         return metadata;
     }
 
-    /// <summary>The one value of a header, or null.</summary>
+    /// <summary>The single value of a header, or null.</summary>
     public static string? Find(HttpHeaders headers, string name) =>
         headers.NonValidated.TryGetValues(name, out HeaderStringValues values) ? values.ToString() : null;
 
@@ -168,7 +168,7 @@ internal static class GrpcTimeout
     private const int MaxDigits = 8;
     private const long MaxValue = 99_999_999;
 
-    // From the finest to the coarsest that a TimeSpan can be written in.
+    // From the finest to the coarsest unit. A TimeSpan cannot express nanoseconds.
     private static readonly (char Unit, long Ticks)[] Units =
     [
         ('u', TimeSpan.TicksPerMicrosecond),
@@ -178,8 +178,8 @@ internal static class GrpcTimeout
         ('H', TimeSpan.TicksPerHour),
     ];
 
-    /// <summary>Writes a time in the finest unit that holds it, rounded up;
-    /// what is longer than all is the longest.</summary>
+    /// <summary>Writes a time in the finest unit that can express it, rounded up. A longer time is written as
+    /// the maximum.</summary>
     public static string Format(TimeSpan timeout)
     {
         long ticks = Math.Max(1, timeout.Ticks);
@@ -195,7 +195,7 @@ internal static class GrpcTimeout
         return string.Create(CultureInfo.InvariantCulture, $"{MaxValue}H");
     }
 
-    /// <summary>Reads a time; null when the text is not one.</summary>
+    /// <summary>Reads a time; null if the text is invalid.</summary>
     public static TimeSpan? Parse(string text)
     {
         if (text.Length is < 2 or > MaxDigits + 1
@@ -208,7 +208,7 @@ internal static class GrpcTimeout
 
         if (text[^1] == 'n')
         {
-            // Hundreds of nanoseconds are the finest there is here; some time left is not none.
+            // A tick has 100 nanoseconds. The time is rounded up, so that a short timeout does not become 0.
             return TimeSpan.FromTicks(
                 (count + TimeSpan.NanosecondsPerTick - 1) / TimeSpan.NanosecondsPerTick);
         }
@@ -258,7 +258,7 @@ internal static class GrpcBinaryHeader
     }
 }
 
-/// <summary>The side channel, a header of the request and a trailer of the reply.</summary>
+/// <summary>The call context, in a header of the request and a trailer of the reply.</summary>
 internal static class GrpcCallContext
 {
     public const string HeaderName = "rpc-call-context-bin";

@@ -6,7 +6,8 @@ using Status = ProtoRpc.Protocols.Grpc.Proto.Status;
 
 namespace ProtoRpc.Protocols.Grpc;
 
-/// <summary>The details of a status: messages of google.rpc, known without a schema, and of others.</summary>
+/// <summary>The details of a status: messages of google.rpc, which need no schema, and of other
+/// types.</summary>
 internal static class GrpcStatusDetails
 {
     private const string TypePrefix = "type.googleapis.com/";
@@ -16,8 +17,8 @@ internal static class GrpcStatusDetails
     /// <summary>The schema of google.rpc's status and details.</summary>
     public static RpcSchema Schema => Known;
 
-    /// <summary>Reads the header; what cannot be read is left out,
-    /// for the status itself counts more.</summary>
+    /// <summary>Reads the header. Details that cannot be read are omitted, because the status is more
+    /// important.</summary>
     /// <returns>A <see cref="DynamicMessage"/> for each detail; those of unknown types are a
     /// google.protobuf.Any.</returns>
     public static IReadOnlyList<object> Read(string? header) =>
@@ -25,7 +26,7 @@ internal static class GrpcStatusDetails
             ? Read(bytes)
             : Array.Empty<object>();
 
-    /// <summary>The same for the bytes of a google.rpc.Status.</summary>
+    /// <summary>Reads the bytes of a google.rpc.Status.</summary>
     public static IReadOnlyList<object> Read(ReadOnlySpan<byte> status)
     {
         try
@@ -38,11 +39,11 @@ internal static class GrpcStatusDetails
         }
     }
 
-    /// <summary>Details that came one by one.</summary>
+    /// <summary>Unpacks details that were received separately.</summary>
     // An array: a shell cannot index the list that a collection expression makes.
     public static IReadOnlyList<object> Unpack(IEnumerable<Any> details)
     {
-        // One for all of them, which are a single message of a peer.
+        // The details are part of one message of the peer, so they share its limit of elements.
         ElementBudget budget = NewBudget();
         List<object> unpacked = [];
         foreach (Any any in details)
@@ -53,7 +54,7 @@ internal static class GrpcStatusDetails
         return unpacked.ToArray();
     }
 
-    /// <summary>Details with those decoded whose types a schema knows.</summary>
+    /// <summary>Decodes the details whose types are in a schema.</summary>
     public static IReadOnlyList<object> Complete(IReadOnlyList<object> details, RpcSchema schema)
     {
         if (!details.Any(IsAny))
@@ -75,11 +76,11 @@ internal static class GrpcStatusDetails
         return complete;
     }
 
-    /// <summary>Writes the header; null without details.</summary>
+    /// <summary>Writes the header; null if there are no details.</summary>
     public static string? Write(RpcStatusCode code, string message, IReadOnlyList<object> details) =>
         ToBytes(code, message, details) is { } bytes ? GrpcBinaryHeader.Encode(bytes) : null;
 
-    /// <summary>The bytes of a google.rpc.Status; null without details.</summary>
+    /// <summary>The bytes of a google.rpc.Status; null if there are no details.</summary>
     public static byte[]? ToBytes(RpcStatusCode code, string message, IReadOnlyList<object> details)
     {
         if (details.Count == 0)
@@ -92,19 +93,19 @@ internal static class GrpcStatusDetails
         return status.ToByteArray();
     }
 
-    /// <summary>Each message with its type; what is no message is left out.</summary>
+    /// <summary>Packs each message with its type. Objects that are no messages are omitted.</summary>
     public static IEnumerable<Any> Pack(IEnumerable<object> details) =>
         details.OfType<IMessage>().Select(Pack);
 
-    /// <summary>A detail whose type's name came without the prefix.</summary>
+    /// <summary>Packs a detail whose type name has no prefix.</summary>
     public static Any Pack(string name, ByteString value) =>
         new() { TypeUrl = $"{TypePrefix}{name}", Value = value };
 
     /// <summary>The full name of a detail's type.</summary>
     public static string NameOf(Any detail) => detail.TypeUrl[(detail.TypeUrl.LastIndexOf('/') + 1)..];
 
-    /// <summary>A message with its type. One that could not be unpacked when it came is an Any
-    /// still.</summary>
+    /// <summary>Packs a message with its type. A detail that could not be unpacked is an Any
+    /// already.</summary>
     public static Any Pack(IMessage detail) => detail.Descriptor.FullName == Any.Descriptor.FullName
         ? Any.Parser.ParseFrom(detail.ToByteArray())
         : new Any { TypeUrl = $"{TypePrefix}{detail.Descriptor.FullName}", Value = detail.ToByteString() };
@@ -135,26 +136,26 @@ internal static class GrpcStatusDetails
         }
         catch (RpcException e)
         {
-            // Not of the type that it says, or too large; as it came, then. What has failed is not counted,
-            // so nothing is tried after too many elements.
+            // The bytes are invalid or over the limit, so the detail stays an Any. The elements of the failed
+            // attempt are not counted, so after TooManyElements no further detail is decoded.
             budget = e.ErrorId == RpcErrorIds.TooManyElements ? default : budget;
             return null;
         }
     }
 }
 
-/// <summary>The header grpc-message: UTF-8 with percent signs before what is not printable ASCII.</summary>
+/// <summary>The header grpc-message: UTF-8, in which all but printable ASCII is percent-encoded.</summary>
 internal static class GrpcMessageText
 {
     public const string HeaderName = "grpc-message";
 
-    // What stands for the end of a text that is cut off.
+    // The end of a text that is cut off.
     private const string More = "...";
 
     /// <summary>Writes a text.</summary>
     /// <param name="text">The text.</param>
-    /// <param name="maxLength">How many characters the header has at the most: peers bound their headers. A
-    /// longer text is cut off, between characters.</param>
+    /// <param name="maxLength">The maximum length of the header, because peers limit their headers. A longer
+    /// text is cut off between characters.</param>
     public static string Encode(string text, int maxLength = int.MaxValue)
     {
         if (text.Length <= maxLength && text.All(static c => IsPlain(c)))
@@ -173,7 +174,7 @@ internal static class GrpcMessageText
                 return encoded.Append(More).ToString();
             }
 
-            // The place where the ellipsis still fits.
+            // The last position at which the ellipsis fits.
             if (encoded.Length <= maxLength - More.Length)
             {
                 whole = encoded.Length;
@@ -183,8 +184,8 @@ internal static class GrpcMessageText
         return encoded.ToString();
     }
 
-    /// <summary>Reads a text; what is no escape stands for itself,
-    /// for an error's text is better damaged than lost.</summary>
+    /// <summary>Reads a text. An invalid escape is read as it is written: an incomplete error text is better
+    /// than none.</summary>
     public static string Decode(string encoded)
     {
         if (!encoded.Contains('%'))
@@ -232,7 +233,7 @@ internal static class GrpcMessageText
     private static bool IsPlain(char c) => c is >= ' ' and <= '~' and not '%';
 }
 
-/// <summary>Makes exceptions of what a peer does wrong in its stream of messages.</summary>
+/// <summary>Creates exceptions for violations of the message framing.</summary>
 internal static class GrpcDefects
 {
     public static RpcException BadFrame(string why, Exception? inner = null) => new(

@@ -13,11 +13,11 @@ internal static class GrpcWebFraming
     /// <summary>The media type of the text form.</summary>
     public const string Text = "application/grpc-web-text";
 
-    /// <summary>What follows the media types if messages are those of Protocol Buffers.</summary>
+    /// <summary>The suffix of the media types for Protocol Buffers messages.</summary>
     public const string Proto = "+proto";
 
     /// <summary>The form that a media type names; null for another media type.</summary>
-    /// <param name="contentType">The media type, perhaps with parameters.</param>
+    /// <param name="contentType">The media type, with or without parameters.</param>
     public static string? TypeOf(string? contentType)
     {
         string type = (contentType ?? "").Split(';')[0].Trim().ToLowerInvariant();
@@ -26,8 +26,7 @@ internal static class GrpcWebFraming
             : null;
     }
 
-    /// <summary>Reads the lines of the last frame as trailers. Lines that are no headers are left
-    /// out.</summary>
+    /// <summary>Reads the lines of the last frame as trailers. Malformed lines are omitted.</summary>
     public static void ReadTrailers(ReadOnlySpan<byte> body, HttpHeaders trailers)
     {
         foreach (string line in Encoding.Latin1.GetString(body).Split('\n'))
@@ -41,7 +40,7 @@ internal static class GrpcWebFraming
     }
 }
 
-/// <summary>Decodes the body of a reply of base64, whose pieces may have padding of their own.</summary>
+/// <summary>Decodes the body of a reply in base64. Each piece of the body may have its own padding.</summary>
 /// <param name="text">The body.</param>
 internal sealed class GrpcWebTextStream(Stream text) : SequentialStream
 {
@@ -65,7 +64,7 @@ internal sealed class GrpcWebTextStream(Stream text) : SequentialStream
         ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
 
     /// <inheritdoc/>
-    /// <exception cref="RpcException">Internal: not base64.</exception>
+    /// <exception cref="RpcException">Internal: the body is not base64.</exception>
     public override async ValueTask<int> ReadAsync(
         Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
@@ -98,7 +97,8 @@ internal sealed class GrpcWebTextStream(Stream text) : SequentialStream
         base.Dispose(disposing);
     }
 
-    // Up to the end of each quantum with padding, where a piece ends. A part of a quantum stays.
+    // A piece with padding ends in its last quantum of four characters, so the text is decoded up to there.
+    // An incomplete quantum stays in the buffer.
     private void Decode()
     {
         int read = 0;
@@ -109,7 +109,8 @@ internal sealed class GrpcWebTextStream(Stream text) : SequentialStream
             int padding = left.IndexOf((byte)'=');
             left = padding < 0 ? left : left[..(((padding / Quantum) + 1) * Quantum)];
 
-            // .NET's decoder skips white space, so that the result would depend on where a piece ends.
+            // .NET's decoder skips white space, which would move the border of a quantum, and so the end of a
+            // piece.
             if (left.ContainsAny(WhiteSpace)
                 || Base64.DecodeFromUtf8(left, _bytes.AsSpan(_end), out int consumed, out int written)
                     != OperationStatus.Done || consumed != left.Length)

@@ -8,23 +8,23 @@ internal enum PeerGreeting
     /// <summary>The frame that every HTTP/2 server sends first.</summary>
     Http2,
 
-    /// <summary>A GOAWAY frame that asks for HTTP/1.1: Kestrel's answer at a port of HTTP/1.1.</summary>
+    /// <summary>A GOAWAY frame that requires HTTP/1.1: Kestrel's reply on an HTTP/1.1 port.</summary>
     Http1Required,
 
     /// <summary>A TLS record.</summary>
     Tls,
 
-    /// <summary>An answer of HTTP/1.</summary>
+    /// <summary>An HTTP/1 reply.</summary>
     Http1,
 
-    /// <summary>None of these.</summary>
+    /// <summary>None of the above.</summary>
     Unknown,
 }
 
 /// <summary>Finds the protocol of a server by its first bytes.</summary>
 internal static class PeerGreetings
 {
-    /// <summary>The most bytes of a first line that are of use.</summary>
+    /// <summary>The maximum number of bytes of a first line to read.</summary>
     public const int MaxLine = 80;
 
     // RFC 9113, sections 6.8 and 7.
@@ -51,8 +51,8 @@ internal static class PeerGreetings
         _ => PeerGreeting.Unknown,
     };
 
-    /// <summary>Whether more must be read before the greeting can be judged: the code of a GOAWAY frame, or
-    /// the first line of an answer of HTTP/1.</summary>
+    /// <summary>Whether more bytes are needed to recognize the protocol: the code of a GOAWAY frame, or the
+    /// first line of an HTTP/1 reply.</summary>
     public static bool GoesOn(ReadOnlySpan<byte> first) => first[0] switch
     {
         0 when first.Length <= FrameTypeOffset => true,
@@ -61,7 +61,7 @@ internal static class PeerGreetings
         _ => false,
     };
 
-    /// <summary>The first line of an answer of HTTP/1, printable and not too long.</summary>
+    /// <summary>The first line of an HTTP/1 reply, printable and limited in length.</summary>
     public static string FirstLine(ReadOnlySpan<byte> bytes)
     {
         string text = Encoding.Latin1.GetString(bytes[..Math.Min(bytes.Length, MaxLine)]);

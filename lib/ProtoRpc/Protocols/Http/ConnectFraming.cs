@@ -5,11 +5,11 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Http;
 
-/// <summary>The frames of a stream of the Connect protocol: those of gRPC, of which the last one is the end
-/// of the replies in JSON.</summary>
+/// <summary>The frames of a Connect stream: the frames of gRPC, but the last frame of the replies contains
+/// the result in JSON.</summary>
 internal static class ConnectFraming
 {
-    /// <summary>What the media types of streams begin with.</summary>
+    /// <summary>The prefix of the media types of streams.</summary>
     public const string TypePrefix = "application/connect+";
 
     /// <summary>The flag of the last frame of the replies.</summary>
@@ -37,7 +37,7 @@ internal static class ConnectFraming
         contentType?.StartsWith(TypePrefix, StringComparison.OrdinalIgnoreCase) == true;
 
     /// <summary>The format that the media type of a stream names; null for another media type.</summary>
-    /// <param name="contentType">The media type, perhaps with parameters.</param>
+    /// <param name="contentType">The media type, with or without parameters.</param>
     public static MessageFormat? FormatOf(string? contentType)
     {
         if (!IsStream(contentType))
@@ -56,14 +56,14 @@ internal static class ConnectFraming
     public static string TypeOf(MessageFormat format) => TypePrefix + format.Row.ConnectName;
 }
 
-/// <summary>The end of a stream of replies: how the call ended, and its trailers.</summary>
+/// <summary>The end of a stream of replies: the result of the call, and its trailers.</summary>
 /// <param name="Error">Why the call failed; null if it succeeded.</param>
 /// <param name="Trailers">The trailers.</param>
 internal sealed record ConnectEnd(ErrorResult? Error, RpcMetadata Trailers)
 {
-    /// <summary>Reads an end.</summary>
+    /// <summary>Reads the end of a stream.</summary>
     /// <param name="json">The body of the last frame.</param>
-    /// <exception cref="RpcException">Internal: not JSON of an end.</exception>
+    /// <exception cref="RpcException">Internal: the JSON is malformed.</exception>
     public static ConnectEnd Read(ReadOnlyMemory<byte> json)
     {
         try
@@ -94,8 +94,8 @@ internal sealed record ConnectEnd(ErrorResult? Error, RpcMetadata Trailers)
         }
     }
 
-    /// <summary>Writes an end.</summary>
-    /// <param name="output">Where the JSON goes.</param>
+    /// <summary>Writes the end of a stream.</summary>
+    /// <param name="output">Receives the JSON.</param>
     /// <param name="error">Writes the error as a JSON object; null for a call that succeeded.</param>
     /// <param name="trailers">The trailers; null for none.</param>
     public static void Write(
@@ -148,7 +148,7 @@ internal sealed record ConnectEnd(ErrorResult? Error, RpcMetadata Trailers)
 /// <summary>Reads an error of the Connect protocol.</summary>
 internal static class ConnectError
 {
-    /// <summary>The status of an HTTP status without an error.</summary>
+    /// <summary>The status for an HTTP status, if the reply has no error in JSON.</summary>
     public static RpcStatusCode OfHttpStatus(int status) => status switch
     {
         400 => RpcStatusCode.Internal,
@@ -186,7 +186,7 @@ internal static class ConnectError
         return result;
     }
 
-    // Connect's base64 has no padding. A detail that cannot be read is left out.
+    // Connect's base64 has no padding. A malformed detail is omitted, because the status is more important.
     private static ErrorResult.Types.Detail? Detail(JsonElement detail) =>
         detail.ValueKind == JsonValueKind.Object
         && detail.TryGetProperty("type", out JsonElement type)

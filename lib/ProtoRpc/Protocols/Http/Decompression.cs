@@ -2,9 +2,9 @@ using System.IO.Compression;
 
 namespace ProtoRpc.Protocols.Http;
 
-/// <summary>Undoes a content encoding, and refuses what ends before its end mark or checksum.</summary>
-/// <remarks>The streams of .NET take a cut-off body as a whole one, unless the process sets a switch for all
-/// its code (System.IO.Compression.UseStrictValidation).</remarks>
+/// <summary>Decompresses a body, and rejects one that ends before its end mark or checksum.</summary>
+/// <remarks>The streams of .NET accept an incomplete body, unless the process sets a switch for all its code
+/// (System.IO.Compression.UseStrictValidation).</remarks>
 internal sealed class Decompression : SequentialStream
 {
     private readonly Source _source;
@@ -15,13 +15,13 @@ internal sealed class Decompression : SequentialStream
 
     public override bool CanRead => true;
 
-    /// <summary>A stream of what a body holds; null for an encoding that is not understood.</summary>
+    /// <summary>Opens the decompressed body; null for an unknown encoding.</summary>
     /// <param name="body">The compressed bytes.</param>
-    /// <param name="encoding">As Content-Encoding names it.</param>
+    /// <param name="encoding">The name in Content-Encoding.</param>
     public static Decompression? TryOpen(Stream body, string encoding) =>
         ContentEncoding.Find(encoding) is { } known ? Open(body, known) : null;
 
-    /// <summary>A stream of what a body holds.</summary>
+    /// <summary>Opens the decompressed body.</summary>
     /// <param name="body">The compressed bytes.</param>
     /// <param name="encoding">The encoding.</param>
     public static Decompression Open(Stream body, ContentEncoding encoding)
@@ -31,7 +31,7 @@ internal sealed class Decompression : SequentialStream
     }
 
     /// <inheritdoc/>
-    /// <exception cref="InvalidDataException">Not of the encoding, or cut off.</exception>
+    /// <exception cref="InvalidDataException">The bytes are invalid or incomplete.</exception>
     public override int Read(Span<byte> buffer)
     {
         ObjectDisposedException.ThrowIf(!_lease.TryBegin(), this);
@@ -79,7 +79,7 @@ internal sealed class Decompression : SequentialStream
     {
         if (disposing)
         {
-            // The source first: that ends a read of another thread.
+            // The source is disposed first, because this ends a read of another thread.
             _source.Dispose();
             if (_lease.Close())
             {
@@ -98,18 +98,19 @@ internal sealed class Decompression : SequentialStream
         }
     }
 
-    // A decoder that has seen the end mark asks for nothing more. No bytes at all are no body.
+    // The decoder reads no more bytes after the end mark, so a read at the end of the source means that the
+    // mark is missing. An empty source is an empty body.
     private int Checked(int count, int wanted) => count > 0 || wanted == 0 || !_source.WasEmptied
         ? count
         : throw new InvalidDataException("The data ends before its end mark or checksum.");
 
     private static InvalidDataException Bad(Exception why) => new(why.Message, why);
 
-    /// <summary>The compressed bytes, and whether the decoder wanted more than there are.</summary>
+    /// <summary>The compressed bytes. Records whether the decoder reads past their end.</summary>
     /// <param name="body">The bytes.</param>
-    /// <param name="probesEnd">Whether the decoder also asks behind an end mark, as that of gzip does, which
-    /// looks for another member there. One byte that begins no member ends it then,
-    /// and anywhere else it asks on.</param>
+    /// <param name="probesEnd">Whether the decoder reads on after an end mark, as that of gzip does to find
+    /// another member. A byte that begins no member then ends the decoder; without an end mark, the decoder
+    /// reads on.</param>
     private sealed class Source(Stream body, bool probesEnd) : SequentialStream
     {
         private const byte NoMember = 0;
@@ -164,8 +165,8 @@ internal sealed class Decompression : SequentialStream
     }
 }
 
-/// <summary>Finds out from its first block whether a body is worth compressing: random, encrypted and
-/// compressed bytes are not.</summary>
+/// <summary>Tests with its first block whether a body is worth compressing. Random, encrypted and compressed
+/// bytes are not.</summary>
 internal static class CompressionProbe
 {
     private const int BlockSize = 4 * 1024;
@@ -173,7 +174,7 @@ internal static class CompressionProbe
     // Saving less than an eighth is not worth the time of both sides.
     private const int SavedShare = 8;
 
-    // The level that CompressionLevel.Fastest stands for, and a window of the size of the block.
+    // Quality 1 is CompressionLevel.Fastest; the window has the size of the block.
     private const int FastestQuality = 1;
     private const int WindowBits = 12;
 

@@ -2,7 +2,7 @@ using System.Collections.Frozen;
 
 namespace ProtoRpc.Protocols.Http;
 
-/// <summary>Headers of HTTP and gRPC as a trace has them: without what proves who somebody is.</summary>
+/// <summary>Formats HTTP and gRPC headers for a trace, without credentials.</summary>
 internal static class HeaderTrace
 {
     private const int MaxHeaders = 50;
@@ -14,18 +14,18 @@ internal static class HeaderTrace
         "authentication-info", "proxy-authentication-info", "cookie", "cookie2", "set-cookie", "set-cookie2",
         HttpNames.CallContext);
 
-    // Names of own headers, such as x-api-key, say so in one of these words.
+    // Custom headers with secrets, such as x-api-key, usually have one of these words in their names.
     private static readonly string[] SecretWords =
     [
         "auth", "token", "secret", "passw", "pwd", "key", "credential", "session", "signature", "cookie",
         "jwt",
     ];
 
-    /// <summary>Whether the value of a header is left out: it proves who somebody is, or is binary.</summary>
+    /// <summary>Whether a trace omits the value of a header: it is a credential, or binary.</summary>
     public static bool IsMasked(string name) =>
         IsSecret(name) || name.EndsWith("-bin", StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Whether the value of a header proves who somebody is, as far as its name says so.</summary>
+    /// <summary>Whether the name of a header says that its value is a credential.</summary>
     public static bool IsSecret(string name) => Secret.Contains(name)
         || SecretWords.Any(word => name.Contains(word, StringComparison.OrdinalIgnoreCase));
 

@@ -2,44 +2,44 @@ using System.Net.Http.Headers;
 
 namespace ProtoRpc.Protocols.Http;
 
-/// <summary>The headers that client and listener write beside those of HTTP itself.</summary>
+/// <summary>The HTTP headers of ProtoRpc's client and listener.</summary>
 internal static class HttpNames
 {
-    /// <summary>The side channel, a serialized RpcServerCallContext in base64; there and back.</summary>
+    /// <summary>The call context: a serialized RpcCallContext in base64, in both directions.</summary>
     public const string CallContext = "Rpc-Call-Context";
 
-    /// <summary>Before the names of trailers that are sent as headers; as in the Connect protocol.</summary>
+    /// <summary>The prefix of trailers that are sent as headers, as in the Connect protocol.</summary>
     public const string TrailerPrefix = "Trailer-";
 
-    /// <summary>Says that a client of streamed replies understands trailers at the end of the body, since
-    /// HTTP/1.1 has none behind it.</summary>
+    /// <summary>Sent by a client that accepts trailers at the end of a streamed body, because HTTP/1.1
+    /// clients ignore real trailers.</summary>
     public const string AcceptTrailers = "Rpc-Accept-Trailers";
 
-    /// <summary>How long the client waits, in milliseconds; as in the Connect protocol.</summary>
+    /// <summary>The time that the client waits, in milliseconds, as in the Connect protocol.</summary>
     public const string Timeout = "Connect-Timeout-Ms";
 
-    /// <summary>Sent by clients of the Connect protocol, who want its errors.</summary>
+    /// <summary>Sent by clients of the Connect protocol, which expect its errors.</summary>
     public const string ConnectVersion = "Connect-Protocol-Version";
 
     /// <summary>The only version of the Connect protocol.</summary>
     public const string ConnectVersion1 = "1";
 
-    /// <summary>How the messages of a stream of Connect are compressed.</summary>
+    /// <summary>The compression of the messages of a Connect stream.</summary>
     public const string ConnectEncoding = "Connect-Content-Encoding";
 
     /// <summary>The compressions that a peer of Connect accepts for the messages of a stream.</summary>
     public const string ConnectAcceptEncoding = "Connect-Accept-Encoding";
 
-    /// <summary>What headers of the Connect protocol begin with.</summary>
+    /// <summary>The prefix of the headers of the Connect protocol.</summary>
     public const string ConnectPrefix = "connect-";
 
-    /// <summary>Says that the server was too busy and rejected the call before it ran, so that it can be sent
-    /// again; a header of HTTP and a trailer of gRPC. Its value does not matter.</summary>
+    /// <summary>Sent if the server was too busy and rejected the call before it ran, so that the client can
+    /// retry. An HTTP header and a gRPC trailer. Its value does not matter.</summary>
     public const string Busy = "protorpc-busy";
 
     private const string TokenSigns = "!#$%&'*+-.^_`|~";
 
-    // They say where the body ends and what the connection does; a wrong one breaks it.
+    // Headers that frame the body or control the connection. A wrong value would break the connection.
     private static readonly HashSet<string> Framing = new(StringComparer.OrdinalIgnoreCase)
     {
         "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer",
@@ -52,15 +52,15 @@ internal static class HttpNames
     public static bool IsToken(string text) =>
         text.Length > 0 && text.All(c => char.IsAsciiLetterOrDigit(c) || TokenSigns.Contains(c));
 
-    /// <summary>Whether HTTP itself needs a header, so that no caller can set it.</summary>
+    /// <summary>Whether a header belongs to HTTP itself, so that callers cannot set it.</summary>
     public static bool IsFraming(string name) => Framing.Contains(name);
 }
 
-/// <summary>Reads the time after which a server or proxy takes a request again (RFC 9110, section
+/// <summary>Reads the pause after which a server or proxy accepts the request again (RFC 9110, section
 /// 10.2.3).</summary>
 internal static class HttpRetryAfter
 {
-    // More seconds than anyone waits for, and few enough for a TimeSpan.
+    // The maximum pause, because larger numbers of seconds overflow a TimeSpan.
     private const long MostSeconds = int.MaxValue;
     private const string Name = "Retry-After";
 
@@ -88,7 +88,8 @@ internal static class HttpRetryAfter
             return TimeSpan.FromSeconds(seconds);
         }
 
-        // By the clock of the server, which wrote both dates, if it says what it shows.
+        // Both dates are from the server's clock, if it sends the Date header, so a wrong clock does not
+        // matter.
         return headers.RetryAfter is { Date: { } date }
             ? TimeSpan.FromTicks(Math.Max(0, (date - (headers.Date ?? now ?? DateTimeOffset.UtcNow)).Ticks))
             : null;
@@ -106,11 +107,11 @@ internal static class ConnectCodes
 
     public static string NameOf(RpcStatusCode code) => Names[code];
 
-    /// <summary>The status of a name; null when there is none.</summary>
+    /// <summary>The status with a name; null for an unknown name.</summary>
     public static RpcStatusCode? CodeOf(string name) =>
         Codes.TryGetValue(name, out RpcStatusCode code) && code != RpcStatusCode.OK ? code : null;
 
-    // Connect writes canceled where gRPC writes CANCELLED.
+    // Connect writes canceled, gRPC CANCELLED.
     private static string SnakeCase(RpcStatusCode code)
     {
         if (code == RpcStatusCode.Cancelled)

@@ -3,67 +3,68 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Http;
 
-/// <summary>How the replies of a method that streams them stand one behind the other in a body.</summary>
-/// <remarks>A body that ends without an error is whole: a broken connection shows in HTTP itself.</remarks>
+/// <summary>The format of a streamed body: how messages are separated in it.</summary>
+/// <remarks>A body that ends without an error is complete: HTTP itself reports a broken connection.</remarks>
 internal abstract class HttpStreamFormat(MessageFormat format, string mediaType, params string[] mediaTypes)
 {
     /// <summary>One message of ProtoJSON on each line.</summary>
     public static HttpStreamFormat Lines { get; } = new JsonLines();
 
-    /// <summary>Messages with their lengths before them.</summary>
+    /// <summary>Messages with a length prefix.</summary>
     public static HttpStreamFormat Delimited { get; } = new DelimitedMessages();
 
-    /// <summary>Server-sent events with a message of ProtoJSON in each.</summary>
+    /// <summary>Server-sent events with one message of ProtoJSON each.</summary>
     public static HttpStreamFormat Events { get; } = new ServerSentEvents();
 
-    /// <summary>All there are, in the order of preference.</summary>
+    /// <summary>All formats, in the order of preference.</summary>
     public static IReadOnlyList<HttpStreamFormat> All { get; } = [Lines, Delimited, Events];
 
-    /// <summary>How messages of a format are streamed: in their own form, or as lines of JSON where they have
-    /// none.</summary>
+    /// <summary>The stream format for a message format. A format without its own stream format uses lines of
+    /// JSON.</summary>
     public static HttpStreamFormat From(MessageFormat? format) =>
         format?.Row.Streaming == FormatStreaming.Delimited ? Delimited : Lines;
 
-    /// <summary>How one message is written.</summary>
+    /// <summary>The format of one message.</summary>
     public MessageFormat Format { get; } = format;
 
-    /// <summary>The media type to send, once a message was written.</summary>
+    /// <summary>The media type of the body.</summary>
     public virtual string MediaType { get; } = mediaType;
 
-    /// <summary>Whether an error can be written behind messages. If not, the body is cut off.</summary>
+    /// <summary>Whether an error can be written after messages. If not, the connection is closed before the
+    /// end of the body.</summary>
     public virtual bool HasErrors => true;
 
-    /// <summary>The media types by which a client asks for it; the first names it exactly.</summary>
+    /// <summary>The media types by which a client requests this format. The first one is its exact
+    /// name.</summary>
     public IReadOnlyList<string> MediaTypes { get; } = mediaTypes;
 
-    /// <summary>The format of a body of a media type, without parameters; null when it is none.</summary>
+    /// <summary>The format for a media type without parameters; null for an unknown one.</summary>
     public static HttpStreamFormat? Find(string mediaType) => All.FirstOrDefault(
         format => format.MediaTypes.Contains(mediaType, StringComparer.OrdinalIgnoreCase));
 
-    /// <summary>The same with another form of each message in JSON; null for a format without
-    /// JSON.</summary>
+    /// <summary>This format with another JSON form of each message; null for a format without JSON.</summary>
     public virtual HttpStreamFormat? With(MessageFormat json) => null;
 
     /// <summary>Writes a message whose required fields were checked.</summary>
     public abstract void Write(IBufferWriter<byte> output, IMessage message, FormatOptions options);
 
-    /// <summary>Writes that the call failed, as the last there is.</summary>
+    /// <summary>Writes an error as the last item.</summary>
     public abstract void WriteError(IBufferWriter<byte> output, ErrorResult error, FormatOptions options);
 
-    /// <summary>Takes the next message or the error from the front of the bytes.</summary>
-    /// <param name="buffer">What has come; afterwards, what is behind that.</param>
-    /// <param name="isEnd">Whether no more comes.</param>
+    /// <summary>Reads the next message or error from the beginning of the bytes.</summary>
+    /// <param name="buffer">The received bytes; afterwards, the rest after the item.</param>
+    /// <param name="isEnd">Whether the body has ended.</param>
     /// <param name="maxBytes">The largest message.</param>
     /// <param name="item">The bytes of the message, or of the error.</param>
-    /// <param name="isError">Which of the two.</param>
+    /// <param name="isError">Whether the item is an error.</param>
     /// <returns>False when more bytes are needed.</returns>
-    /// <exception cref="RpcException">ResourceExhausted: it is larger than the largest.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the message is over the limit.</exception>
     public abstract bool TryRead(
         ref ReadOnlySequence<byte> buffer, bool isEnd, int maxBytes, out ReadOnlySequence<byte> item,
         out bool isError);
 
-    /// <summary>Whether bytes that come behind those of an unfinished message may end it. Cheaper than
-    /// reading all of them again.</summary>
+    /// <summary>Whether further bytes may complete an unfinished message. Cheaper than reading all bytes
+    /// again.</summary>
     public virtual bool MayEnd(in ReadOnlySequence<byte> further) => true;
 
     protected static RpcException TooLarge(int maxBytes) => new(
@@ -74,9 +75,9 @@ internal abstract class HttpStreamFormat(MessageFormat format, string mediaType,
     };
 }
 
-/// <summary>Binary messages, each with its length as a varint before it, as all libraries of Protocol Buffers
-/// read and write them. An error is an ErrorResult in the same form behind a length that no message can have,
-/// so readers that do not know this form also fail.</summary>
+/// <summary>Binary messages, each with a varint length prefix, as all Protocol Buffers libraries read and
+/// write them. An error is an ErrorResult after a length that no message can have, so readers that do not
+/// support this also fail.</summary>
 internal sealed class DelimitedMessages() : HttpStreamFormat(
     MessageFormats.Binary, "application/x-protobuf; delimited=true", [.. MessageFormats.Binary.MediaTypes])
 {
@@ -163,14 +164,14 @@ internal sealed class DelimitedMessages() : HttpStreamFormat(
             }
         }
 
-        // Longer than any length is too long anyhow.
+        // The length is over any limit, so its exact value does not matter.
         length = ErrorMark - 1;
         return true;
     }
 }
 
-/// <summary>Newline-delimited JSON: a message on each line. An error is <c>{"@error":{...}}</c>, which no
-/// message can be, for names of fields have no such sign.</summary>
+/// <summary>Newline-delimited JSON: a message on each line. An error is <c>{"@error":{...}}</c>, which cannot
+/// be a message, because field names do not contain @.</summary>
 internal sealed class JsonLines(MessageFormat? json = null) : HttpStreamFormat(
     json ?? MessageFormats.Json, "application/x-ndjson", "application/x-ndjson", "application/ndjson",
     "application/jsonl",
@@ -221,7 +222,7 @@ internal sealed class JsonLines(MessageFormat? json = null) : HttpStreamFormat(
                 continue;
             }
 
-            // Between its start and the bracket that closes it.
+            // The JSON of the error, without the prefix and the closing bracket.
             isError = new SequenceReader<byte>(line).IsNext(ErrorStart);
             item = isError && line.Length > ErrorStart.Length
                 ? line.Slice(ErrorStart.Length, line.Length - ErrorStart.Length - 1)
@@ -242,7 +243,7 @@ internal sealed class ServerSentEvents(MessageFormat? json = null)
 {
     private const byte NewLine = (byte)'\n';
 
-    // A reader begins an event again with each further line of it.
+    // Limits the work: while an event is incomplete, each new line makes the reader scan its lines again.
     private const int MaxLines = 1000;
 
     public override HttpStreamFormat With(MessageFormat json) => new ServerSentEvents(json);
@@ -340,7 +341,7 @@ internal sealed class ServerSentEvents(MessageFormat? json = null)
 }
 
 /// <summary>The data of an event while its lines are read.</summary>
-/// <param name="maxBytes">The most bytes of it.</param>
+/// <param name="maxBytes">The maximum size of the data.</param>
 internal struct EventData(int maxBytes)
 {
     private ReadOnlySequence<byte> _only;
@@ -348,7 +349,7 @@ internal struct EventData(int maxBytes)
     private long _length;
     private bool _hasLine;
 
-    /// <summary>Whether an event with this data is one: it is not a single empty line.</summary>
+    /// <summary>Whether the event has data. A single empty line is no event.</summary>
     public readonly bool HasContent => _length > 0;
 
     /// <summary>Adds a line.</summary>
@@ -369,7 +370,7 @@ internal struct EventData(int maxBytes)
         return _length <= maxBytes;
     }
 
-    /// <summary>The lines with line feeds between them.</summary>
+    /// <summary>The lines, separated by line feeds.</summary>
     public readonly ReadOnlySequence<byte> Join()
     {
         if (_lines is null)

@@ -1,8 +1,8 @@
 namespace ProtoRpc.Protocols.Http;
 
-/// <summary>Lets an object be closed while another thread reads with its pooled memory: whoever leaves last
-/// gives the memory back. A read that has only begun to copy would otherwise write into memory that has a new
-/// owner.</summary>
+/// <summary>Allows one thread to close an object while another reads with its pooled memory: the last of the
+/// two releases the memory. Otherwise a read that still copies could write into memory that was rented
+/// again.</summary>
 /// <remarks>A mutable struct: keep it in a field that is not read-only. One read at a time.</remarks>
 internal struct ReadLease
 {
@@ -17,10 +17,10 @@ internal struct ReadLease
     public bool TryBegin() => Interlocked.CompareExchange(ref _state, Reading, Idle) == Idle;
 
     /// <summary>Ends the read.</summary>
-    /// <returns>True if the object was closed meanwhile, so that the reader gives the memory back.</returns>
+    /// <returns>True if the object was closed meanwhile: the reader must release the memory.</returns>
     public bool End() => Interlocked.CompareExchange(ref _state, Idle, Reading) != Reading;
 
     /// <summary>Closes the object.</summary>
-    /// <returns>True for the first caller if no read runs, so that it gives the memory back.</returns>
+    /// <returns>True for the first caller if no read runs: the caller must release the memory.</returns>
     public bool Close() => Interlocked.Exchange(ref _state, Closed) == Idle;
 }

@@ -6,11 +6,11 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;
 
-/// <summary>A handler's exception as the original's <c>RpcExceptionInfo</c>, and back as data: no type that
-/// the wire names is ever looked up or loaded.</summary>
+/// <summary>Encodes a handler's exception as the original's <c>RpcExceptionInfo</c>, and decodes it as data:
+/// types that a peer names are never looked up or loaded.</summary>
 internal static class ExceptionInfoCodec
 {
-    // What .NET Framework peers call the library of core types.
+    // The name of the core library on .NET Framework, whose peers resolve types by it.
     private const string CoreLibrary =
         "mscorlib, Version=4.0.0.0, Culture=neutral, PublicKeyToken=b77a5c561934e089";
     private const int MaxInner = 32;
@@ -24,8 +24,8 @@ internal static class ExceptionInfoCodec
 
     /// <summary>Encodes another server's exception at a level of detail.</summary>
     /// <param name="remote">The exception, as that server sent it.</param>
-    /// <param name="text">What the caller reads.</param>
-    /// <param name="detail">What else is sent to the caller.</param>
+    /// <param name="text">The text for the caller.</param>
+    /// <param name="detail">How much of the exception is sent to the caller.</param>
     public static RpcExceptionInfo Encode(RpcRemoteException remote, string text, RpcErrorDetail detail)
     {
         RpcExceptionInfo info = Encode(remote, detail, MaxInner);
@@ -33,8 +33,7 @@ internal static class ExceptionInfoCodec
         return info;
     }
 
-    /// <summary>The status of an exception: its own,
-    /// or Unknown for one that knows nothing of statuses.</summary>
+    /// <summary>The status of an exception: its own, or Unknown for an exception without a status.</summary>
     public static RpcStatusCode StatusOf(Exception error) => error switch
     {
         RpcException rpc => rpc.Code,
@@ -43,7 +42,8 @@ internal static class ExceptionInfoCodec
         _ => RpcStatusCode.Unknown,
     };
 
-    /// <summary>Replaces the serialized message by the readable one, where no original reads it.</summary>
+    /// <summary>Replaces the serialized message by the readable one, for readers that do not create the
+    /// exception.</summary>
     public static RpcExceptionInfo ForReaders(RpcExceptionInfo info)
     {
         for (RpcExceptionInfo? at = info; at is not null; at = at.InnerException)
@@ -61,7 +61,8 @@ internal static class ExceptionInfoCodec
     /// <summary>Decodes the exception of a peer.</summary>
     public static RpcRemoteException Decode(RpcExceptionInfo info) => Decode(info, MaxInner);
 
-    /// <summary>The status of an exception that came without one, as from the original's servers.</summary>
+    /// <summary>The status of an exception that was received without one, for example from the original's
+    /// servers.</summary>
     public static RpcStatusCode StatusOf(RpcExceptionInfo info) => info.FullTypeName switch
     {
         "System.MissingMethodException" or "System.NotImplementedException" => RpcStatusCode.Unimplemented,
@@ -131,7 +132,8 @@ internal static class ExceptionInfoCodec
         return info;
     }
 
-    // .NET moved types of .NET Framework to other assemblies, and marks each with the one that it came from.
+    // .NET moved types of .NET Framework to other assemblies. The attribute names the original one, which
+    // .NET Framework peers have.
     private static string AssemblyNameOf(Type type) =>
         type.GetCustomAttribute<TypeForwardedFromAttribute>(inherit: false)?.AssemblyFullName
         ?? (type.Assembly == typeof(object).Assembly ? CoreLibrary : type.Assembly.FullName ?? "");
@@ -143,9 +145,9 @@ internal static class ExceptionInfoCodec
         info.ClassName = info.FullTypeName;
         info.HResult = error.HResult;
 
-        // Without a message the original's clients call the constructor without parameters, whose text is the
-        // one of the server. The message member is not the property, which may add to it,
-        // as the name of a parameter.
+        // If no message is sent, the original's clients call the constructor without parameters. The sent
+        // message is the serialized member and not the property, because the property may add to it, such as
+        // the name of a parameter.
         if (members.Message is { } message)
         {
             info.Message = message;
@@ -182,7 +184,7 @@ internal static class ExceptionInfoCodec
 
         foreach (DictionaryEntry entry in error.Data)
         {
-            // Peers make a serialization record of all members, and a name that comes twice spoils it.
+            // Peers create a SerializationInfo of all members, which throws for a duplicate name.
             string key = Convert.ToString(entry.Key, CultureInfo.InvariantCulture) ?? "";
             string name = names.Contains(key) ? $"{DataPrefix}{key}]" : key;
             if (names.Add(name))
@@ -218,7 +220,7 @@ internal static class ExceptionInfoCodec
         Dictionary<string, string> data = new(StringComparer.Ordinal);
         foreach (RpcExceptionInfo.Types.RpcExceptionData entry in info.ExceptionData)
         {
-            // Members of every exception, which the original's servers send without their values.
+            // The original's servers send these members of every exception without a value.
             if (!entry.HasValue && entry.Member is "Data" or "WatsonBuckets")
             {
                 continue;
@@ -247,28 +249,30 @@ internal static class ExceptionInfoCodec
     }
 }
 
-/// <summary>What an exception serializes: the original's clients make it anew by its serialization
-/// constructor, which misses every member that does not come.</summary>
-/// <param name="Message">The message member, null where the exception was made without a message.</param>
-/// <param name="Others">Names and values of what its type adds, as ParamName.</param>
+/// <summary>The serialized members of an exception. The original's clients create the exception with its
+/// serialization constructor, which requires every member.</summary>
+/// <param name="Message">The message member; null if the exception was created without a message.</param>
+/// <param name="Others">Names and values of the members that its type adds, such as ParamName.</param>
 internal sealed record SerializedMembers(string? Message, IReadOnlyList<KeyValuePair<string, object?>> Others)
 {
-    /// <summary>The members of Exception itself; those that matter have fields of their own.</summary>
+    /// <summary>The members of Exception itself. RpcExceptionInfo has separate fields for the important
+    /// ones.</summary>
     public static IReadOnlyList<string> OfException { get; } =
     [
         "ClassName", "Message", "Data", "InnerException", "HelpURL", "StackTraceString",
         "RemoteStackTraceString", "RemoteStackIndex", "ExceptionMethod", "HResult", "Source", "WatsonBuckets",
     ];
 
-    /// <summary>The members; of a type that does not serialize, only what all exceptions have.</summary>
+    /// <summary>The members of an exception. For a type that does not support serialization, only the
+    /// message.</summary>
     public static SerializedMembers From(Exception error)
     {
         List<KeyValuePair<string, object?>> others = [];
         string? message = null;
         try
         {
-            // Obsolete for formatters that make objects of any type;
-            // here names and values are read, and nothing is made.
+            // The APIs are obsolete, because formatters can create objects of any type with them. This code
+            // only reads names and values.
 #pragma warning disable SYSLIB0050, SYSLIB0051
             SerializationInfo info = new(error.GetType(), new FormatterConverter());
             error.GetObjectData(info, default);
@@ -281,7 +285,7 @@ internal sealed record SerializedMembers(string? Message, IReadOnlyList<KeyValue
                 }
                 else if (!OfException.Contains(entry.Name))
                 {
-                    // What is declared as an object, as ActualValue, the original sends without its value.
+                    // The original sends members of type object, such as ActualValue, without a value.
                     bool hasValue = entry.ObjectType == typeof(string) || entry.ObjectType.IsPrimitive;
                     others.Add(new(entry.Name, hasValue ? entry.Value : null));
                 }

@@ -3,14 +3,14 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;
 
-/// <summary>What applications add to the messages of the native protocol, RpcRequestHeader, RpcResponseHeader
-/// and RpcExceptionInfo: extensions that their schemas declare. The protocol's own fields and extensions are
+/// <summary>Reads and writes the extensions that applications add to messages of the native protocol:
+/// RpcRequestHeader, RpcResponseHeader and RpcExceptionInfo. The protocol's own fields and extensions are
 /// neither read nor written here, even if a schema declares their numbers.</summary>
 internal static class HeaderExtensions
 {
     private static readonly RpcSchema Bare = RpcSchema.FromDescriptors(RpcMessagesReflection.Descriptor);
 
-    // By message and number.
+    // The names of ProtoRpc's own extensions, by message and field number.
     private static readonly Dictionary<(string, int), string> OfProtocol =
         ProtorpcTransportReflection.Descriptor.Extensions.UnorderedExtensions.ToDictionary(
             extension => (extension.ExtendeeType.FullName, extension.FieldNumber),
@@ -25,14 +25,14 @@ internal static class HeaderExtensions
         TypeIn(schema, message).Extensions
             .Where(field => IsForApplications(message.FullName, field.Number));
 
-    /// <summary>Reads the extensions that a schema declares, and passes over all else.</summary>
+    /// <summary>Reads the extensions that a schema declares, and ignores all others.</summary>
     /// <param name="received">The header, or the exception.</param>
     /// <param name="schema">The schema, or null.</param>
-    /// <param name="what">What it is, for errors.</param>
+    /// <param name="what">The name of the message, for errors.</param>
     /// <param name="code">The status of errors.</param>
-    /// <param name="limits">What is too large.</param>
-    /// <returns>Null where the schema declares none, which costs next to nothing.</returns>
-    /// <exception cref="RpcException">An extension is malformed, or they are too large.</exception>
+    /// <param name="limits">The limits.</param>
+    /// <returns>Null if the schema declares no extensions.</returns>
+    /// <exception cref="RpcException">An extension is malformed, or the extensions are too large.</exception>
     public static DynamicMessage? Read(
         IMessage received, RpcSchema? schema, string what, RpcStatusCode code, RpcLimits limits)
     {
@@ -50,7 +50,7 @@ internal static class HeaderExtensions
         {
             DynamicMessage read = DynamicMessage.Parse(type, known, limits.MaxMessageElements);
 
-            // Values of another type than the schema says are passed over like unknown extensions.
+            // A value whose wire type differs from the schema is ignored, like an unknown extension.
             read.ClearUnknownFields();
             return read;
         }
@@ -81,20 +81,20 @@ internal static class HeaderExtensions
         }
     }
 
-    /// <summary>Whether an exception has extensions of a handler's author; those of a call that failed
-    /// elsewhere are not passed on.</summary>
+    /// <summary>Whether to send the extensions of an exception. Only a handler's extensions are sent, not
+    /// those of another call that failed.</summary>
     public static bool AreSentWith(RpcException error) =>
         error is { Extensions: not null, IsByProtoRpc: false };
 
     /// <summary>Adds extensions to a message that is sent.</summary>
     /// <param name="target">The header, or the exception.</param>
-    /// <param name="given">A message of the same type, dynamic or generated, with extensions only; null for
-    /// nothing.</param>
-    /// <param name="what">What it is, for errors.</param>
+    /// <param name="given">A message of the same type, dynamic or generated, that only contains extensions;
+    /// null for none.</param>
+    /// <param name="what">The name of the message, for errors.</param>
     /// <param name="code">The status of errors.</param>
-    /// <param name="limits">What is too large.</param>
-    /// <exception cref="RpcException">It is another message, or has what belongs to the protocol, or is too
-    /// large.</exception>
+    /// <param name="limits">The limits.</param>
+    /// <exception cref="RpcException">The message has another type, contains fields of the protocol, or is
+    /// too large.</exception>
     public static void Write(
         IMessage target, object? given, string what, RpcStatusCode code, RpcLimits limits)
     {
@@ -119,7 +119,7 @@ internal static class HeaderExtensions
         target.MergeFrom(bytes);
     }
 
-    /// <summary>The same, without what cannot be sent.</summary>
+    /// <summary>Adds extensions to a message, but omits them if they cannot be sent.</summary>
     public static void TryWrite(IMessage target, IMessage? given, RpcLimits limits)
     {
         try
@@ -128,11 +128,11 @@ internal static class HeaderExtensions
         }
         catch (RpcException)
         {
-            // The failure itself is sent even if its extensions are invalid.
+            // The failure is sent even if its extensions are invalid.
         }
     }
 
-    /// <summary>An endpoint's protocol has no header that is extended.</summary>
+    /// <summary>The error for an endpoint whose protocol does not support header extensions.</summary>
     public static RpcException NotCarried(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.ExtensionsNotSupported,
         $"Calls to '{endpoint}' carry no extensions of the request header; those to "
@@ -142,8 +142,8 @@ internal static class HeaderExtensions
     private static bool IsForApplications(string message, int number) =>
         IsExtension(message, number) && !OfProtocol.ContainsKey((message, number));
 
-    // The least number that rpc_messages.proto leaves for extensions; what is between the fields and it is
-    // the protocol's.
+    // Only numbers in the extension range of rpc_messages.proto are the application's. Lower numbers are
+    // reserved for the protocol.
     private static bool IsExtension(string message, int number) =>
         Bare.GetMessage(message).Proto.ExtensionRange.Any(
             range => number >= range.Start && number < range.End);
@@ -181,7 +181,7 @@ internal static class HeaderExtensions
     private static RpcException Invalid(RpcStatusCode code, string why, Exception? inner = null) =>
         new(code, RpcErrorIds.InvalidExtension, $"{why}.", inner);
 
-    // The fields of some numbers, as they are.
+    // Copies the bytes of the fields with some numbers.
     private static byte[] Select(byte[] message, Func<int, bool> isWanted)
     {
         using MemoryStream selected = new();

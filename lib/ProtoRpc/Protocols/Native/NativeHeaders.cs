@@ -3,13 +3,12 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;
 
-/// <summary>The framing of the protobuf layer: a header with its length before it,
-/// then the body to the end.</summary>
+/// <summary>The framing of native messages: a header with a length prefix, and then the body.</summary>
 internal static class NativeHeaders
 {
     private const int MaxVarint32Bytes = 5;
 
-    // Shorter headers cannot be over a limit.
+    // A header of this size cannot exceed the default limits.
     private const int UsualBytes = 16 * 1024;
 
     private static readonly RpcLimits Usual = RpcLimits.Default;
@@ -48,8 +47,8 @@ internal static class NativeHeaders
         body?.WriteTo(output);
     }
 
-    /// <summary>Reads the header and leaves the body.</summary>
-    /// <exception cref="RpcException">Internal: the peer does not keep to the framing.</exception>
+    /// <summary>Reads the header, and returns the body.</summary>
+    /// <exception cref="RpcException">Internal: the peer violates the framing.</exception>
     public static THeader Read<THeader>(
         MessageParser<THeader> parser, ReadOnlySpan<byte> payload, out ReadOnlySpan<byte> body)
         where THeader : IMessage<THeader>
@@ -101,7 +100,7 @@ internal static class NativeHeaders
         output.Advance(count);
     }
 
-    // Returns the octets taken, 0 when there is no whole varint of 32 bits.
+    // Returns the number of octets, or 0 if there is no complete 32-bit varint.
     private static int ReadVarint(ReadOnlySpan<byte> bytes, out uint value)
     {
         value = 0;
@@ -110,7 +109,7 @@ internal static class NativeHeaders
             value |= (uint)(bytes[i] & 0x7F) << (7 * i);
             if (bytes[i] < 0x80)
             {
-                // The fifth octet holds four bits; more would be cut off silently.
+                // The fifth octet holds four bits of the number; further bits would be lost.
                 return i == MaxVarint32Bytes - 1 && bytes[i] > 0x0F ? 0 : i + 1;
             }
         }
@@ -119,15 +118,15 @@ internal static class NativeHeaders
     }
 }
 
-/// <summary>The names of the methods that every service of the native protocol has;
-/// on the wire they start with a dot.</summary>
+/// <summary>The names of the methods that every service of the native protocol has. They start with a
+/// dot.</summary>
 internal static class BuiltInNames
 {
     public const string Ping = ".ping";
     public const string Close = ".close";
     public const string Multi = ".multi";
 
-    /// <summary>The service that declares them.</summary>
+    /// <summary>The service that declares the built-in methods.</summary>
     public static RpcServiceInfo Service { get; } =
         RpcSchema.FromDescriptors(ProtorpcTransportReflection.Descriptor).GetService("protorpc.BuiltIn");
 
@@ -151,7 +150,7 @@ internal static class RawEndpoints
     }
 }
 
-/// <summary>What the native protocol says of methods that stream, on both sides.</summary>
+/// <summary>The errors of the native protocol for streaming methods, on both sides.</summary>
 internal static class NativeStreaming
 {
     public static RpcException Refusal(RpcMethodInfo method, RpcEndpoint endpoint) => new(
@@ -161,28 +160,28 @@ internal static class NativeStreaming
         + "http:// endpoints support reply streams only.");
 }
 
-/// <summary>The ping that our own servers have on every transport:
-/// its method, and how its reply is read.</summary>
+/// <summary>The ping method that ProtoRpc's servers have on every transport, and how to read its
+/// reply.</summary>
 internal static class PingProtocol
 {
     private static readonly RpcServiceInfo BuiltIn = BuiltInNames.Service;
 
-    /// <summary>The method, which gRPC and HTTP have under its full name.</summary>
+    /// <summary>The method. gRPC and HTTP use its full name.</summary>
     public static RpcMethodInfo Info { get; } = BuiltIn.FindMethod("ping")!;
 
-    /// <summary>The method with its messages as a schema has them:
-    /// with the extensions that it declares.</summary>
+    /// <summary>The method with the messages of a schema, including the extensions that it
+    /// declares.</summary>
     public static RpcMethodInfo InfoIn(RpcSchema? schema) =>
         schema?.FindMessage(Info.RequestType.FullName) is { } request
             && schema.FindMessage(Info.ReplyType.FullName) is { } reply
                 ? Info.With(request, reply)
                 : Info;
 
-    /// <summary>The interface by which native clients that have no schema ping.</summary>
+    /// <summary>The interface for pings of native clients without a schema.</summary>
     public static Guid InterfaceId => BuiltIn.InterfaceId;
 
-    /// <summary>A reply, with what the server says of itself if it is one of ours.</summary>
-    /// <exception cref="RpcException">Internal: it is no reply to a ping.</exception>
+    /// <summary>Reads a reply, and the server's facts if it is a ProtoRpc server.</summary>
+    /// <exception cref="RpcException">Internal: the reply is not one to a ping.</exception>
     public static RpcPingResponse Read(ReadOnlySpan<byte> reply)
     {
         try
@@ -197,7 +196,7 @@ internal static class PingProtocol
         }
     }
 
-    /// <summary>What a server said of itself; null when it is not one of ours.</summary>
+    /// <summary>The facts that a ProtoRpc server sent; null for other servers.</summary>
     public static ServerFacts? FactsOf(RpcPingResponse? reply) =>
         reply?.GetExtension(ProtorpcTransportExtensions.ServerFacts);
 }

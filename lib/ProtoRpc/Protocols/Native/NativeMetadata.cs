@@ -2,14 +2,14 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;
 
-/// <summary>Headers and trailers in the headers of the native protocol.</summary>
+/// <summary>Converts headers and trailers to and from the headers of the native protocol.</summary>
 internal static class NativeMetadata
 {
-    /// <summary>Headers or trailers as they are sent; null for none.</summary>
-    /// <param name="metadata">What is sent; null for nothing.</param>
-    /// <param name="what">What it is, for errors.</param>
-    /// <param name="tooLarge">The status where it is too large.</param>
-    /// <param name="limits">What is too large.</param>
+    /// <summary>Converts headers or trailers for sending; null for none.</summary>
+    /// <param name="metadata">The headers or trailers; null for none.</param>
+    /// <param name="what">The name of the metadata, for errors.</param>
+    /// <param name="tooLarge">The status if they are too large.</param>
+    /// <param name="limits">The limits.</param>
     /// <exception cref="RpcException">There are too many, or they are too large.</exception>
     public static Metadata? Write(
         IEnumerable<KeyValuePair<string, object>>? metadata, string what, RpcStatusCode tooLarge,
@@ -26,7 +26,7 @@ internal static class NativeMetadata
             : written;
     }
 
-    /// <summary>The same, null also where they are too large.</summary>
+    /// <summary>Converts headers or trailers for sending; null for none, or if they are too large.</summary>
     public static Metadata? TryWrite(IEnumerable<KeyValuePair<string, object>>? metadata, RpcLimits limits)
     {
         if (metadata is null)
@@ -38,12 +38,12 @@ internal static class NativeMetadata
         return written.Entries.Count == 0 || IsTooLarge(written, limits) ? null : written;
     }
 
-    /// <summary>What a peer sent, by the same rules.</summary>
-    /// <param name="received">What came; null for nothing.</param>
-    /// <param name="what">What it is, for errors.</param>
+    /// <summary>Converts received headers or trailers.</summary>
+    /// <param name="received">The received metadata; null for none.</param>
+    /// <param name="what">The name of the metadata, for errors.</param>
     /// <param name="code">The status of errors.</param>
-    /// <param name="limits">What is too large.</param>
-    /// <exception cref="RpcException">Too many, too large, or no headers.</exception>
+    /// <param name="limits">The limits.</param>
+    /// <exception cref="RpcException">The metadata is malformed or over a limit.</exception>
     public static RpcMetadata Read(Metadata? received, string what, RpcStatusCode code, RpcLimits limits)
     {
         RpcMetadata metadata = new();
@@ -113,8 +113,8 @@ internal static class NativeMetadata
         + "Send larger data in the message.");
 }
 
-/// <summary>The call context that travels with requests and comes back changed, as a message whose extensions
-/// the user's schema declares.</summary>
+/// <summary>The call context of requests and replies, as a message whose extensions the user's schema
+/// declares.</summary>
 internal static class SideChannel
 {
     private const string TypeName = "google.protobuf.rpc_messages.RpcCallContext";
@@ -124,7 +124,7 @@ internal static class SideChannel
     /// <summary>The message's type in a schema, with the extensions that the schema declares.</summary>
     public static RpcMessageInfo TypeIn(RpcSchema? schema) => schema?.FindMessage(TypeName) ?? BareType;
 
-    /// <summary>Reads a context of the wire.</summary>
+    /// <summary>Reads a received call context.</summary>
     /// <exception cref="RpcException">ResourceExhausted: it has more elements than the limit.</exception>
     public static DynamicMessage ToDynamic(RpcCallContext? context, RpcSchema? schema, int maxElements) =>
         DynamicMessage.Parse(

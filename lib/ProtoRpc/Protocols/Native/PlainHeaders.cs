@@ -2,14 +2,14 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Protocols.Native;
 
-/// <summary>The headers of calls that carry no metadata, or that of the first gateway alone, and do not fail:
-/// nearly all. They are written and read in place, because header messages cost more than all else in an
-/// empty call.</summary>
-/// <remarks>The bytes are those of <see cref="NativeHeaders"/>. Headers that have more, or the same in
-/// another order, are not read here.</remarks>
+/// <summary>Reads and writes the headers of calls without metadata, or with only the header of the first
+/// gateway, that do not fail: nearly all calls. They are processed in place, because header messages would
+/// take most of the time of an empty call.</summary>
+/// <remarks>The bytes are those of <see cref="NativeHeaders"/>. Headers with more fields, or another order of
+/// fields, are not read here.</remarks>
 internal static class PlainHeaders
 {
-    /// <summary>Octets of the ids that clients of ours write.</summary>
+    /// <summary>The length of the ids that ProtoRpc's clients send.</summary>
     public const int MessageIdBytes = 16;
 
     private const byte VersionTag = 0x08;
@@ -19,17 +19,17 @@ internal static class PlainHeaders
     private const byte ResponseIdTag = 0x32;
     private const byte Version = 1;
 
-    // Lengths below this are one octet.
+    // Shorter lengths fit into one octet of a varint.
     private const int ShortLength = 0x80;
     private const int MaxVarint32Bytes = 5;
 
-    /// <summary>The header that counts the gateways which a call has passed.</summary>
+    /// <summary>The header that counts the gateways of a call.</summary>
     public const string Hops = "protorpc-hops";
 
-    /// <summary>Octets of the id of an interface.</summary>
+    /// <summary>The length of an interface id.</summary>
     public const int InterfaceIdBytes = 16;
 
-    // What the first gateway adds to a request that has no headers.
+    // The header that the first gateway adds to a request without headers.
     private static readonly byte[] FirstHop = WriteFirstHop();
 
     private static readonly byte[] TimeoutTag =
@@ -38,15 +38,16 @@ internal static class PlainHeaders
     private static readonly byte[] InterfaceTag =
         [.. Varint((ProtorpcTransportExtensions.InterfaceId.FieldNumber << 3) | 2), InterfaceIdBytes];
 
-    /// <summary>Writes what goes before a request.</summary>
-    /// <param name="output">Where to.</param>
+    /// <summary>Writes the header of a request.</summary>
+    /// <param name="output">Receives the header.</param>
     /// <param name="method">The bare name of the method.</param>
     /// <param name="id">The call's id, of <see cref="MessageIdBytes"/>.</param>
-    /// <param name="timeout">Milliseconds that the caller waits; null for ever.</param>
-    /// <param name="isFirstHop">Whether it goes on from the first gateway, and has that header alone.</param>
+    /// <param name="timeout">The time that the caller waits, in milliseconds; null for no limit.</param>
+    /// <param name="isFirstHop">Whether the first gateway forwards the request, so that its only header is
+    /// the number of gateways.</param>
     /// <param name="interfaceId">The id of the interface, of <see cref="InterfaceIdBytes"/>; empty for
     /// none.</param>
-    /// <returns>False, and nothing is written, for names that are long or not ASCII.</returns>
+    /// <returns>False if the name of the method is long or not ASCII; then nothing is written.</returns>
     public static bool TryWriteRequest(
         IBufferWriter<byte> output, string method, ReadOnlySpan<byte> id, uint? timeout,
         bool isFirstHop = false, ReadOnlySpan<byte> interfaceId = default)
@@ -99,8 +100,8 @@ internal static class PlainHeaders
         return true;
     }
 
-    /// <summary>Reads what goes before a request.</summary>
-    /// <returns>False where it is no such header, or a wrong one.</returns>
+    /// <summary>Reads the header of a request.</summary>
+    /// <returns>False for a header with other fields, or an invalid one.</returns>
     public static bool TryReadRequest(ReadOnlySpan<byte> payload, out PlainRequest request)
     {
         request = default;
@@ -127,7 +128,7 @@ internal static class PlainHeaders
         bool hasContext = Has(header, position, ContextTag);
         if (hasContext)
         {
-            // One with content is read as a message.
+            // A context with content needs the parser of the whole header.
             if (!Has(header, position + 1, 0))
             {
                 return false;
@@ -160,8 +161,8 @@ internal static class PlainHeaders
         return position == end;
     }
 
-    /// <summary>Writes what goes before the reply of a call that succeeded.</summary>
-    /// <param name="output">Where to.</param>
+    /// <summary>Writes the header of the reply to a call that succeeded.</summary>
+    /// <param name="output">Receives the header.</param>
     /// <param name="id">The id of the request; shorter than 100 octets.</param>
     public static void WriteResponse(IBufferWriter<byte> output, ReadOnlySpan<byte> id)
     {
@@ -174,7 +175,7 @@ internal static class PlainHeaders
         output.Advance(1 + size);
     }
 
-    /// <summary>Finds the body of a reply whose header says nothing but that the call succeeded.</summary>
+    /// <summary>Finds the body of a reply whose header only reports success.</summary>
     /// <param name="payload">Header and body.</param>
     /// <param name="id">The id of the request.</param>
     /// <param name="body">The body.</param>
@@ -197,7 +198,7 @@ internal static class PlainHeaders
     private static bool Has(ReadOnlySpan<byte> header, int position, byte octet) =>
         position < header.Length && header[position] == octet;
 
-    // The header's own length is one octet, so a field in it cannot have a longer length.
+    // A plain header has a length of one octet, so the length of a field in it also has one octet.
     private static bool TryReadBytes(
         ReadOnlySpan<byte> header, int position, byte tag, out Range bytes, out int next)
     {
@@ -224,7 +225,8 @@ internal static class PlainHeaders
             value |= (uint)(octet & 0x7F) << (7 * i);
             if (octet < 0x80)
             {
-                // The fifth octet holds four bits. Numbers with more are left to the parser.
+                // The fifth octet holds four bits of the number. A larger number is left to the parser of the
+                // whole header.
                 return i < MaxVarint32Bytes - 1 || octet <= 0x0F;
             }
         }
@@ -261,13 +263,13 @@ internal static class PlainHeaders
     }
 }
 
-/// <summary>Where the parts of a plain request lie in its payload.</summary>
+/// <summary>The positions of the parts of a plain request in its payload.</summary>
 /// <param name="Method">The method's name, in UTF-8.</param>
-/// <param name="Id">The id that the reply repeats.</param>
-/// <param name="HasContext">Whether the caller sent a context, an empty one.</param>
-/// <param name="Timeout">Milliseconds that the caller waits; null where it did not say.</param>
+/// <param name="Id">The id, which the reply repeats.</param>
+/// <param name="HasContext">Whether the caller sent an empty call context.</param>
+/// <param name="Timeout">The time that the caller waits, in milliseconds; null for no limit.</param>
 /// <param name="IsFirstHop">Whether its only header says that it has passed one gateway.</param>
-/// <param name="Interface">The id of the interface that the caller means; empty where it did not say.</param>
+/// <param name="Interface">The id of the interface that the caller intends to call; empty for none.</param>
 /// <param name="BodyStart">Where the body begins.</param>
 internal readonly record struct PlainRequest(
     Range Method, Range Id, bool HasContext, uint? Timeout, bool IsFirstHop, Range Interface, int BodyStart);

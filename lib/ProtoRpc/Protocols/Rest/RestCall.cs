@@ -5,7 +5,7 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Protocols.Rest;
 
-/// <summary>A request as a client sends it: a message by one of the bindings of its method.</summary>
+/// <summary>A request of a client: a message in the form of one binding of its method.</summary>
 /// <param name="Binding">The binding, which also says how the reply is read.</param>
 /// <param name="HttpMethod">The method of HTTP.</param>
 /// <param name="PathAndQuery">The path, and the query with its question mark if there is one, in percent
@@ -16,13 +16,13 @@ internal sealed record RestCall(
 {
     private const int MaxShown = 4;
 
-    /// <summary>Writes a request by the first binding whose path it has the fields for.</summary>
+    /// <summary>Writes a request with the first binding for whose path it has the fields.</summary>
     /// <param name="bindings">The bindings of the method, at least one.</param>
     /// <param name="request">The request.</param>
-    /// <param name="body">Gets the body.</param>
-    /// <param name="options">How JSON is written.</param>
-    /// <exception cref="RpcException">InvalidArgument: the request has not the fields of any path, or others
-    /// that a query cannot hold.</exception>
+    /// <param name="body">Receives the body.</param>
+    /// <param name="options">The options of the JSON.</param>
+    /// <exception cref="RpcException">InvalidArgument: the request lacks the fields of every path, or has
+    /// fields that a query cannot express.</exception>
     public static RestCall Create(
         IReadOnlyList<RestBinding> bindings, IMessage request, IBufferWriter<byte> body,
         FormatOptions options)
@@ -53,7 +53,7 @@ internal sealed record RestCall(
         throw Misfit(message.Type, misfits);
     }
 
-    // Names the field of each path: the first one is the path of the error.
+    // Names the field of each path. The error's field path is that of the first one.
     private static RpcException Misfit(
         RpcMessageInfo type, List<(RestBinding Binding, RestVariable Variable, string? Value)> misfits)
     {
@@ -108,7 +108,7 @@ internal sealed record RestCall(
         return "application/json";
     }
 
-    // What the path has is not in the body.
+    // Fields in the path are not repeated in the body.
     private static DynamicMessage WithoutPath(RestBinding binding, DynamicMessage message)
     {
         if (binding.Fields.Count == 0)
@@ -132,13 +132,14 @@ internal sealed record RestCall(
     }
 }
 
-/// <summary>A reply that is raw bytes, or has a field that is: a <c>google.api.HttpBody</c>.</summary>
-/// <param name="binding">The binding, whose answer is raw.</param>
-/// <param name="contentType">The media type of the answer.</param>
+/// <summary>Reads a reply that is raw bytes, or has a field of raw bytes: a
+/// <c>google.api.HttpBody</c>.</summary>
+/// <param name="binding">The binding, whose reply is raw.</param>
+/// <param name="contentType">The media type of the reply.</param>
 internal sealed class RestRawFormat(RestBinding binding, string contentType)
     : MessageFormat(MessageFormats.Json.Row)
 {
-    // Generated messages are filled by numbers of fields, and not by names of properties.
+    // The reader finds the field by its number, not by the name of a property of a generated class.
     private protected override bool IsByProperty => false;
 
     private protected override void WriteMessage(
@@ -161,13 +162,13 @@ internal sealed class RestRawFormat(RestBinding binding, string contentType)
     }
 }
 
-/// <summary>One run of writing the fields of a request that are in its path and its query.</summary>
+/// <summary>Writes the fields of a request to its path and query.</summary>
 internal sealed class RestQueryWriter(RestBinding binding, RpcMessageInfo root, FormatOptions options)
     : FormatWriter(root, views: null, options)
 {
     private readonly StringBuilder _query = new();
 
-    /// <summary>The text of a field that is in the path; null where it is not set.</summary>
+    /// <summary>The text of a field in the path; null if the field is not set.</summary>
     public string? TextOf(DynamicMessage message, RestVariable variable)
     {
         DynamicMessage? holder = message;
@@ -183,13 +184,13 @@ internal sealed class RestQueryWriter(RestBinding binding, RpcMessageInfo root, 
             field = holder.Layout.Find(name)!;
         }
 
-        // A number without presence is in the path also if it is zero.
+        // A number without presence is written to the path even if it is zero.
         return holder!.Has(field!) || !(field!.HasPresence || field.IsReference)
             ? ParameterOf(field!, holder.Get(field!.Info)!)
             : field.Kind == RpcFieldKind.String && variable.IsMulti ? "" : null;
     }
 
-    /// <summary>The query, with its question mark; empty if there is nothing in it.</summary>
+    /// <summary>The query with its question mark; empty if no field is in it.</summary>
     public string QueryOf(DynamicMessage message)
     {
         if (!binding.IsBodyWhole)
@@ -247,7 +248,7 @@ internal sealed class RestQueryWriter(RestBinding binding, RpcMessageInfo root, 
         }
     }
 
-    // ASP.NET Core and grpc-gateway read the paths of a mask as the .proto has them.
+    // ASP.NET Core and grpc-gateway expect the paths of a mask with the names of the .proto file.
     private string ParameterOf(FieldLayout field, object value) =>
         value is DynamicMessage { Layout.WellKnown: WellKnownType.FieldMask } mask
             ? string.Join(',', mask.References[mask.Layout.Fields[0].Slot] as List<string> ?? [])

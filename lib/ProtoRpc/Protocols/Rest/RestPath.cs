@@ -1,7 +1,7 @@
 namespace ProtoRpc.Protocols.Rest;
 
-/// <summary>The path of a request, taken apart at its slashes while it is still percent-encoded: an encoded
-/// slash does not separate segments.</summary>
+/// <summary>The path of a request, split at its slashes while it is percent-encoded: an encoded slash does
+/// not separate segments.</summary>
 /// <remarks>A slash at the end of the path does not count as a segment.</remarks>
 internal sealed class RestPath
 {
@@ -18,18 +18,18 @@ internal sealed class RestPath
     /// <summary>The number of segments.</summary>
     public int Count => _coded.Length;
 
-    /// <summary>Whether there is a slash behind the last segment.</summary>
+    /// <summary>Whether the path ends with a slash.</summary>
     public bool HasSlash { get; }
 
-    /// <summary>The verb that the path may have: the text behind the last colon; null for no colon. An
-    /// encoded colon begins no verb.</summary>
+    /// <summary>The possible verb of the path: the text after the last colon; null for no colon. An encoded
+    /// colon begins no verb.</summary>
     public string? Verb { get; private init; }
 
-    /// <summary>Whether a segment is . or .., also encoded. Such a path means another one, so it leads
-    /// nowhere.</summary>
+    /// <summary>Whether a segment is . or .., also if it is encoded. Such a path refers to another path, so
+    /// it matches no route.</summary>
     public bool HasDots => Array.Exists(_texts, text => text is "." or "..");
 
-    /// <summary>Takes a path apart.</summary>
+    /// <summary>Splits a path.</summary>
     /// <param name="path">The percent-encoded path, without a query.</param>
     public static RestPath Parse(ReadOnlySpan<char> path)
     {
@@ -55,15 +55,16 @@ internal sealed class RestPath
             : new RestPath([.. _coded[..^1], last], HasSlash);
     }
 
-    /// <summary>A segment as literals of templates compare with it: decoded, if it can be.</summary>
+    /// <summary>A segment for the comparison with literals of templates: decoded, if its percent codes are
+    /// valid.</summary>
     public string this[int index] => _texts[index] ?? _coded[index];
 
-    /// <summary>What a variable gets of the path.</summary>
-    /// <param name="start">Its first segment.</param>
-    /// <param name="end">Behind its last one.</param>
+    /// <summary>The value of a variable.</summary>
+    /// <param name="start">The index of its first segment.</param>
+    /// <param name="end">The index after its last segment.</param>
     /// <param name="isMulti">Whether its template has several segments, or <c>**</c>: encoded slashes then
     /// stay encoded, so that they differ from those between segments.</param>
-    /// <returns>Null if the percent codes are wrong, or no UTF-8.</returns>
+    /// <returns>Null if the percent codes are invalid, or not UTF-8.</returns>
     public string? ValueOf(int start, int end, bool isMulti)
     {
         if (!isMulti)
@@ -86,18 +87,19 @@ internal sealed class RestPath
     }
 }
 
-/// <summary>The percent codes of paths and queries, by google/api/http.proto and RFC 3986.</summary>
+/// <summary>Encodes and decodes the percent codes of paths and queries, by google/api/http.proto and RFC
+/// 3986.</summary>
 internal static class RestText
 {
     private const int EscapeLength = 3;
 
     private static readonly UTF8Encoding Strict = new(false, throwOnInvalidBytes: true);
 
-    /// <summary>The text of percent codes.</summary>
-    /// <param name="coded">The codes.</param>
-    /// <param name="keepsSlash">Whether %2F stays as it is.</param>
+    /// <summary>Decodes percent codes.</summary>
+    /// <param name="coded">The encoded text.</param>
+    /// <param name="keepsSlash">Whether %2F is not decoded.</param>
     /// <param name="plusIsSpace">Whether a plus sign is a space, as in queries.</param>
-    /// <returns>Null if a code is not two hexadecimal digits, or the bytes are no UTF-8.</returns>
+    /// <returns>Null if a code is not two hexadecimal digits, or the bytes are not UTF-8.</returns>
     public static string? Decode(
         ReadOnlySpan<char> coded, bool keepsSlash = false, bool plusIsSpace = false)
     {
@@ -159,10 +161,10 @@ internal static class RestText
         }
     }
 
-    /// <summary>Writes a text in percent codes: all but letters, digits and <c>-_.~</c>.</summary>
-    /// <param name="output">Gets it.</param>
+    /// <summary>Encodes a text: all characters except letters, digits and <c>-_.~</c>.</summary>
+    /// <param name="output">Receives the encoded text.</param>
     /// <param name="text">The text.</param>
-    /// <param name="keepsSlash">Whether slashes stay as they are.</param>
+    /// <param name="keepsSlash">Whether slashes are not encoded.</param>
     public static void Encode(StringBuilder output, ReadOnlySpan<char> text, bool keepsSlash = false)
     {
         string coded = Uri.EscapeDataString(text);

@@ -10,7 +10,7 @@ namespace ProtoRpc.Protocols.Rest;
 /// <param name="field">The number of the field.</param>
 internal sealed class RestFieldFormat(int field) : MessageFormat(MessageFormats.Json.Row)
 {
-    // The fields of generated messages are found by name, and this one by its number.
+    // The field is found by its number, not by the name of a property of a generated class.
     private protected override bool IsByProperty => false;
 
     private protected override void WriteMessage(
@@ -28,10 +28,10 @@ internal sealed class RestFieldFormat(int field) : MessageFormat(MessageFormats.
             .Read(target);
 }
 
-/// <summary>A request as a binding has it: in the path, the query and the body.</summary>
-/// <remarks>The body is read first, then the path, which counts more, then the query.</remarks>
+/// <summary>Reads a request in the form of a binding: from the path, the query and the body.</summary>
+/// <remarks>The body is read first, then the path, which overrides it, then the query.</remarks>
 /// <param name="match">The route and the path.</param>
-/// <param name="query">The query; with or without its question mark.</param>
+/// <param name="query">The query, with or without its question mark.</param>
 /// <param name="body">The format of the body.</param>
 /// <param name="contentType">The media type of the body, for a binding with a raw body.</param>
 internal sealed class RestRequestFormat(
@@ -69,7 +69,7 @@ internal sealed class RestRequestFormat(
         }
         else if (input.IsEmpty)
         {
-            // No body is an empty message.
+            // A request without a body is an empty message.
         }
         else if (field is null)
         {
@@ -100,7 +100,7 @@ internal sealed class RestRequestFormat(
     }
 }
 
-/// <summary>One run of reading the fields of a request that are in its path and its query.</summary>
+/// <summary>Reads the fields of a request from its path and query.</summary>
 internal sealed class RestParameterReader(
     RestMatch match, string query, RpcMessageInfo root, FormatOptions options)
     : FormatReader(root, options, query.Length)
@@ -197,7 +197,7 @@ internal sealed class RestParameterReader(
         Store(target, way, canonical, value);
     }
 
-    // Other gateways pass over names that the request does not have, so clients may add their own.
+    // Unknown names are ignored, as in other gateways: clients may add their own parameters.
     private List<FieldLayout>? FindWay(MessageLayout layout, string name)
     {
         List<FieldLayout> way = [];
@@ -219,7 +219,7 @@ internal sealed class RestParameterReader(
                 return null;
             }
 
-            // A name is longer than the number of messages on its way, which is limited here.
+            // A name may have any number of parts, so the depth is checked here.
             CheckDepth(way.Count);
             way.Add(field);
         }
@@ -227,7 +227,7 @@ internal sealed class RestParameterReader(
         return way;
     }
 
-    // What the path and the body have, the query cannot replace.
+    // A query cannot replace fields of the path or the body.
     private bool IsElsewhere(string first, string canonical) =>
         _binding.BodyField?.Name == first
         || _binding.Template.HasVariable(canonical);
@@ -268,7 +268,8 @@ internal sealed class RestParameterReader(
         }
     }
 
-    // Google's clients write the paths of a mask as the .proto has them, ProtoJSON in lowerCamelCase.
+    // Google's clients write the paths of a mask with the names of the .proto file, ProtoJSON in
+    // lowerCamelCase.
     private void StoreParameter(in MessageTarget message, FieldLayout field, string text)
     {
         if (field is { IsMessage: true, Message.WellKnown: WellKnownType.FieldMask } && text.Contains('_'))

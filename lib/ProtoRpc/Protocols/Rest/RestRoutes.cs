@@ -1,6 +1,6 @@
 namespace ProtoRpc.Protocols.Rest;
 
-/// <summary>The bindings of many methods, found by method of HTTP and path.</summary>
+/// <summary>Finds the binding of a request by its HTTP method and path.</summary>
 /// <remarks>
 /// A tree of segments, so that a path is compared with the templates that begin as it does, and not with all.
 /// Each node is visited once at most, whatever the path: the time is linear in the templates and in the path.
@@ -17,13 +17,13 @@ internal sealed class RestRoutes
     /// <summary>The number of bindings.</summary>
     public int Count { get; private set; }
 
-    /// <summary>The bindings.</summary>
+    /// <summary>All bindings.</summary>
     public IReadOnlyList<RestBinding> Bindings { get; private init; } = [];
 
-    /// <summary>The routes of methods.</summary>
-    /// <param name="methods">The methods; those without rules are passed over.</param>
-    /// <param name="problems">Gets a sentence for each rule that cannot be used, and for each route that two
-    /// rules claim; the first one then gets it.</param>
+    /// <summary>Creates the routes of methods.</summary>
+    /// <param name="methods">The methods. Methods without rules have no routes.</param>
+    /// <param name="problems">Receives a sentence for each rule that cannot be used, and for each route that
+    /// two rules declare; the first rule then has the route.</param>
     public static RestRoutes Create(IEnumerable<RpcMethodInfo> methods, ICollection<string> problems)
     {
         List<RestBinding> bindings = [];
@@ -49,7 +49,7 @@ internal sealed class RestRoutes
     /// <summary>Finds a route.</summary>
     /// <param name="method">The method of HTTP. HEAD finds the routes of GET.</param>
     /// <param name="path">The path.</param>
-    /// <param name="allowed">Gets the methods of the routes that the path has, if this method has none of
+    /// <param name="allowed">Receives the HTTP methods that the path supports, if this method is not among
     /// them.</param>
     /// <returns>Null if there is none.</returns>
     public RestMatch? Find(string method, RestPath path, ISet<string> allowed)
@@ -80,7 +80,7 @@ internal sealed class RestRoutes
 
         if (template.Deep >= 0)
         {
-            // What is behind ** stands in a tree from the end.
+            // The segments after ** are stored in a tree that begins at the end of the path.
             node = node.Deep ??= new Node();
             for (int i = template.Segments.Count - 1; i > deep; i--)
             {
@@ -104,17 +104,17 @@ internal sealed class RestRoutes
         return null;
     }
 
-    /// <summary>A place in the tree: what is behind some segments.</summary>
+    /// <summary>A node of the tree: the routes that continue after some segments.</summary>
     private sealed class Node
     {
         public Dictionary<string, Node>? Literals { get; private set; }
 
         public Node? Any { get; private set; }
 
-        /// <summary>What is behind <c>**</c>, from the end of the path.</summary>
+        /// <summary>The routes after <c>**</c>, from the end of the path.</summary>
         public Node? Deep { get; set; }
 
-        /// <summary>What ends here: by verb, then by method of HTTP.</summary>
+        /// <summary>The routes that end here: by verb, then by HTTP method.</summary>
         public Dictionary<string, Dictionary<string, RestBinding>>? Leaves { get; set; }
 
         public Node Child(RestSegment segment)
@@ -190,13 +190,13 @@ internal sealed class RestRoutes
     }
 }
 
-/// <summary>A route that a request has found.</summary>
+/// <summary>The route of a request.</summary>
 /// <param name="Binding">The route.</param>
 /// <param name="Path">The path of the request, without the verb.</param>
 internal sealed record RestMatch(RestBinding Binding, RestPath Path)
 {
     /// <summary>The value of a variable of the template, by its index.</summary>
-    /// <returns>Null if its percent codes are wrong, or no UTF-8.</returns>
+    /// <returns>Null if its percent codes are invalid, or not UTF-8.</returns>
     public string? this[int variable] =>
         Binding.Template.ValueOf(Binding.Template.Variables[variable], Path);
 }

@@ -4,41 +4,43 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Protocols.Rest;
 
-/// <summary>One way to call a method by HTTP: a method of HTTP, a path, and which fields of the request are
-/// in the path, in the body and in the query. A rule of <c>google.api.http</c> gives one, and one more for
-/// each of its <c>additional_bindings</c>.</summary>
+/// <summary>One way to call a method by HTTP: an HTTP method, a path, and which fields of the request are in
+/// the path, the body and the query. A rule of <c>google.api.http</c> has one binding, and one for each of
+/// its <c>additional_bindings</c>.</summary>
 /// <param name="Method">The method of the service.</param>
-/// <param name="HttpMethod">The method of HTTP; <c>*</c> for all.</param>
+/// <param name="HttpMethod">The HTTP method; <c>*</c> for all.</param>
 /// <param name="Template">The path.</param>
 internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, RestTemplate Template)
 {
-    /// <summary>The kind of a rule that holds for all methods of HTTP.</summary>
+    /// <summary>The HTTP method of a rule that applies to all methods.</summary>
     public const string AnyMethod = "*";
 
-    /// <summary>The number of characters of a rule that are shown.</summary>
+    /// <summary>The maximum number of characters of a rule that are shown.</summary>
     public const int MaxShown = 500;
 
     private MessageFormat? _replyFormat;
 
-    /// <summary>The fields that the variables of the template set, each with the fields that lead to it; in
-    /// the order of the template's variables.</summary>
+    /// <summary>The fields that the variables of the template set, in the order of the variables. Each is the
+    /// list of fields that leads to it.</summary>
     public required IReadOnlyList<RpcFieldInfo[]> Fields { get; init; }
 
-    /// <summary>Whether the body is the request, without what the path has. There is no query then.</summary>
+    /// <summary>Whether the body is the whole request, except the fields in the path. Such a request has no
+    /// query.</summary>
     public bool IsBodyWhole { get; init; }
 
     /// <summary>The field of the request that is the body; null for the whole request, or no body.</summary>
     public RpcFieldInfo? BodyField { get; init; }
 
-    /// <summary>The field of the reply that is the body of the answer; null for the whole reply.</summary>
+    /// <summary>The field of the reply that is the body of the HTTP reply; null for the whole
+    /// reply.</summary>
     public RpcFieldInfo? ReplyField { get; init; }
 
-    /// <summary>How JSON of the answer is read and written: as the reply, or as a field of it.</summary>
+    /// <summary>The JSON format of the HTTP reply: of the whole reply, or of a field.</summary>
     public MessageFormat ReplyFormat => ReplyField is { } part
         ? _replyFormat ??= new RestFieldFormat(part.Number)
         : MessageFormats.Json;
 
-    /// <summary>How an answer with a body of a media type is read: raw bytes have it in the
+    /// <summary>The format of an HTTP reply with a media type. Raw bytes store the media type in the
     /// message.</summary>
     public MessageFormat ReplyFormatFor(string contentType) =>
         IsReplyRaw ? new RestRawFormat(this, contentType) : ReplyFormat;
@@ -50,17 +52,17 @@ internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, Rest
     public bool IsBodyRaw => BodyField is { } part ? HttpBodies.Is(part)
         : IsBodyWhole && HttpBodies.Is(Method.RequestType);
 
-    /// <summary>Whether the body of the answer is raw bytes.</summary>
+    /// <summary>Whether the body of the HTTP reply is raw bytes.</summary>
     public bool IsReplyRaw =>
         ReplyField is { } part ? HttpBodies.Is(part) : HttpBodies.Is(Method.ReplyType);
 
-    /// <summary>The method of HTTP and the path, for showing them.</summary>
+    /// <summary>The HTTP method and the path, for display.</summary>
     public override string ToString() => TerminalText.OneLine($"{HttpMethod} {Template}", MaxShown);
 }
 
 /// <summary>Reads the rules of <c>google.api.http</c> from the options of methods.</summary>
-/// <remarks>From the bytes of the options: a schema may know the extension, or hold it as an unknown field,
-/// or declare another one of the same number.</remarks>
+/// <remarks>The rules are read from the bytes of the options, because a schema may declare the extension,
+/// contain it as an unknown field, or declare another extension with the same number.</remarks>
 internal static class RestRules
 {
     // google/api/annotations.proto: extend google.protobuf.MethodOptions { HttpRule http = 72295728; }
@@ -83,8 +85,8 @@ internal static class RestRules
 
     /// <summary>The bindings of a method; none for a method without a rule.</summary>
     /// <param name="method">The method.</param>
-    /// <param name="problems">Gets a sentence for each rule that cannot be used, which names the method and
-    /// the rule.</param>
+    /// <param name="problems">Receives a sentence for each rule that cannot be used, with the method and the
+    /// rule.</param>
     public static IReadOnlyList<RestBinding> Read(RpcMethodInfo method, ICollection<string> problems)
     {
         if (method.Proto.Options is not { } options)
@@ -95,7 +97,8 @@ internal static class RestRules
         List<RestBinding> bindings = [];
         try
         {
-            // protoc writes (google.api.http).get and (google.api.http).body as two messages.
+            // protoc writes (google.api.http).get and (google.api.http).body as two messages, which are
+            // concatenated to merge them.
             ByteString rule = ByteString.CopyFrom(
                 [.. WireScan.Bytes(options.ToByteString(), HttpNumber).SelectMany(part => part)]);
             if (rule.IsEmpty)
@@ -139,7 +142,7 @@ internal static class RestRules
         }
     }
 
-    // Of the members of a oneof the last one counts.
+    // If several members of a oneof are set, the last one counts.
     private static (string Http, string Path) PatternOf(IReadOnlyList<(int Number, ByteString Value)> rule)
     {
         (string, string) pattern = ("", "");
@@ -193,8 +196,8 @@ internal static class RestRules
         };
     }
 
-    // The fields on the way to that of a variable. A path has one text for each, so the last one is a scalar,
-    // or a message that ProtoJSON writes as one text.
+    // The fields that lead to a variable's field. A path has one text for each variable, so the last field is
+    // a scalar, or a message that ProtoJSON writes as one string.
     private static RpcFieldInfo[] FieldsOf(RpcMessageInfo type, RestVariable variable)
     {
         List<RpcFieldInfo> fields = [];
@@ -247,13 +250,13 @@ internal static class HttpBodies
     private const int ContentTypeNumber = 1;
     private const int DataNumber = 2;
 
-    /// <summary>Whether a type is the one; not one of that name with other fields.</summary>
+    /// <summary>Whether a type is <c>google.api.HttpBody</c>, and not another type of that name.</summary>
     public static bool Is(RpcMessageInfo type) =>
         type.FullName == TypeName
         && type.FindField(ContentTypeNumber) is { Kind: RpcFieldKind.String, IsRepeated: false }
         && type.FindField(DataNumber) is { Kind: RpcFieldKind.Bytes, IsRepeated: false };
 
-    /// <summary>Whether a field holds one such message.</summary>
+    /// <summary>Whether a field holds one <c>google.api.HttpBody</c>.</summary>
     public static bool Is(RpcFieldInfo holder) =>
         !holder.IsRepeated && holder.MessageType is { } type && Is(type);
 

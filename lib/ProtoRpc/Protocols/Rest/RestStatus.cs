@@ -5,23 +5,24 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Protocols.Rest;
 
-/// <summary>Failures as servers of REST write them in JSON: a <c>google.rpc.Status</c>, alone as grpc-gateway
-/// and JsonTranscoding write it, or as the member <c>error</c>, as Google's APIs write it.</summary>
+/// <summary>Reads the errors of REST servers in JSON: a <c>google.rpc.Status</c>, alone as grpc-gateway and
+/// JsonTranscoding write it, or as the member <c>error</c>, as Google's APIs write it.</summary>
 internal static class RestStatus
 {
     private const string TypeName = "@type";
 
-    // A failure has a few. What is beyond is not looked at.
+    // A status has a few details; further ones are ignored.
     private const int MaxDetails = 100;
 
     private static readonly Dictionary<string, RpcStatusCode> Codes =
         Enum.GetValues<RpcStatusCode>().ToDictionary(NameOf, StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>Whether a number is the code of a failure.</summary>
+    /// <summary>Whether a number is the code of an error.</summary>
     public static bool IsCode(int code) => code > 0 && Enum.IsDefined((RpcStatusCode)code);
 
-    /// <summary>The status for the status of an answer without a <c>google.rpc.Status</c>, by the mapping in
-    /// google/rpc/code.proto. Unlike in other calls over HTTP, 404 need not be a wrong address.</summary>
+    /// <summary>The status for the HTTP status of a reply without a <c>google.rpc.Status</c>, by the mapping
+    /// in google/rpc/code.proto. Unlike in other calls over HTTP, 404 does not mean a wrong
+    /// address.</summary>
     public static RpcStatusCode OfHttpStatus(int status) => status switch
     {
         404 => RpcStatusCode.NotFound,
@@ -32,13 +33,13 @@ internal static class RestStatus
         _ => RpcStatusTable.OfHttpStatus(status),
     };
 
-    /// <summary>Reads a failure.</summary>
+    /// <summary>Reads an error.</summary>
     /// <param name="root">The body, or the last value of a stream.</param>
-    /// <param name="schema">Has the types of details, beside those of google.rpc; null for none.</param>
-    /// <returns>Null if it is none.</returns>
+    /// <param name="schema">Declares the types of details, in addition to google.rpc; null for none.</param>
+    /// <returns>Null if the JSON is not an error.</returns>
     public static ErrorResult? Read(JsonElement root, RpcSchema? schema)
     {
-        // Google's APIs send a stream that fails before its first reply as an array with one failure.
+        // Google's APIs send a stream that fails before its first reply as an array with one error.
         JsonElement status = root is { ValueKind: JsonValueKind.Array } && root.GetArrayLength() == 1
             ? root[0]
             : root;
@@ -74,8 +75,8 @@ internal static class RestStatus
         return error;
     }
 
-    // The code is a number of google.rpc.Code, or the status of HTTP beside the name of the code. The oldest
-    // grpc-gateway has other names in streams.
+    // The code is a number of google.rpc.Code, or an HTTP status next to the name of the code. The oldest
+    // versions of grpc-gateway use other names in streams.
     private static RpcStatusCode? CodeOf(JsonElement status)
     {
         if (Member(status, "status", JsonValueKind.String)?.GetString() is { } name
@@ -92,15 +93,15 @@ internal static class RestStatus
             : null;
     }
 
-    // The form of OAuth (RFC 6749, section 5.2), which servers of tokens and others have: the status of HTTP
-    // says the rest.
+    // The error format of OAuth (RFC 6749, section 5.2), which token servers use. The HTTP status determines
+    // the code.
     private static string? TextOf(JsonElement root) =>
         Member(root, "error", JsonValueKind.String)?.GetString() is not { } error ? null
         : Member(root, "error_description", JsonValueKind.String)?.GetString() is { Length: > 0 } description
             ? $"{error}: {description}"
             : error;
 
-    // A detail whose type is not known has no bytes here, so it is left out.
+    // A detail of an unknown type cannot be converted to bytes, so it is omitted.
     private static ErrorResult.Types.Detail? DetailOf(JsonElement detail, RpcSchema? schema)
     {
         if (detail.ValueKind != JsonValueKind.Object
@@ -125,7 +126,7 @@ internal static class RestStatus
         }
         catch (RpcException)
         {
-            // Not of the type that it says.
+            // The JSON does not fit its type, so the detail is omitted.
             return null;
         }
     }
@@ -133,7 +134,7 @@ internal static class RestStatus
     private static JsonElement? Member(JsonElement holder, string name, JsonValueKind kind) =>
         holder.TryGetProperty(name, out JsonElement member) && member.ValueKind == kind ? member : null;
 
-    // NOT_FOUND, as google/rpc/code.proto has it.
+    // The name in google/rpc/code.proto, such as NOT_FOUND.
     private static string NameOf(RpcStatusCode code) =>
         code == RpcStatusCode.Cancelled ? "CANCELLED" : ConnectCodes.NameOf(code).ToUpperInvariant();
 }

@@ -24,10 +24,11 @@ internal sealed class RestStreamFormat(
     MessageFormat replies, RestReplyNames names, bool isLines, bool isGateway)
     : HttpStreamFormat(replies, "application/json", "application/json")
 {
-    // The message is read with the limit of the options afterwards. This bounds only looking for the end.
+    // Only limits the search for the end of a message. The message is then read with the depth limit of the
+    // options.
     private const int MaxNesting = 1024;
 
-    // They are looked at again with each piece of the body.
+    // Limits the work: blanks before the second bracket are scanned again with each piece of the body.
     private const int MaxBlanks = 64;
 
     private static readonly JsonReaderOptions Reading = new() { MaxDepth = MaxNesting };
@@ -89,7 +90,7 @@ internal sealed class RestStreamFormat(
         return true;
     }
 
-    // Passes over what is before a value. False: none begins in these bytes.
+    // Skips the bytes before a value. Returns false if no value begins in the received bytes.
     private bool TryBegin(ref ReadOnlySequence<byte> buffer, bool isEnd)
     {
         while (true)
@@ -107,7 +108,7 @@ internal sealed class RestStreamFormat(
             switch (_place)
             {
                 case Place.Start when next == (byte)'[' && !isLines:
-                    // Of replies that are lists themselves, an array begins with two brackets.
+                    // If each reply is a list, an array of replies begins with two brackets.
                     if (names.IsList && reader.AdvancePastAny(Blanks) < MaxBlanks && reader.End && !isEnd)
                     {
                         return false;
@@ -142,7 +143,8 @@ internal sealed class RestStreamFormat(
         }
     }
 
-    // Where the value at the front ends; otherwise how much of it was looked at.
+    // Returns in length the end of the first value, or the number of scanned bytes if the value is
+    // incomplete.
     private bool TryFindEnd(in ReadOnlySequence<byte> buffer, bool isEnd, out long length)
     {
         SequenceReader<byte> reader = new(buffer);
@@ -157,7 +159,7 @@ internal sealed class RestStreamFormat(
 
         length = reader.Consumed;
 
-        // Only a number or a word ends where the body does.
+        // Only a number or a word can end with the body; all other values have an end character.
         return found || (isEnd && _depth == 0 && !_inString);
     }
 
@@ -196,7 +198,7 @@ internal sealed class RestStreamFormat(
         return _depth == 0;
     }
 
-    // The first byte of a value, or a number or a word.
+    // Reads the first byte of a value, or a number or a word.
     private bool TryEndScalar(ref SequenceReader<byte> reader)
     {
         reader.TryPeek(out byte sign);
@@ -217,7 +219,7 @@ internal sealed class RestStreamFormat(
         return false;
     }
 
-    // The reply or the error in an envelope.
+    // Returns the reply, or the error in an envelope.
     private ReadOnlySequence<byte> Open(ReadOnlySequence<byte> item, out bool isError)
     {
         isError = false;
@@ -250,13 +252,13 @@ internal sealed class RestStreamFormat(
         }
         catch (JsonException)
         {
-            // The reader of the reply says what is wrong.
+            // The reader of the reply reports the error.
         }
 
         return item;
     }
 
-    // The value of the only member of an object.
+    // Returns the value of an object's only member.
     private static bool TryEnter(
         ref Utf8JsonReader json, in ReadOnlySequence<byte> item, out ReadOnlySequence<byte> value)
     {
@@ -267,7 +269,8 @@ internal sealed class RestStreamFormat(
         return json.Read() && json.TokenType == JsonTokenType.EndObject;
     }
 
-    // A google.rpc.Status and nothing else, from the name of its first member.
+    // Whether the object is a google.rpc.Status without other members. Begins at the name of its first
+    // member.
     private static bool IsStatus(ref Utf8JsonReader json)
     {
         bool hasCode = false;
@@ -299,15 +302,15 @@ internal sealed class RestStreamFormat(
     };
 }
 
-/// <summary>The names in a reply, which distinguish it from an envelope.</summary>
-/// <param name="IsList">Whether it is a list.</param>
-/// <param name="LacksResult">Whether it has no <c>result</c>.</param>
-/// <param name="LacksError">Whether it has no <c>error</c>.</param>
-/// <param name="LacksStatus">Whether it has neither <c>code</c> nor <c>message</c>.</param>
+/// <summary>The names in a reply, which distinguish a reply from an envelope.</summary>
+/// <param name="IsList">Whether the reply is a list.</param>
+/// <param name="LacksResult">Whether the reply has no field <c>result</c>.</param>
+/// <param name="LacksError">Whether the reply has no field <c>error</c>.</param>
+/// <param name="LacksStatus">Whether the reply has neither a field <c>code</c> nor <c>message</c>.</param>
 internal readonly record struct RestReplyNames(
     bool IsList, bool LacksResult, bool LacksError, bool LacksStatus)
 {
-    /// <summary>The names of the answers of a binding.</summary>
+    /// <summary>The names of the replies of a binding.</summary>
     public static RestReplyNames From(RestBinding binding)
     {
         RpcMessageInfo? type = binding.ReplyField is { } field
@@ -325,8 +328,7 @@ internal readonly record struct RestReplyNames(
     }
 }
 
-/// <summary>A stream of <c>google.api.HttpBody</c>: bytes, each piece of which is a message as it
-/// arrives.</summary>
+/// <summary>A stream of <c>google.api.HttpBody</c>: each received piece of bytes is a message.</summary>
 internal sealed class RestRawStream(MessageFormat replies)
     : HttpStreamFormat(replies, "application/octet-stream", "*/*")
 {

@@ -20,7 +20,7 @@ internal sealed class RestTemplate
 
     private RestTemplate(string text) => Text = text;
 
-    /// <summary>The template as the rule has it.</summary>
+    /// <summary>The template as it is written in the rule.</summary>
     public string Text { get; }
 
     public IReadOnlyList<RestSegment> Segments => _segments;
@@ -30,11 +30,12 @@ internal sealed class RestTemplate
     /// <summary>The verb, decoded and without its colon; null for none.</summary>
     public string? Verb { get; private set; }
 
-    /// <summary>The place of <c>**</c> among the segments; negative for none.</summary>
+    /// <summary>The index of <c>**</c> among the segments; negative for none.</summary>
     public int Deep { get; private set; } = -1;
 
     /// <summary>Parses a template.</summary>
-    /// <exception cref="FormatException">It is no template; the message says why.</exception>
+    /// <exception cref="FormatException">The text is not a template; the message contains the
+    /// reason.</exception>
     public static RestTemplate Parse(string text)
     {
         RestTemplate template = new(text);
@@ -48,15 +49,16 @@ internal sealed class RestTemplate
     /// <summary>Whether a variable has a name: the path of its field.</summary>
     public bool HasVariable(string name) => _names.Contains(name);
 
-    /// <summary>What a variable gets of a path that the template matches.</summary>
-    /// <returns>Null if the percent codes are wrong.</returns>
+    /// <summary>The value of a variable in a path that the template matches.</summary>
+    /// <returns>Null if the percent codes are invalid.</returns>
     public string? ValueOf(RestVariable variable, RestPath path) => path.ValueOf(
         PlaceOf(variable.Start, path), PlaceOf(variable.End, path), variable.IsMulti);
 
-    /// <summary>The path that variables give; the way back of <see cref="ValueOf"/>.</summary>
+    /// <summary>Creates the path from the values of variables; the reverse of <see
+    /// cref="ValueOf"/>.</summary>
     /// <param name="valueOf">The text of a variable; null for none.</param>
-    /// <param name="misfit">Gets the first variable without a value that its part of the template
-    /// matches, and that value; null if the path is whole.</param>
+    /// <param name="misfit">Receives the first variable whose value its part of the template does not match,
+    /// and the value; null if the path is complete.</param>
     /// <returns>Null if there is such a variable.</returns>
     public string? Expand(
         Func<RestVariable, string?> valueOf, out (RestVariable Variable, string? Value)? misfit)
@@ -86,7 +88,7 @@ internal sealed class RestTemplate
             }
             else
             {
-                // What the server passes over. One segment is right for both.
+                // The server ignores these segments. One segment matches both * and **.
                 path.Append('-');
             }
         }
@@ -112,7 +114,7 @@ internal sealed class RestTemplate
             _ => segment.Literal,
         }));
 
-    // Behind ** places count from the end.
+    // Segments after ** are counted from the end of the path.
     private int PlaceOf(int segment, RestPath path) =>
         Deep < 0 || segment <= Deep ? segment : path.Count - (_segments.Count - segment);
 
@@ -120,7 +122,7 @@ internal sealed class RestTemplate
     {
         if (!variable.IsMulti)
         {
-            // Clients take . and .. out of an address, also when they are encoded.
+            // HTTP clients remove . and .. from an address, even if they are encoded.
             return value is not ("" or "." or "..") && (_segments[variable.Start].Kind == RestSegmentKind.Any
                 || _segments[variable.Start].Literal == value);
         }
@@ -158,7 +160,7 @@ internal readonly record struct RestSegment(RestSegmentKind Kind, string Literal
 /// <summary>What a segment of a template matches.</summary>
 internal enum RestSegmentKind
 {
-    /// <summary>The same text, in any case.</summary>
+    /// <summary>The same text, ignoring case.</summary>
     Literal,
 
     /// <summary><c>*</c>: one segment that is not empty.</summary>
@@ -168,22 +170,22 @@ internal enum RestSegmentKind
     Deep,
 }
 
-/// <summary>A variable of a template: a field that gets a part of the path.</summary>
+/// <summary>A variable of a template: a field whose value is a part of the path.</summary>
 /// <param name="Path">The names from the request to the field.</param>
-/// <param name="Start">Its first segment in the template.</param>
-/// <param name="End">Behind its last segment.</param>
+/// <param name="Start">The index of its first segment in the template.</param>
+/// <param name="End">The index after its last segment.</param>
 /// <param name="IsMulti">Whether it has several segments, or <c>**</c>.</param>
 internal sealed record RestVariable(IReadOnlyList<string> Path, int Start, int End, bool IsMulti)
 {
-    /// <summary>The names with points between them.</summary>
+    /// <summary>The names, separated by dots.</summary>
     public string Name { get; } = string.Join('.', Path);
 }
 
-/// <summary>One run of reading a template.</summary>
+/// <summary>Parses a template.</summary>
 internal ref struct RestTemplateParser(
     ReadOnlySpan<char> text, List<RestSegment> segments, List<RestVariable> variables)
 {
-    // The search of routes goes one level deeper for each segment.
+    // Limits the recursion: the search for a route goes one level deeper for each segment.
     private const int MaxSegments = 100;
 
     private static readonly SearchValues<char> Ends = SearchValues.Create("/:{}*=");
