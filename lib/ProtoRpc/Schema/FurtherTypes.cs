@@ -26,7 +26,7 @@ internal sealed class FurtherTypes(Func<SymbolQuery, RpcSchema?> ask, TimeProvid
     /// <summary>The most questions in <see cref="Window"/>.</summary>
     public const int MaxQuestions = 100;
 
-    // Over the life of the connection. Each answer is a schema of its own.
+    // Limits for the life of the connection. Each reply becomes a separate schema.
     private const int MaxAnswers = 1000;
     private const long MaxBytes = 64 * 1024 * 1024;
 
@@ -128,12 +128,12 @@ internal sealed class FurtherTypes(Func<SymbolQuery, RpcSchema?> ask, TimeProvid
         }
         catch (Exception e) when (e is RpcException or OperationCanceledException or ObjectDisposedException)
         {
-            // Other questions would wait as long.
+            // The server does not reply, so further questions would time out as well.
             _isSilent = true;
             return null;
         }
     }
 
-    // The number is that of an extension, otherwise 0.
+    // Number is the number of an extension, or 0 for a message.
     private readonly record struct SymbolKey(string Name, int Number);
 }

@@ -8,13 +8,14 @@ namespace ProtoRpc.Schema;
 /// which generated option classes do not know.</summary>
 internal static class OptionReader
 {
-    // As deep as any message may nest.
+    // The nesting limit of parsers.
     private const int MaxDepth = 100;
 
     private static readonly IReadOnlyDictionary<string, object?> NoOptions =
         new Dictionary<string, object?>();
 
-    // A schema that does not import descriptor.proto has no custom options, so the built-in ones will do.
+    // A schema that does not import descriptor.proto has no custom options, so the built-in descriptor
+    // suffices.
     private static readonly Lazy<RpcSchema> BuiltIn =
         new(() => RpcSchema.FromDescriptors(FileDescriptorProto.Descriptor.File));
 
@@ -158,7 +159,8 @@ internal sealed class OptionFieldValues
             _order.Add(field);
         }
 
-        // The parts of a message are put together at the end, because a hostile schema has many.
+        // The parts of a message are concatenated at the end: concatenating after each part would need
+        // quadratic time.
         if (field.IsRepeated || values.Count == 0 || field.MessageType is not null)
         {
             values.Add(value);
@@ -179,7 +181,7 @@ internal sealed class OptionFieldValues
                 : _values[field])),
     ];
 
-    // protoc writes (foo).a and (foo).b as two messages, which are one when put together.
+    // protoc writes (foo).a and (foo).b as two messages, which are concatenated to merge them.
     private IEnumerable<byte[]> MessagesOf(RpcFieldInfo field)
     {
         IEnumerable<byte[]> messages = _values[field].Cast<byte[]>();
@@ -255,7 +257,7 @@ internal static class OptionWire
         _ => input.ReadBytes().ToByteArray(),
     };
 
-    // proto2 lets strings hold any bytes; those that are no text stay bytes.
+    // proto2 allows any bytes in strings. A value that is not UTF-8 is returned as bytes.
     private static object ReadText(byte[] bytes) =>
         Utf8.IsValid(bytes) ? Encoding.UTF8.GetString(bytes) : bytes;
 }

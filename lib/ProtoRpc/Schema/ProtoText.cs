@@ -30,7 +30,7 @@ internal sealed class ProtoText(SourceComments? comments)
         Line(text);
         if (trailing.Length > 1)
         {
-            // A comment in the lines below counts for the line above when a blank line follows.
+            // The blank line keeps this comment from becoming the leading comment of the next element.
             Comment(trailing);
             Blank();
         }

@@ -92,7 +92,8 @@ public sealed class RpcEnumInfo
     /// <summary>The full name.</summary>
     public override string ToString() => FullName;
 
-    // The name of the enum, and those with the messages around it: State, OrderState.
+    // The possible prefixes of values: the name of the enum, with and without its outer messages, such as
+    // State and OrderState.
     private string[] PrefixesOf(string package)
     {
         string[] names = (package.Length == 0 ? FullName : FullName[(package.Length + 1)..]).Split('.');
@@ -146,7 +147,7 @@ public sealed class RpcEnumInfo
             return isFound;
         }
 
-        // Null for a name that several numbers have.
+        // The value is null for a short name of several numbers.
         private Dictionary<string, int?> ShortNames()
         {
             Dictionary<string, int?> names = new(StringComparer.OrdinalIgnoreCase);
@@ -164,7 +165,8 @@ public sealed class RpcEnumInfo
         private string? ShortOf(string name) =>
             _prefixes.Select(prefix => Without(prefix, name)).FirstOrDefault(rest => rest is not null);
 
-        // What follows a prefix, whatever its underscores. Not digits, which are a number.
+        // Returns the name after a prefix, ignoring underscores. Null if it begins with a digit, because it
+        // would look like a number.
         private static string? Without(string prefix, string name)
         {
             int matched = 0;

@@ -208,7 +208,7 @@ public sealed class RpcFieldInfo
 /// <summary>The eighteen field types of Protocol Buffers, numbered as in descriptor.proto.</summary>
 public enum RpcFieldKind
 {
-#pragma warning disable CS1591 // The names are the language's own.
+#pragma warning disable CS1591 // The members have the names of the language's keywords.
     Double = 1,
     Float = 2,
     Int64 = 3,
@@ -367,7 +367,7 @@ internal sealed record FieldFeatures(EnumType EnumType, Utf8Validation Utf8)
 {
     private static readonly FieldFeatures Proto2 = new(EnumType.Closed, Utf8Validation.None);
 
-    // Proto3, and the editions so far.
+    // The defaults of proto3 and of the editions.
     private static readonly FieldFeatures Newer = new(EnumType.Open, Utf8Validation.Verify);
 
     public static FieldFeatures OfFile(FileDescriptorProto file) =>

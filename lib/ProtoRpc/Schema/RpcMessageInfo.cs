@@ -173,7 +173,7 @@ internal sealed class MessageFields
             .ToLookup(i => message.Proto.Field[i].OneofIndex, i => Fields[i]);
         for (int i = 0; i < message.Proto.OneofDecl.Count; i++)
         {
-            // The oneof of a proto3 optional field is there for old readers only.
+            // The synthetic oneof of a proto3 optional field only exists for old parsers.
             if (members.Contains(i))
             {
                 RpcOneofInfo oneof = new(message, message.Proto.OneofDecl[i], i) { Fields = [.. members[i]] };

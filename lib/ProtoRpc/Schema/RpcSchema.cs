@@ -25,7 +25,7 @@ public sealed class RpcSchema
     {
         SchemaFiles = files;
         _warnings = warnings;
-        // Arrays here and below: a shell cannot index the list that a collection expression makes.
+        // Arrays, because PowerShell cannot index the list type of a collection expression.
         Files = files.Select(f => f.Descriptor).ToArray();
         RootFiles = rootFiles;
         _index = new SchemaIndex(this, files);
@@ -235,7 +235,8 @@ public sealed class RpcSchema
         {
             foreach (SchemaFile file in SchemaFiles)
             {
-                // As bytes, so that nothing is lost that these descriptors do not know.
+                // The original bytes, so that fields which this version of the descriptors does not declare
+                // are kept.
                 output.WriteTag(FileFieldNumber, WireFormat.WireType.LengthDelimited);
                 output.WriteBytes(file.Bytes);
             }
@@ -304,8 +305,8 @@ internal sealed class SchemaIndex
             AddFile(file);
         }
 
-        // Imports come before the files that import them, and a list that begins with google.protobuf.Any
-        // hides the types of the schema's author.
+        // Imported files come before the files that import them. Without sorting, lists of types would begin
+        // with google.protobuf.Any, not with the user's types.
         _messageList = WithWellKnownLast(_messageList, message => message.FileName);
         _enumList = WithWellKnownLast(_enumList, type => type.FileName);
     }
@@ -315,7 +316,7 @@ internal sealed class SchemaIndex
 
     public IReadOnlyList<RpcEnumInfo> Enums => _enumList;
 
-    // Sorting by a bool would compile its code when it first runs.
+    // Not sorted with a bool as the key, because the runtime compiles that code when it first runs.
     private static List<T> WithWellKnownLast<T>(List<T> types, Func<T, string> fileOf) =>
     [
         .. types.Where(type => !WellKnownFiles.Contains(fileOf(type))),
@@ -380,7 +381,7 @@ internal sealed class SchemaIndex
         }
     }
 
-    // As deep as the parser of descriptors lets messages nest, which is 100.
+    // The recursion is limited by the parser of descriptors, which rejects more than 100 levels.
     private void AddMessage(
         SchemaFile file, MessageDescriptor descriptor, DescriptorProto proto,
         FieldFeatures parent, string path)

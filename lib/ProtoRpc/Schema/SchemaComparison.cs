@@ -4,7 +4,7 @@ namespace ProtoRpc.Schema;
 /// compared to detect that numbers have changed.</summary>
 internal sealed class SchemaComparison
 {
-    // A schema that is another one altogether differs everywhere.
+    // Two unrelated schemas would have thousands of differences.
     private const int MostDifferences = 20;
 
     private readonly List<string> _differences = [];
@@ -24,7 +24,7 @@ internal sealed class SchemaComparison
         SchemaComparison comparison = new();
         foreach (RpcServiceInfo service in services)
         {
-            // Which services the server has is another question.
+            // Services that only one side has are not compared; calling them fails with another error.
             if (theirs.Services.FirstOrDefault(other => other.FullName == service.FullName) is { } other)
             {
                 comparison.Compare(service, other);
@@ -101,13 +101,15 @@ internal sealed class SchemaComparison
         }
         else if (ours.Name != theirs.Name && theirs.ContainingType.Fields.Any(one => one.Name == ours.Name))
         {
-            // Renaming a field changes nothing on the wire; the name of another number is no renaming.
+            // A renamed field has the same encoding. A name that the other schema uses for another number is
+            // not a renaming.
             _differences.Add(
                 $"number {ours.Number} is {ours.FullName} here, {theirs.FullName} on the server.");
         }
     }
 
-    // Types that are alike on the wire and in value are one. What is in a message is compared by itself.
+    // Types with the same encoding and the same values have the same text. The fields of messages are
+    // compared separately.
     private static string TypeOf(RpcFieldInfo field)
     {
         string type = field.Kind switch

@@ -9,8 +9,8 @@ internal static class WellKnownFiles
 {
     private const string Plugin = "google/protobuf/compiler/plugin.proto";
 
-    // Google.Protobuf contains all of them but one, which belongs to protoc. The descriptors are made when
-    // they are needed: for those of descriptor.proto, a process compiles a hundred methods.
+    // Google.Protobuf contains all of these files but one, which belongs to protoc. Each is created on
+    // demand: for descriptor.proto, the runtime compiles a hundred methods.
     private static readonly Dictionary<string, Func<FileDescriptor>> Known = new(StringComparer.Ordinal)
     {
         ["google/protobuf/any.proto"] = () => AnyReflection.Descriptor,

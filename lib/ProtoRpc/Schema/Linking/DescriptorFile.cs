@@ -31,7 +31,7 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
         }
     }
 
-    // protoc copies comments of any encoding, and defaults of proto2; the parser takes UTF-8 alone.
+    // protoc copies comments and defaults of proto2 in any encoding, but the parser only accepts UTF-8.
     private static DescriptorFile Parse(ByteString bytes, string origin, bool isRepaired)
     {
         try
@@ -149,7 +149,7 @@ internal sealed class DescriptorFileMerge
 /// <summary>Makes the strings of a serialized message UTF-8.</summary>
 internal static class TextRepair
 {
-    // As deep as parsers let messages nest. What is deeper is left to them to refuse.
+    // The nesting limit of parsers. They reject deeper messages.
     private const int MaxDepth = 100;
 
     /// <summary>The message with U+FFFD for what is not UTF-8 in its strings.</summary>

@@ -39,7 +39,7 @@ internal static class DescriptorLinker
                 return file.Bytes;
             }));
         }
-        // What the library throws on a descriptor that makes no sense is of many kinds.
+        // Google.Protobuf throws exceptions of many types for invalid descriptors.
         catch (Exception e) when (e is not (OutOfMemoryException or RpcException))
         {
             throw SchemaError.Invalid(
@@ -110,7 +110,7 @@ internal static class DescriptorCheck
 {
     private const int MaxFieldNumber = 536870911;
 
-    // An item of a MessageSet has its number as a value, not in a tag.
+    // Items of a MessageSet contain the number as a value and not in a tag, so it can be larger.
     private const int MaxMessageSetNumber = int.MaxValue - 1;
 
     /// <summary>Checks that a file has a syntax or edition that is supported.</summary>
@@ -269,14 +269,15 @@ internal static class DescriptorCheck
 /// there, and names end up in scripts, in .proto text and on terminals.</summary>
 internal static class NameCheck
 {
-    // protoc refuses longer and deeper packages. Google.Protobuf 3.36.2 takes quadratic time for the dots.
+    // protoc rejects longer and deeper packages. Google.Protobuf 3.36.2 needs quadratic time for the dots.
     private const int MaxPackageLength = 511;
     private const int MaxPackageDots = 100;
 
-    // Every element keeps its full name, so nested messages with long names would multiply.
+    // Every element stores its full name, so nested messages with long names would need memory of quadratic
+    // size.
     private const int MaxFullNameLength = 4096;
 
-    // As much of a wrong name as an error shows.
+    // Errors show at most this many characters of a wrong name.
     private const int ShownLength = 60;
 
     /// <summary>Checks a file before it is linked.</summary>
@@ -347,7 +348,7 @@ internal static class NameCheck
         }
     }
 
-    // As deep as the parser of descriptors lets messages nest, which is 100.
+    // The recursion is limited by the parser of descriptors, which rejects more than 100 levels.
     private static void CheckMessage(FileDescriptorProto file, DescriptorProto message, int length)
     {
         int inside = CheckName(file, "message", message.Name, length);
@@ -389,7 +390,8 @@ internal static class NameCheck
         CheckReserved(file, type.ReservedName);
     }
 
-    // Editions write them without quotes; the others quote them, so that any text is good.
+    // Editions write reserved names as identifiers. Proto2 and proto3 quote them, so that every text is
+    // valid.
     private static void CheckReserved(FileDescriptorProto file, IEnumerable<string> names)
     {
         if (file.Syntax != "editions")

@@ -9,17 +9,18 @@ namespace ProtoRpc.Schema.Linking;
 /// of types count here, not the imports.</remarks>
 internal sealed class FileRepair
 {
-    // What looking up relative names may cost: characters of the names that are looked up.
+    // Limits the cost of looking up relative names: the sum of the lengths of the names that are looked up.
     private const long MaxLooked = 1_000_000_000;
 
-    // The most files that are named as the reason for a missing type.
+    // An error shows at most this many files that may declare a missing type.
     private const int Shown = 3;
     private const int MaxShownName = 200;
 
     private readonly List<RepairedFile> _files = [];
     private readonly Dictionary<string, RepairedFile> _byName = new(StringComparer.Ordinal);
 
-    // The declaration of each type and service; a nested type belongs to the declaration around it.
+    // The declaration that contains each type and service. A nested type belongs to its outermost
+    // declaration.
     private readonly Dictionary<string, Declaration> _declared = new(StringComparer.Ordinal);
     private readonly Dictionary<string, DescriptorProto> _messages = new(StringComparer.Ordinal);
     private readonly HashSet<(string Extendee, int Number)> _extensions = [];
@@ -112,7 +113,8 @@ internal sealed class FileRepair
             Declaration declaration = new(file, element);
             if (_declared.TryGetValue(name, out Declaration? first))
             {
-                // The well-known files grow from release to release; the first one serves for all.
+                // The well-known files grow with each release of Protocol Buffers; the first copy is used for
+                // all files.
                 if (!file.IsOptional && file.Proto.Package != "google.protobuf"
                     && !first.Element.Equals(element))
                 {
@@ -208,8 +210,8 @@ internal sealed class FileRepair
         }
     }
 
-    // An extension of a message that nobody sent cannot occur, and one of options whose type is missing only
-    // loses that option.
+    // Omits an extension of an unknown message, because no message can contain it. Also omits an extension of
+    // options whose type is missing, because only that option is lost.
     private bool ResolveExtension(Declaration declaration, FieldDescriptorProto extension, string scope)
     {
         if (Find(extension.Extendee, scope) is not { } extendee
@@ -237,12 +239,12 @@ internal sealed class FileRepair
         field.TypeName = Resolve(declaration, field.TypeName, scope, isEnum);
         if (isEnum && (_missing.Count > before || _missing.ContainsKey(field.TypeName[1..])))
         {
-            // The name of a value of the missing enum.
+            // The default is the name of a value, which the substitute for a missing enum does not declare.
             field.ClearDefaultValue();
         }
     }
 
-    // The full name with a dot before it, which is found from everywhere.
+    // Returns the full name with a leading dot, which does not depend on the scope.
     private string Resolve(Declaration declaration, string name, string scope, bool isEnum)
     {
         if (Find(name, scope) is { } found)
@@ -291,7 +293,7 @@ internal sealed class FileRepair
         return _declared.ContainsKey(name) ? name : null;
     }
 
-    // The imports that are missing, of which the one beside the type's package is the likeliest.
+    // The likely reason: a missing import in the folder of the type's package, otherwise any missing import.
     private string ReasonFor(string type, RepairedFile file)
     {
         file.AbsentImports ??= AbsentOf(file.Source.Proto.Dependency);
@@ -312,18 +314,18 @@ internal sealed class FileRepair
         };
     }
 
-    // Each missing type has its own reason, and a name can have megabytes.
+    // Every missing type has its own text, and a hostile name can have megabytes, so it is shortened.
     private static string NameOf(string import) => TerminalText.OneLine(import, MaxShownName);
 
-    // The imports that no file has, sorted by name. A file can have as many missing types as imports, so
-    // they must not be compared with each other.
+    // The imports that no file declares, sorted for a binary search: a file can have as many missing types as
+    // imports, so comparing all pairs would need quadratic time.
     private string[] AbsentOf(IEnumerable<string> imports) =>
     [
         .. imports.Where(import => !_byName.ContainsKey(import)).Distinct(StringComparer.Ordinal)
             .Order(StringComparer.Ordinal),
     ];
 
-    // The first of the sorted names that begin with a folder.
+    // The first sorted names in a folder.
     private static string[] Below(string[] sorted, string folder)
     {
         int found = Array.BinarySearch(sorted, folder, StringComparer.Ordinal);
@@ -338,7 +340,7 @@ internal sealed class FileRepair
     {
         foreach (MissingType type in _missing.Values.OrderBy(type => type.FullName.Length).ToArray())
         {
-            // Whatever is wrong is a fault of the file that names the type.
+            // Errors from here on are reported for the file that uses the type.
             began(type.Needing.First().File.Blamed);
             string full = type.FullName;
             if (!NameCheck.IsFullName(full) || _packages.Contains(full))
@@ -410,7 +412,7 @@ internal sealed class FileRepair
         }
     }
 
-    // A service that the server lists, but whose file is missing or cannot be linked.
+    // Declares a service that the server lists, but whose file is missing or cannot be linked.
     private Dictionary<string, string> AddServices(IReadOnlyDictionary<string, string> undescribed)
     {
         Dictionary<string, string> added = new(StringComparer.Ordinal);
@@ -451,7 +453,7 @@ internal sealed class FileRepair
         return false;
     }
 
-    // The file with what is declared in place of the missing elements of a package.
+    // Returns the file that declares the substitutes for the missing elements of a package.
     private RepairedFile Substitute(string package, string blamed)
     {
         string name = DescriptorFile.FreeName(

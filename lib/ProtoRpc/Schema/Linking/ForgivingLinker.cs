@@ -6,7 +6,7 @@ namespace ProtoRpc.Schema.Linking;
 /// the other files can be used.</summary>
 internal static class ForgivingLinker
 {
-    // Each file that is left out means linking all others again.
+    // Each omitted file requires linking all other files again.
     private const int MaxLeftOut = 32;
 
     /// <summary>Links files if nothing has to be repaired.</summary>

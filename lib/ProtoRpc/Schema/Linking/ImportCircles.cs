@@ -60,7 +60,7 @@ internal static class ImportCircles
         ]);
     }
 
-    // A file for each type, or for several that need each other.
+    // Creates a file for each type, or for several types that refer to each other.
     private static List<RepairedFile> Split(
         IReadOnlyList<RepairedFile> files, Func<string, bool> isTaken, Action<string?> began)
     {

@@ -36,7 +36,7 @@ internal static class ImportOrder
                 throw SchemaError.Invalid($"A file in {file.Origin} has no name.");
             }
 
-            // The same file twice is what concatenated sets have.
+            // Concatenated descriptor sets can contain the same file twice.
             if (!byName.TryAdd(file.Name, file) && !byName[file.Name].Bytes.Equals(file.Bytes))
             {
                 throw SchemaError.Invalid(

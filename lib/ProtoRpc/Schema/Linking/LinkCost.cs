@@ -10,20 +10,22 @@ internal static class LinkCost
     // proto3 adds a oneof. This many steps take some seconds.
     private const long MaxOneofSteps = 1_000_000_000;
 
-    // Google.Protobuf looks for the name of a type in each scope around the place where it is used, and there
-    // in each file that is imported. This many looks take some seconds.
+    // Google.Protobuf looks for a type name in each scope around the field, and in each imported file. This
+    // many lookups need some seconds.
     private const long MaxLooks = 100_000_000;
 
-    // Each element keeps its full name, so that a long name of a message counts for each of its fields.
-    // Schemas that people write have a few characters of full names for each of their bytes.
+    // Each element stores its full name, so a long message name counts for each of its fields. In real
+    // schemas, full names have a few characters for each byte of the file.
     private const int CharactersPerByte = 16;
     private const long MaxCharacters = 16 * 1024 * 1024;
 
-    // Numbers of fields and values are keys of dictionaries that hash a number as itself. Those that are far
-    // apart can all collide, and each is then compared with all before. So many of them take a second.
+    // Numbers of fields and values are keys of dictionaries whose hash code is the number itself. Numbers
+    // that are far apart can all collide, and each is then compared with all previous ones: this many need a
+    // second.
     private const long MaxNumbersApart = 10_000;
 
-    // So few numbers of one type do no harm, and neither do numbers of which so many lie between two.
+    // A type with fewer numbers is never rejected, nor is one whose range of numbers is at most 64 times
+    // their count.
     private const int AlwaysFine = 1000;
     private const int NumbersPerUsed = 64;
 
@@ -71,7 +73,8 @@ internal static class LinkCost
 
     private static void CheckLooks(IReadOnlyList<DescriptorFile> sorted)
     {
-        // A file, and what is seen by importing it.
+        // For each file: the number of files that an importing file sees, which are itself and its public
+        // imports.
         Dictionary<string, long> shown = new(StringComparer.Ordinal);
         long looks = 0;
         foreach (DescriptorFile file in sorted)
@@ -166,11 +169,11 @@ internal static class LinkCost
 /// </remarks>
 internal sealed class FeatureCost
 {
-    // Schemas that people write have some dozens, and set a few bytes on the way to an element.
+    // Real schemas have some dozens of results, and set a few bytes of features for an element.
     private const int MaxResults = 1000;
     private const int MaxBytes = 1000;
 
-    // By what surrounds an element, and what it sets itself.
+    // The key consists of the features around an element, and those that the element sets.
     private readonly Dictionary<string, Result> _results = new(StringComparer.Ordinal);
     private string _file = "";
 
@@ -206,7 +209,7 @@ internal sealed class FeatureCost
         }
     }
 
-    // As deep as the parser of descriptors lets messages nest, which is 100.
+    // The recursion is limited by the parser of descriptors, which rejects more than 100 levels.
     private void CheckMessage(DescriptorProto message, Result outer)
     {
         Result own = Merge(outer, message.Options?.Features);
@@ -277,7 +280,7 @@ internal sealed class FeatureCost
         }
     }
 
-    // The features of an element: the same id, the same features. Not a struct: code for arrays of a struct
-    // is compiled when it first runs.
+    // Elements with the same id have the same features. A class, because the runtime compiles code for arrays
+    // of a struct when it first runs.
     private sealed record Result(int Id, int Bytes);
 }

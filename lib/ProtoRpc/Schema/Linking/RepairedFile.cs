@@ -105,7 +105,7 @@ internal sealed class RepairedFile(DescriptorFile source)
         Proto.Dependency.Clear();
         Proto.Dependency.Add(imports);
 
-        // Each file imports what it needs itself.
+        // The repaired file imports all files that it uses directly.
         Proto.PublicDependency.Clear();
         Proto.WeakDependency.Clear();
         if (IsReduced)

@@ -54,7 +54,7 @@ internal static class RpcMessageLinks
         return [.. sorted.Select(file => IsCopy(file) ? Without(file, declared) : file)];
     }
 
-    // The class that protoc made of the same file belongs to the protocols, which stand above schemas.
+    // The generated class of this file is in a layer above the schemas, so the embedded descriptor is used.
     private static FileDescriptorProto OwnFile()
     {
         using Stream resource =
@@ -64,7 +64,7 @@ internal static class RpcMessageLinks
         return FileDescriptorProto.Parser.ParseFrom(set.ReadBytes());
     }
 
-    // Merged files may have a folder before their name.
+    // A merged descriptor set may have a folder before the file name.
     private static bool IsCopy(DescriptorFile file) =>
         file.Proto.Package == RpcMessageFiles.Package
         && RpcMessageFiles.Names.Contains(file.Name[(file.Name.LastIndexOf('/') + 1)..])
@@ -88,7 +88,7 @@ internal static class RpcMessageLinks
             proto.ImportPublicly(import);
         }
 
-        // It describes elements by their places, which have changed.
+        // SourceCodeInfo refers to elements by their index, which has changed.
         proto.SourceCodeInfo = null;
         return new DescriptorFile(proto.ToByteString(), proto, file.Origin);
 

@@ -11,7 +11,7 @@ internal sealed class SchemaCompletion
     private readonly string _label;
     private readonly Dictionary<string, SchemaFile> _own;
 
-    // The file of the schema that declares a name.
+    // The schema's file for each declared name.
     private readonly Dictionary<string, string> _declared = new(StringComparer.Ordinal);
     private readonly Dictionary<string, string> _renamed = new(StringComparer.Ordinal);
 
@@ -74,7 +74,7 @@ internal sealed class SchemaCompletion
     private bool IsShared(SchemaFile file) => _own.TryGetValue(file.Name, out SchemaFile? own)
         && DescriptorFileMerge.IsSame(Unlinked(own), Unlinked(file));
 
-    // A file of the other without what the schema declares.
+    // Returns a file of the other schema without the declarations that this schema also has.
     private DescriptorFile Without(SchemaFile file)
     {
         DescriptorFile whole = Unlinked(file);
@@ -96,7 +96,7 @@ internal sealed class SchemaCompletion
         Keep(proto.Service, service => service.Name);
         Keep(proto.Extension, extension => extension.Name);
 
-        // It counts what is gone.
+        // SourceCodeInfo refers to elements by their index, which has changed.
         proto.SourceCodeInfo = null;
         return new DescriptorFile(proto.ToByteString(), proto, whole.Origin);
 
@@ -122,7 +122,7 @@ internal sealed class SchemaCompletion
     private static string FullName(FileDescriptorProto file, string name) =>
         DescriptorFile.FullName(file.Package, name);
 
-    // Files and what they import of the other.
+    // Returns the files and their imports in the other schema.
     private static List<DescriptorFile> Needed(
         IEnumerable<string> roots, Dictionary<string, DescriptorFile> files)
     {

@@ -79,7 +79,8 @@ internal sealed class CacheFolder(string path)
             return;
         }
 
-        // With the same ending, so that what a killed process leaves counts and is deleted later.
+        // The temporary file has the same ending, so that Trim also counts and deletes the file of a killed
+        // process.
         string temporary = FileOf($"{Guid.NewGuid():N}");
         try
         {
@@ -162,13 +163,13 @@ internal sealed class CacheFolder(string path)
         }
         catch (Exception e) when (IsRefusal(e))
         {
-            // A file that cannot be changed can still be read.
+            // A file whose time cannot be changed can still be read.
         }
     }
 
     private void Trim()
     {
-        // Other processes delete files, too.
+        // Other processes may delete files at the same time.
         FileInfo[] files =
             [.. new DirectoryInfo(path).GetFiles($"*{Ending}").Where(file => file.Exists)];
         long bytes = files.Sum(file => file.Length);

@@ -64,7 +64,7 @@ internal sealed class DescriptorSetSource : SchemaSource
 /// <summary>Reads FileDescriptorSets.</summary>
 internal static class DescriptorSetReader
 {
-    // The image of all of googleapis has 30 MB.
+    // For comparison: the image of all of googleapis has 30 MB.
     private const int MaxUnpackedBytes = 128 * 1024 * 1024;
 
     private const uint FileTag = (1 << 3) | (uint)WireFormat.WireType.LengthDelimited;
@@ -82,8 +82,8 @@ internal static class DescriptorSetReader
         {
             return ReadBinary(unpacked, origin);
         }
-        // No text is also a binary set: the first letters of both kinds of text begin a group without an end
-        // or are no tag.
+        // A text is never a valid binary set: as a tag, its first letter begins a group without an end, or is
+        // invalid.
         catch (RpcException) when (IsText(unpacked))
         {
             return textSets is null
@@ -130,7 +130,7 @@ internal static class DescriptorSetReader
         return files.Count > 0 ? files : throw SchemaError.Invalid($"Cannot use {origin}: it holds no file.");
     }
 
-    // Behind a byte order mark, white space, and the comments of the text format.
+    // Skips a byte order mark, white space, and comments of the text format.
     private static ReadOnlySpan<byte> StartOf(ReadOnlySpan<byte> bytes)
     {
         bytes = bytes.StartsWith("\uFEFF"u8) ? bytes["\uFEFF"u8.Length..] : bytes;

@@ -7,7 +7,7 @@ internal static class ProtoFolder
     private static readonly SearchValues<char> Forbidden =
         SearchValues.Create([':', '\\', .. Enumerable.Range(0, ' ').Select(c => (char)c), '\u007F']);
 
-    // Windows opens a device by these names, in every folder and with every ending.
+    // Windows opens a device for these names, in every folder and with every extension.
     private static readonly HashSet<string> Devices = new(StringComparer.OrdinalIgnoreCase)
     {
         "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$",
@@ -36,7 +36,7 @@ internal static class ProtoFolder
         {
             string parent = Path.GetDirectoryName(paths[i])!;
             Directory.CreateDirectory(parent);
-            // Renamed into its place, which replaces a link or a pipe of that name and never opens it.
+            // File.Move replaces a link or a pipe at the target. Writing to the target would open it.
             string temporary = Path.Combine(parent, $".{Guid.NewGuid():N}.tmp");
             try
             {
@@ -66,7 +66,7 @@ internal static class ProtoFolder
                 + "nothing is written. Export a descriptor set, which keeps every name.");
     }
 
-    // Windows drops the dots and blanks at the end of a name.
+    // Windows removes dots and blanks at the end of a name.
     private static bool IsDevice(string part) =>
         part[^1] is '.' or ' ' || Devices.Contains(part.Split('.')[0].TrimEnd(' '));
 

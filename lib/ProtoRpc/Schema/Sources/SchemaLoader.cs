@@ -50,7 +50,8 @@ internal static class SchemaLoader
         [
             .. locations.SelectMany(location => Find(location, sources, request))
                 .GroupBy(file => file.Location.FullPath)
-                // The errors of a file that is also named are errors.
+                // A file can be named and also match a wildcard. The entry for the name is used, because its
+                // errors are not ignored.
                 .Select(same => same.FirstOrDefault(file => !file.Location.IsMatched) ?? same.First()),
         ];
         if (found.Count == 0)
@@ -114,7 +115,8 @@ internal static class SchemaLoader
             : SearchPath.Expand(location, request)
                 .Select(file => new FoundFile(sources.First(source => source.Reads(file.FullPath)), file));
 
-    // Not a struct: code for lists of a struct is compiled when it first runs, and delays the first Tab.
+    // A class, because the runtime compiles code for lists of a struct when it first runs, which delays the
+    // first completion.
     private sealed record FoundFile(SchemaSource Source, SourceFile Location);
 }
 
@@ -230,7 +232,7 @@ internal static class PathPattern
                 folders = [.. folders.SelectMany(f => Folders(f, part)).Distinct(StringComparer.Ordinal)];
             }
 
-            // A last part of ** alone means everything below.
+            // ** as the last part matches all files below.
             return parts[^1] == "**"
                 ? [.. folders.SelectMany(f => Folders(f, "**")).SelectMany(f => Directory.EnumerateFiles(f))]
                 : [.. folders.SelectMany(Directory.EnumerateFiles).Where(f => Matches(parts[^1], f))];
@@ -257,8 +259,8 @@ internal static class PathPattern
         return Directory.EnumerateDirectories(folder).Where(f => Matches(part, f));
     }
 
-    // The simple matching takes a backslash for an escape;
-    // none gets here, as it is a separator or no wildcard.
+    // MatchesSimpleExpression treats a backslash as an escape. A part contains none: it is a separator on
+    // Windows, and elsewhere a pattern with it is no wildcard.
     private static bool Matches(string part, string path) =>
         FileSystemName.MatchesSimpleExpression(
             part, Path.GetFileName(path), ignoreCase: OperatingSystem.IsWindows());
@@ -273,7 +275,8 @@ internal static class FolderTree
     {
         HashSet<string> entered = new(StringComparer.Ordinal);
         Stack<(string Path, string Real)> open = new([(root, RealPathOf(root))]);
-        // Later, so that a folder has its own path, not that of a link.
+        // Links are followed last, so that a folder is listed with its own path and not with that of a link
+        // to it.
         Queue<(string Path, string Real)> links = [];
         while (open.TryPop(out (string Path, string Real) folder) || links.TryDequeue(out folder))
         {
@@ -283,7 +286,7 @@ internal static class FolderTree
             }
 
             yield return folder.Path;
-            // Hidden folders and those of other users are left out.
+            // The default options skip hidden folders and folders without access.
             EnumerationOptions visible = new();
             foreach (string path in Directory.EnumerateDirectories(folder.Path, "*", visible))
             {

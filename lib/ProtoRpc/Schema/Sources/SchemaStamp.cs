@@ -4,7 +4,7 @@ namespace ProtoRpc.Schema.Sources;
 /// read, to see later whether they changed.</summary>
 internal sealed class SchemaStamp
 {
-    // Times of files are those of the last tick of the system.
+    // The system updates its time for files only at each tick, so times are this exact.
     private static readonly TimeSpan Granularity = TimeSpan.FromMilliseconds(50);
 
     private readonly Dictionary<string, FileState> _states;
@@ -37,6 +37,6 @@ internal sealed class SchemaStamp
             : new(Directory.Exists(path) ? Directory.GetLastWriteTimeUtc(path) : DateTime.MinValue, -1);
     }
 
-    // Not a struct: code for a dictionary of a struct is compiled when it first runs.
+    // A class, because the runtime compiles code for a dictionary of a struct when it first runs.
     private sealed record FileState(DateTime Changed, long Length);
 }

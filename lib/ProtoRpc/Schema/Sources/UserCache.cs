@@ -53,14 +53,14 @@ internal static class OwnFolder
             existing = above;
         }
 
-        // Before anything is made: with sudo, root would make it in the folder of the other user.
+        // Checked before the folder is created: with sudo, root would create it in another user's folder.
         CheckNotReplaceable(existing);
         Directory.CreateDirectory(parent, Mode);
         CheckNotReplaceable(parent);
 
         string folder = Path.Combine(parent, name);
         Directory.CreateDirectory(folder, Mode);
-        // CreateDirectory also succeeds where something exists; that may be another user's.
+        // CreateDirectory also succeeds for an existing folder, which may belong to another user.
         FileAttributes attributes = File.GetAttributes(folder);
         if ((attributes & FileAttributes.Directory) == 0 || (attributes & FileAttributes.ReparsePoint) != 0)
         {
@@ -86,7 +86,7 @@ internal static class OwnFolder
                 throw new IOException($"'{folder}' belongs to another user, who can replace what is in it");
             }
 
-            // In a folder like /tmp the sticky bit keeps others from replacing what is in it.
+            // The sticky bit of a folder such as /tmp keeps other users from replacing files in it.
             UnixFileMode mode = File.GetUnixFileMode(folder);
             if ((mode & UnixFileMode.OtherWrite) != 0 && (mode & UnixFileMode.StickyBit) == 0)
             {

@@ -188,7 +188,7 @@ internal sealed class ProtoTextFields(
     ProtoText text, ProtoTextNames names, ProtoTextOptions options, ProtoTextMessages messages,
     FileDescriptorProto file)
 {
-    // Looking through the messages of a scope for each field would take square time.
+    // Searching the messages of a scope for each field would need quadratic time.
     private readonly Dictionary<RepeatedField<DescriptorProto>, Dictionary<string, int>> _places =
         new(ReferenceEqualityComparer.Instance);
 
@@ -358,7 +358,7 @@ internal sealed class ProtoTextFields(
         }
     }
 
-    // protoc puts the name in also where the .proto does not; an extension may not have one.
+    // protoc sets json_name even if the .proto does not declare it. Extensions cannot declare one.
     private static IEnumerable<string> JsonName(FieldDescriptorProto field)
     {
         if (field.HasJsonName && !field.HasExtendee && field.JsonName != JsonNameOf(field.Name))

@@ -73,7 +73,7 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
                 bool isFeatures = prefix.Length > 0 || name == Features;
                 if (value is OptionMessage inner && isFeatures && !field.Field.IsRepeated)
                 {
-                    // Features are set one by one.
+                    // Each feature is written as a separate assignment.
                     Add(inner, name + ".", scope, depth, assignments);
                 }
                 else
@@ -119,7 +119,7 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
             ? $"{TextName(field.Field)} {{ {string.Join(' ', message.Fields.SelectMany(Inline))} }}"
             : $"{TextName(field.Field)}: {ProtoTextLiteral.Format(field.Field, value)}");
 
-    // The text format knows the groups of proto2 by the name of their type.
+    // In the text format, a group of proto2 has the name of its type.
     private static string TextName(RpcFieldInfo field) =>
         field.IsDeclaredGroup && !field.IsExtension ? field.MessageType!.Name : field.Name;
 }
@@ -146,7 +146,7 @@ internal static class ProtoTextLiteral
         StringBuilder quoted = new("\"");
         foreach (char c in text)
         {
-            // Every control character is one byte in UTF-8 up to 0x7F; the ones above stay.
+            // Control characters up to 0x7F are one byte in UTF-8 and are escaped; other characters are not.
             AppendEscaped(quoted, c, isPlain: c >= 0x80);
         }
 
@@ -192,7 +192,7 @@ internal static class ProtoTextLiteral
         }
         else
         {
-            // Three octal digits always, so that a digit after them is not taken for a part.
+            // Always three octal digits, so that a following digit does not become part of the escape.
             quoted.Append('\\').Append(Convert.ToString(c, 8).PadLeft(3, '0'));
         }
     }

@@ -104,8 +104,8 @@ internal sealed class ProtoTextWriter
 
         for (int i = 0; i < _proto.OptionDependency.Count; i++)
         {
-            // A server, or a descriptor set, may lack the file. The options that it declares are then not
-            // written, and protoc would not find it.
+            // A server or descriptor set may lack the imported file. Its options are not written then, and
+            // protoc could not find it, so the import is omitted.
             if (_hasFile(_proto.OptionDependency[i]))
             {
                 _text.Statement(
@@ -211,8 +211,8 @@ internal sealed class ProtoTextOrder(SourcePositions positions)
         return [.. placed.OrderBy(p => p.Position).Select(p => p.Write)];
     }
 
-    // Takes elements up to the one with the next message, from the kind that has it,
-    // until no message is left.
+    // Repeats with the kind that contains the next message: takes its elements up to this message, until no
+    // message is left.
     private List<Action> ByKind()
     {
         List<Action> order = [];
@@ -230,8 +230,8 @@ internal sealed class ProtoTextOrder(SourcePositions positions)
         return order;
     }
 
-    // Looking for the next message again and again would take square time in a schema with thousands of
-    // messages and enums.
+    // A queue per kind: searching for the next message each time would need quadratic time in a schema with
+    // thousands of messages and enums.
     private sealed class WaitingKind(List<ProtoTextElement> elements)
     {
         private readonly List<ProtoTextElement> _elements = elements;
@@ -261,7 +261,7 @@ internal sealed class ProtoTextOrder(SourcePositions positions)
 /// that the language's scoping finds them again.</summary>
 internal sealed class ProtoTextNames
 {
-    // Where a type is expected, these words are read as what they mean in the language.
+    // If a type is expected, protoc reads these words as keywords.
     private static readonly HashSet<string> Words =
     [
         "double", "float", "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64",
@@ -286,7 +286,7 @@ internal sealed class ProtoTextNames
     /// <summary>A type as a descriptor names it, with a dot in front, in its shortest form.</summary>
     public string Reference(string typeName, string scope)
     {
-        // Without the dot it is already what somebody wrote.
+        // A name without a leading dot is not resolved, so it is written as it is.
         string name = typeName.StartsWith('.') ? Type(typeName[1..], scope) : typeName;
         return Words.Contains(name.Split('.', 2)[0]) ? typeName : name;
     }
@@ -316,8 +316,8 @@ internal sealed class ProtoTextNames
     public string Full(string fullName, string scope) =>
         IsHidden(fullName, scope, "") ? "." + fullName : fullName;
 
-    // Names are looked for from the inside outwards by their first part, which must not be met before the
-    // scope that is meant.
+    // protoc resolves the first part of a name from the innermost scope outwards. A symbol of that name in an
+    // inner scope would hide the intended one.
     private bool IsHidden(string name, string scope, string meant)
     {
         string first = name.Split('.', 2)[0];
@@ -378,7 +378,7 @@ internal sealed class ProtoTextNames
         }
     }
 
-    // The values of an enum stand beside it, not inside.
+    // The values of an enum belong to the scope of the enum, not to the enum.
     private void AddEnum(EnumDescriptorProto type, string prefix)
     {
         _symbols.Add(prefix + type.Name);

@@ -19,8 +19,7 @@ internal sealed record CompiledEntry(
     string Key, ByteString Set, IReadOnlyList<string> Warnings, IReadOnlyList<string> LeftOutOptions,
     IReadOnlyList<CompiledSource> Sources)
 {
-    // Raise the number with the layout, and with every change of what protoc is asked for or of the texts of
-    // warnings.
+    // Increase the number when the layout, the arguments of protoc or the texts of warnings change.
     private static ReadOnlySpan<byte> Magic => "ProtoRpc schema 1\n"u8;
 
     /// <summary>The entry as a file: a magic number, a checksum, and the fields in order.</summary>
@@ -84,7 +83,7 @@ internal sealed record CompiledEntry(
         }
     }
 
-    // The lists grow with what is read, because a count can be damaged.
+    // The list grows with the entries that are read, because the count in a damaged file can be wrong.
     private static List<string> ReadTexts(CodedInputStream input)
     {
         List<string> texts = [];
@@ -107,8 +106,8 @@ internal sealed record CompiledEntry(
         return sources;
     }
 
-    // Against disks, not against people: only the owner can write the file. SHA-256 would take 20 ms when it
-    // is first used, because it loads OpenSSL.
+    // Protects against damaged files, not against attackers: only the owner can write the file. SHA-256 would
+    // need 20 ms at its first use, because it loads OpenSSL.
     private static uint ChecksumOf(ReadOnlySpan<byte> bytes)
     {
         uint checksum = (uint)bytes.Length;

@@ -18,7 +18,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
 
     private const string Folder = "schemas";
 
-    // Times of files are those of the last tick of the system.
+    // The system updates its time for files only at each tick, so times are this exact.
     private static readonly TimeSpan Granularity = TimeSpan.FromMilliseconds(50);
 
     /// <summary>That of this user; null if it is switched off, or the user has no folder for it.</summary>
@@ -48,7 +48,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         }
         catch (Exception)
         {
-            // Files come and go while they are looked at. protoc then says what is wrong with them.
+            // A file changed or disappeared while it was compared. protoc runs then, and reports the error.
             return null;
         }
     }
@@ -70,7 +70,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         }
         catch (Exception)
         {
-            // The schema is there. That it is not kept costs time and nothing else.
+            // The schema is already compiled. Without an entry, the next compilation only takes longer.
         }
     }
 
@@ -80,7 +80,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
     {
         HashSet<string> absent = [.. missing];
         HashSet<string> names = [.. part.Files.Select(file => file.Name), .. absent];
-        // Which of these names the folders have decides what the others mean.
+        // If one of these files exists, the aliases in it determine the others, so all are part of the entry.
         HashSet<string> aliases = [.. RpcMessageFiles.Names];
         names.UnionWith(names.Overlaps(aliases) ? aliases : []);
         List<CompiledSource> sources = [];
@@ -123,8 +123,8 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         }
     }
 
-    // All that decides what protoc does, but for what it reads. Two keys have no text in common, because each
-    // list begins with its length.
+    // All inputs of protoc except the contents of files. Each list begins with its length, so different plans
+    // have different keys.
     private static string KeyOf(string protoc, ProtocPlan plan)
     {
         FileInfo program = new(protoc);
@@ -145,11 +145,11 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         static string Text(long number) => number.ToString(CultureInfo.InvariantCulture);
     }
 
-    // Native programs have no such id.
+    // A NativeAOT program has no module version id.
     private static string VersionOf(System.Reflection.Module module) =>
         RuntimeFeature.IsDynamicCodeSupported ? module.ModuleVersionId.ToString() : "";
 
-    // FNV-1a: two keys of one name would only replace each other's entry.
+    // FNV-1a is sufficient: if two keys have the same hash, each only replaces the other's entry.
     private static string NameOf(string key)
     {
         ulong hash = 14695981039346656037;
@@ -161,7 +161,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         return hash.ToString("x16", CultureInfo.InvariantCulture);
     }
 
-    // As protoc searches: the first folder that has the file.
+    // Searches like protoc: the first folder with the file.
     private static string FindFile(string name, ProtocPlan plan) =>
         plan.FindFile(name)
         ?? ProtocLocator.IncludeFolders.Select(folder => Path.Combine(folder, name))
@@ -173,7 +173,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         && ReadFile(source.Path, source.Content.Length) is { } content
         && source.Content.Span.SequenceEqual(content);
 
-    // Null if it is longer. What no folder has is empty.
+    // Returns null if the file is longer, and no bytes for a file that does not exist.
     private static byte[]? ReadFile(string path, int maxBytes)
     {
         if (path.Length == 0)
@@ -193,7 +193,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
         return ChangeOf(path) < begin - Granularity && ChangeOf(real) < begin - Granularity;
     }
 
-    // On Unix also the time of a rename, by which a file with old times can come.
+    // On Unix, the time of a rename also counts, because a renamed file keeps its old modification time.
     private static DateTime ChangeOf(string path) =>
         OperatingSystem.IsWindows() ? File.GetLastWriteTimeUtc(path)
             : UnixFileStatus.Read(path)?.Changed ?? DateTime.MaxValue;

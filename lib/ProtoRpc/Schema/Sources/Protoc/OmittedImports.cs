@@ -9,8 +9,8 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 /// unknown type, the file stays as it is, with the error for its imports.</remarks>
 internal sealed partial class OmittedImports : IDisposable
 {
-    // protoc reports one unknown option of each declaration, and no options of files that import files with
-    // errors.
+    // Limits the runs. Each run of protoc reports one unknown option of each declaration, and no options of
+    // files that import files with errors.
     private const int MaxRounds = 100;
 
     private readonly ProtocPlan _plan;
@@ -86,7 +86,7 @@ internal sealed partial class OmittedImports : IDisposable
         for (int i = 0; i < MaxRounds && watch.Elapsed < timeout; i++)
         {
             string text = compile(probe);
-            // The last line may be cut off.
+            // The last line may be incomplete.
             errors =
             [
                 .. ProtocLine.ReadAll(text[..(text.LastIndexOf('\n') + 1)])
@@ -100,7 +100,8 @@ internal sealed partial class OmittedImports : IDisposable
             WriteCopies();
         }
 
-        // A file that still has errors has all of them, those for its imports first.
+        // The original of a file that still has errors is compiled, so that protoc reports all its errors,
+        // first those of its imports.
         foreach (string path in errors.Select(PathOf))
         {
             _copies.GetValueOrDefault(path)?.GiveUp();
@@ -117,7 +118,8 @@ internal sealed partial class OmittedImports : IDisposable
         }
     }
 
-    // protoc stops at the first file to compile that has errors. It reads all imports of a file.
+    // protoc stops compiling at the first file with errors, but reads all imports of a file. So one probe
+    // file imports all inputs.
     private ProtocPlan MakeProbe()
     {
         StringBuilder text = new("syntax = \"proto3\";\n");
@@ -154,7 +156,7 @@ internal sealed partial class OmittedImports : IDisposable
             }
             else if (cutOff.Contains(line.File))
             {
-                // What the file has from its imports is not known yet.
+                // An import of the file has errors, so it is unknown yet which options are missing.
             }
             else if (UnknownOption().Match(line.Text) is { Success: true } option)
             {
@@ -170,7 +172,7 @@ internal sealed partial class OmittedImports : IDisposable
         return isChanged;
     }
 
-    // A file can also lack what an import of an import declares.
+    // An option may be declared by a public import of an import, which was omitted.
     private bool LacksImports(ProtocLine line) =>
         _copies.GetValueOrDefault(PathOf(line)) is { } copy
             ? copy.IsUsed
@@ -209,7 +211,7 @@ internal sealed partial class OmittedImports : IDisposable
         return copy;
     }
 
-    // protoc names a copy by its name, and another file by its path.
+    // protoc reports a copy by its name, and other files by their paths.
     private string PathOf(ProtocLine line) =>
         Path.IsPathFullyQualified(line.File)
             ? Path.GetFullPath(line.File)
@@ -224,7 +226,7 @@ internal sealed partial class OmittedImports : IDisposable
     /// <summary>A copy of a file without some imports and options.</summary>
     private sealed class FileCopy(string path, IReadOnlyList<string> names)
     {
-        // More than any schema has. protoc reads a file of this size in seconds.
+        // No schema is this large; protoc would need seconds to read the file.
         private const int MaxBytes = 64 * 1024 * 1024;
 
         private readonly ErasedParts _parts = new();
@@ -310,7 +312,7 @@ internal sealed partial class OmittedImports : IDisposable
             }
             catch (Exception e) when (e is IOException or UnauthorizedAccessException)
             {
-                // protoc reports it.
+                // protoc reports the error.
                 return [];
             }
         }

@@ -15,7 +15,7 @@ internal sealed class ErasedParts
 /// and column.</summary>
 internal ref struct OptionEraser
 {
-    // Longer names, and names of more parts, are erased by their places only.
+    // Longer names, and names of more parts, are only erased by their positions.
     private const int MaxName = 512;
     private const int MaxExtensions = 8;
 
@@ -82,7 +82,7 @@ internal ref struct OptionEraser
         }
     }
 
-    // Returns whether a whole statement was read.
+    // Returns whether a complete statement was read.
     private bool ReadStatement(int depth)
     {
         int start = _tokens.Start;
@@ -119,7 +119,7 @@ internal ref struct OptionEraser
         }
 
         Erase(start, _tokens.End);
-        // A comment that stays alone on the line would become the comment of the next declaration.
+        // A comment that remains alone on the line would become the comment of the next declaration.
         int end = _tokens.End;
         while (end < _text.Length && _text[end] is (byte)' ' or (byte)'\t')
         {
@@ -149,7 +149,7 @@ internal ref struct OptionEraser
                 Erase(start, end);
             }
 
-            // A comma stays between two options that stay.
+            // A comma remains between two options that remain.
             if (comma >= 0 && (isErased || !hasKept))
             {
                 Erase(comma, comma + 1);
@@ -236,7 +236,7 @@ internal ref struct OptionEraser
     {
         foreach (ref byte value in _text[start..end])
         {
-            // White space stays, because tabs and line breaks are counted.
+            // White space is kept, because the positions in protoc's errors count tabs and line breaks.
             if (value is not ((byte)' ' or (>= (byte)'\t' and <= (byte)'\r')))
             {
                 value = (byte)' ';

@@ -8,7 +8,7 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 /// <summary>Compiles .proto files with protoc.</summary>
 internal static class ProtocCompiler
 {
-    // How often protoc is run again to find the errors of further files.
+    // Limits the runs of protoc that find the errors of further files.
     private const int MaxRetries = 10;
 
     private static readonly TimeSpan Timeout = TimeSpan.FromSeconds(60);
@@ -108,8 +108,8 @@ internal static class ProtocCompiler
         };
     }
 
-    // protoc stops at the first file that has errors; the others may have some too. The files that have none
-    // are compiled, if there are any.
+    // protoc stops at the first file with errors. It runs again to find the errors of the others, and to
+    // compile the files without errors.
     private static (ProtocDiagnostics All, ProtocPlan? Compiled) WithOthers(
         string protoc, ProtocPlan plan, string output, TimeSpan timeout, ProtocDiagnostics first)
     {
@@ -145,7 +145,8 @@ internal static class ProtocCompiler
     {
         string work = Path.GetDirectoryName(output)!;
         string arguments = Path.Combine(work, "arguments");
-        // In a file, because a command line has too little room for many files. UTF-8 without a mark.
+        // The arguments are in a file, because a command line is too short for many files. UTF-8 without a
+        // byte order mark.
         Dictionary<string, string> links = new(StringComparer.Ordinal);
         File.WriteAllLines(arguments, Arguments(plan, output, work, links));
         ProtocOutput run = ProtocProcess.Run(protoc, ["@" + arguments], work, timeout);
@@ -158,7 +159,7 @@ internal static class ProtocCompiler
         return run with { Text = plan.Copies is { } copies ? WithoutFolder(text, copies) : text };
     }
 
-    // Errors in a copy of a file are errors in the file. On Windows, protoc writes paths with slashes.
+    // Errors in a copy are reported for the original file. On Windows, protoc writes paths with slashes.
     private static string WithoutFolder(string text, string folder) =>
         text.Replace(folder + '/', "").Replace(folder + Path.DirectorySeparatorChar, "")
             .Replace(folder.Replace(Path.DirectorySeparatorChar, '/') + '/', "");
@@ -189,7 +190,8 @@ internal static class ProtocCompiler
         ];
         arguments.AddRange(roots.Select((root, i) =>
             "--proto_path==" + Listable(root, Path.Combine(workFolder, $"root{i}"), links)));
-        // A name that looks like an option is given as a path, that of the copy if there is one.
+        // A name that begins with a hyphen would be an option, so the path is passed: that of the copy if
+        // there is one.
         arguments.AddRange(plan.Inputs.Select(
             i => i.Name.StartsWith('-') ? plan.FindCopy(i.Name) ?? i.File.FullPath : i.Name));
         return arguments.Any(a => a.AsSpan().IndexOfAny('\n', '\r') >= 0)
@@ -198,8 +200,8 @@ internal static class ProtocCompiler
             : arguments;
     }
 
-    // protoc splits its paths at the separator of lists, which leaves only a detour for a folder that has one
-    // in its name. The equals sign before a path keeps other equals signs from being read.
+    // protoc splits a list of paths at the path separator, so a folder with a separator in its name is passed
+    // as a symbolic link.
     private static string Listable(string folder, string link, Dictionary<string, string> links)
     {
         if (!folder.Contains(Path.PathSeparator))
@@ -232,7 +234,7 @@ internal sealed record ProtocOutput(int ExitCode, string Text);
 /// <summary>Runs protoc as a process.</summary>
 internal static class ProtocProcess
 {
-    // Enough for every error that somebody will read.
+    // Errors beyond this size are useless to a reader.
     private const int MaxText = 1024 * 1024;
 
     /// <summary>Runs protoc to its end.</summary>
@@ -280,7 +282,7 @@ internal static class ProtocProcess
         }
     }
 
-    // On a thread of its own, because asynchronous reading of pipes compiles a lot when it is first used.
+    // On a separate thread, because the runtime compiles much code at the first asynchronous read of a pipe.
     private static Task<string> ReadAsync(StreamReader reader) =>
         Task.Factory.StartNew(
             () => Read(reader), CancellationToken.None,
@@ -293,7 +295,7 @@ internal static class ProtocProcess
         for (int read = 1; read > 0;)
         {
             read = reader.Read(buffer);
-            // The rest is read and dropped, so that protoc does not wait for a reader.
+            // The rest is read and discarded, so that protoc does not block.
             text.Append(buffer, 0, Math.Min(read, MaxText - text.Length));
         }
 
@@ -328,7 +330,7 @@ internal static partial class ProtocVersion
             + "variable: the module includes its own protoc.");
     }
 
-    // 3.x says "Missing value for flag" of a flag that it does not know, because its own all have values.
+    // protoc 3.x reports "Missing value for flag" for an unknown flag.
     [GeneratedRegex(
         @"^(?:Missing value for flag|Unknown flag): (?<option>--[a-z_]+)", RegexOptions.Multiline)]
     private static partial Regex UnknownOption();

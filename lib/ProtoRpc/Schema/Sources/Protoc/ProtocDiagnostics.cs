@@ -84,7 +84,7 @@ internal sealed partial class ProtocDiagnostics
     {
         if (Misencoded.Count > 0)
         {
-            // protoc reports each byte of such a file.
+            // protoc reports each invalid byte of such a file as an error.
             return SchemaError.Invalid(string.Join('\n', Misencoded));
         }
 
@@ -142,11 +142,11 @@ internal sealed partial class ProtocDiagnostics
     private static string PlaceOf(ProtocLine line, ProtocPlan plan) =>
         ShownPath(line.File, plan) + line.Place;
 
-    // protoc names a file by its name below a root or, where it could open it, by its path.
+    // protoc reports a file by its name below a root or, if it could open the file, by its path.
     private static SourceFile? FindInput(string file, ProtocPlan plan) =>
         plan.Inputs.FirstOrDefault(i => i.Name == file || i.File.FullPath == FullPath(file))?.File;
 
-    // With the separators of this system; null for a name below a root.
+    // Returns the path with this system's separators, or null for a name below a root.
     private static string? FullPath(string file) =>
         Path.IsPathFullyQualified(file) ? Path.GetFullPath(file) : null;
 
@@ -234,7 +234,7 @@ internal sealed partial record ProtocLine(string File, string Place, bool IsWarn
         }
     }
 
-    // protoc names a file that it could open by its path.
+    // protoc reports a file that it could open by its path.
     private bool IsOfImport(string file) => FailedImport is { } import
         && (file == import || file.Replace('\\', '/').EndsWith($"/{import}", StringComparison.Ordinal));
 
@@ -243,7 +243,8 @@ internal sealed partial record ProtocLine(string File, string Place, bool IsWarn
         ? match.Groups["import"].Value
         : null;
 
-    // The file is the shortest beginning that fits: a drive's colon has no space after it.
+    // The shortest match for the file. The colon of a Windows drive does not match, because no space follows
+    // it.
     [GeneratedRegex("""^(?<file>.+?)(?<place>(:\d+:\d+)?): (?<warning>warning: )?(?<text>.*)$""",
         RegexOptions.CultureInvariant)]
     private static partial Regex Diagnostic();

@@ -97,7 +97,7 @@ internal static partial class ProtocLocator
         : RuntimeInformation.OSArchitecture == Architecture.Arm64 ? "linux-arm64"
         : "linux-x64";
 
-    // Archives and packages lose the executable bit.
+    // Some archives and packages do not preserve the executable bit.
     [UnsupportedOSPlatform("windows")]
     private static string Executable(string path)
     {
@@ -113,10 +113,10 @@ internal static partial class ProtocLocator
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            // Another user's file, or a read-only file system.
+            // The file belongs to another user, or the file system is read-only. CanExecute tests the result.
         }
 
-        // Not executable with the bit, either, where the file system is mounted with noexec.
+        // A file system that is mounted with noexec forbids execution even with the bit.
         return CanExecute(path)
             ? path
             : ProtocCopy.Prepare(
@@ -157,7 +157,7 @@ internal static class ProtocCopy
             try
             {
                 string folder = OwnFolder.Prepare(UserCache.Find(cacheHome, home), UserCache.Name);
-                // It may have been open to others before.
+                // A folder that existed before may be accessible to others.
                 File.SetUnixFileMode(folder, OwnFolder.Mode);
                 byte[] hash = HashOf(shipped);
                 string copy = Path.Combine(folder, $"protoc-{Convert.ToHexStringLower(hash)}");
@@ -208,14 +208,15 @@ internal static class ProtocCopy
                 source.CopyTo(target);
             }
 
-            // The umask may have taken bits away.
+            // The umask may have removed permission bits.
             File.SetUnixFileMode(part, OwnerOnly);
             if (!HashOf(part).AsSpan().SequenceEqual(hash))
             {
                 throw new IOException("the file changed during the copy");
             }
 
-            // Replaces a link instead of following it; a process that runs the old copy keeps it.
+            // Move replaces a link at the target instead of following it. A process that runs the old copy
+            // keeps it.
             File.Move(part, copy, overwrite: true);
         }
         finally

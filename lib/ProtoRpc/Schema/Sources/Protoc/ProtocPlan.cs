@@ -28,7 +28,7 @@ internal sealed record ProtocPlan(
     {
         ImportRoots roots = new(files, importPaths, folders);
         List<List<SourceFile>> runs = [];
-        // Files of one folder stay together: they import each other.
+        // Files of one folder are compiled together, because they import each other.
         foreach (IGrouping<string, SourceFile> group in files.GroupBy(f => roots.RootOf(f).FullPath))
         {
             HashSet<string> names = [.. group.Select(roots.NameOf)];
@@ -136,7 +136,7 @@ internal sealed record ProtocInput(string Name, SourceFile File);
 /// </remarks>
 internal sealed partial class ImportRoots
 {
-    // Imports stand at the beginning of a file; no more of it is read to find them.
+    // Imports are at the beginning of a file, so only this part is searched.
     private const int ScannedBytes = 64 * 1024;
 
     // How many folders above a file are searched. Paths in Go's style are the longest: a file in
@@ -152,8 +152,8 @@ internal sealed partial class ImportRoots
         IReadOnlyList<SourceFile> files, IReadOnlyList<SourceFile> importPaths,
         IReadOnlyList<SourceFile> folders)
     {
-        // No lookup by whether a folder holds a file: its code is compiled when it first runs, which delays
-        // the first schema of a process.
+        // Not a lookup with a bool as the key: the runtime compiles that code when it first runs, which
+        // delays the first schema of a process.
         SourceFile[] inFolders = [.. files.Where(file => IsIn(folders, file) && !IsIn(importPaths, file))];
         SourceFile[] others = [.. files.Where(file => !IsIn(folders, file) && !IsIn(importPaths, file))];
         SourceFile[] found =
@@ -204,7 +204,7 @@ internal sealed partial class ImportRoots
     {
         Queue<SourceFile> open = new(files);
         HashSet<string> read = new(StringComparer.Ordinal);
-        // Files of one folder mostly have the same imports.
+        // Files of one folder usually have the same imports, so each import is searched once for a folder.
         HashSet<(string? Folder, string Import)> searched = [];
         while (read.Count < files.Count + MaxImports && open.TryDequeue(out SourceFile? file))
         {
@@ -231,11 +231,12 @@ internal sealed partial class ImportRoots
         }
     }
 
-    // The nearest folder, from that of a file up, that has an import. Nothing outside of a git repository is
-    // searched, but for the repository by its own name: etcd's files import "etcd/auth/authpb/auth.proto".
+    // The nearest folder, beginning with the file's own and going up, that contains an import. A search does
+    // not leave a git repository, except for the repository's own name: etcd's files import
+    // "etcd/auth/authpb/auth.proto".
     private static SourceFile? FindRoot(SourceFile file, string import)
     {
-        // A tree written for Google.ProtocolBuffers.Rpc may have its own copy, which comes first.
+        // A tree for Google.ProtocolBuffers.Rpc may contain its own copy of these files, which has priority.
         if (!RpcMessageFiles.OriginalNames.Contains(import) && ProtocLocator.HasImport(import))
         {
             return null;
@@ -285,8 +286,7 @@ internal sealed partial class ImportRoots
                 $"Cannot read '{file.Given}': {FileProblem.Describe(e, file.Given)}.", e);
         }
 
-        // Only a guess at where to look: protoc is who reads the file,
-        // and protoc reports what is wrong with it.
+        // Only finds folders to search: protoc parses the file and reports its errors.
         string text = System.Text.Encoding.UTF8.GetString(start, 0, read);
         return ImportLine().Matches(text).Select(m => m.Groups["file"].Value);
     }

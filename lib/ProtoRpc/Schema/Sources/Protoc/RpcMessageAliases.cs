@@ -71,7 +71,7 @@ internal static partial class RpcMessageAliases
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            // protoc reports it if a file imports it.
+            // protoc reports the error if a file imports this one.
             return false;
         }
 

@@ -25,7 +25,7 @@ internal static class TextEncoding
             : null;
     }
 
-    // By its byte order mark, or by the zeros of a first character that is ASCII.
+    // Recognizes the encoding by a byte order mark, or by the zeros of an ASCII character at the start.
     private static string? Find(ReadOnlySpan<byte> first) => first switch
     {
         [0xFF, 0xFE, 0, 0] or [0, 0, 0xFE, 0xFF] => "UTF-32",

@@ -23,7 +23,7 @@ internal sealed class WorkFolder : IDisposable
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            // What the system says of a missing folder names no file.
+            // The system's message for a missing folder does not contain its name.
             string why = Directory.Exists(temporary) ? e.Message : "the folder does not exist.";
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition, RpcErrorIds.SchemaError,
@@ -39,8 +39,8 @@ internal sealed class WorkFolder : IDisposable
     /// nevertheless.</summary>
     public void Dispose() => TryDelete(() => _folder.Delete(recursive: true));
 
-    // On Windows, a virus scanner may have the files open for a moment, and so may protoc that has just
-    // ended. The pauses add up to a quarter of a second.
+    // On Windows, a virus scanner or a protoc that has just ended may have the files open for a moment. The
+    // pauses add up to a quarter of a second.
     internal static bool TryDelete(Action delete)
     {
         for (int i = 0; i < Tries; i++)
