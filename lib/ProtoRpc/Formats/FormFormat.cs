@@ -89,13 +89,13 @@ internal sealed class FormMessageReader(
                 CheckOnce(ref seen, field);
                 CheckOneof(message, field);
             }
-            // What browsers send of a box that is checked.
+            // Browsers send "on" for a checked box.
             StoreText(message, field, field.Kind == RpcFieldKind.Bool && value == "on" ? "true" : value);
         }
         Path.Pop();
     }
 
-    // An empty list of paths is also a FieldMask.
+    // A FieldMask without paths is an empty text.
     private static bool MayBeEmpty(FieldLayout field) => IsText(field)
         || (field.IsMessage && field.Message.WellKnown switch
         {

@@ -8,7 +8,7 @@ namespace ProtoRpc.Formats;
 /// <summary>One run of reading a message of text: where it is, what it has read, and how it fails.</summary>
 internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options, long length)
 {
-    // Names, values and brackets of a text that are read between two looks.
+    // How many names, values and brackets are read between two calls of FormatOptions.Look.
     private const int TokensPerLook = 1024;
 
     private ElementBudget _budget = BudgetOf(root, options, length);

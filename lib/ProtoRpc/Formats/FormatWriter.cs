@@ -8,7 +8,7 @@ namespace ProtoRpc.Formats;
 /// <summary>One run of writing a message as text: where it is, and how it fails.</summary>
 internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
 {
-    // What lies in an Any was not read, and so not counted, when the message was.
+    // The content of an Any was not decoded with the message, so its elements are counted here.
     private ElementBudget _inAny = new(root, options.MaxElements);
 
     protected FormatOptions Options { get; } = options;

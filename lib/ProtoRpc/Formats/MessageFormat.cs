@@ -23,7 +23,7 @@ public abstract class MessageFormat
     private protected MessageFormat(FormatRow row)
     {
         Row = row;
-        // The parameters of the preferred one, such as the charset, are no part of its name.
+        // Parameters of the preferred media type, such as the charset, are not part of its name.
         MediaTypes = [row.MediaType.Split(';')[0], .. row.OtherMediaTypes];
     }
 
@@ -91,7 +91,7 @@ public abstract class MessageFormat
         }
         else
         {
-            // The schema may know required fields of extensions that the generated class does not.
+            // The schema may declare required extension fields that the generated class does not have.
             Write(message, output, options);
         }
     }
@@ -136,7 +136,7 @@ public abstract class MessageFormat
             ReadMessage(input, message, options);
             if (!GeneratedMessages.IsComplete(layout, target))
             {
-                // Names all missing fields.
+                // Reading again as a dynamic message reports the names of all missing fields.
                 ReadDynamic(new DynamicMessage(layout), input, options);
             }
             return;

@@ -82,7 +82,7 @@ internal sealed class MessageSequenceReader(
         while (!_hasBegun && !HasBegun());
     }
 
-    // Editors of Windows write a byte order mark, which no format has.
+    // Windows editors write a byte order mark, which no format allows.
     private bool HasBegun()
     {
         if (!_isEnd && Waiting.Length < ByteOrderMark.Length && ByteOrderMark.StartsWith(Waiting))
@@ -258,7 +258,7 @@ internal sealed class JsonSplitter : MessageSplitter
             return false;
         }
 
-        // What has no end is left to the reader, which says so.
+        // An incomplete message is returned as well, so that its reader reports the error.
         int end = isWhole ? _position : bytes.Length;
         found = new FoundMessage(_start, end - _start, end);
         (_position, _start, _depth, _isText, _isScalar) = (0, -1, 0, false, false);
@@ -283,7 +283,7 @@ internal sealed class JsonSplitter : MessageSplitter
     {
         if (_isScalar)
         {
-            // Its first byte may be one that ends others.
+            // The first byte belongs to the value, even if it would end another one.
             _position = Math.Max(_position, _start + 1);
             int end = bytes[_position..].IndexOfAny(ScalarEnd);
             _position = end < 0 ? bytes.Length : _position + end;
@@ -302,7 +302,7 @@ internal sealed class JsonSplitter : MessageSplitter
             _position += next;
             if (bytes[_position] == '\\')
             {
-                // What it escapes must be there to be passed over.
+                // The escaped character must have arrived, to skip it.
                 if (_position + 1 == bytes.Length)
                 {
                     return false;
@@ -343,7 +343,7 @@ internal sealed class JsonSplitter : MessageSplitter
 /// array.</summary>
 internal static class JsonMessages
 {
-    // The array around the messages is one level more.
+    // One level deeper, because an array contains the messages.
     private static readonly JsonReaderOptions Reading =
         new() { MaxDepth = JsonMessageReader.MaxJsonDepth + 1 };
 

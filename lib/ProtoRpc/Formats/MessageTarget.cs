@@ -169,7 +169,8 @@ internal static class GeneratedMessages
         {
             return null;
         }
-        // The check of the whole message names all missing fields.
+        // If a required field is missing, converting the whole message reports the names of all missing
+        // fields.
         GeneratedViews views = new(showUnknown, () => ToDynamic(message, options).CheckRequired());
         return (views.Load(layout, message), views);
     }

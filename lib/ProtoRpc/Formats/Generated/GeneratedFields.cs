@@ -109,7 +109,7 @@ internal static class GeneratedFields
         && (layout.IsRepeated || layout.HasPresence == field.HasPresence)
         && (!layout.IsMessage || layout.Info.MessageType!.FullName == field.MessageType.FullName);
 
-    // A schema may have another type of the name of a wrapper.
+    // Not compared by name: a schema may declare another type with the name of a wrapper.
     private static bool IsWrapper(FieldLayout layout) => layout.Message.WellKnown == WellKnownType.Wrapper;
 
     private static bool IsReference(RpcFieldKind kind) =>
@@ -252,7 +252,7 @@ internal sealed class GeneratedMap(FieldLayout layout, FieldDescriptor field, Ty
         return true;
     }
 
-    // Null for a number that a closed enum does not have.
+    // Returns null for a number that a closed enum does not declare.
     private object? Shown(object? value)
     {
         if (wraps)

@@ -94,7 +94,7 @@ internal abstract class GeneratedProperty<TMessage, TValue>(
 
     private readonly Func<TMessage, bool>? _has = layout.HasPresence ? Presence.Get<TMessage>(field) : null;
 
-    // Then the property of a field that is not set has another value than zero.
+    // If the field has a default, the property of an unset field does not return zero.
     private readonly bool _hasDefault = field.FieldType == FieldType.Enum
         ? field.ToProto().HasDefaultValue || field.EnumType.Values[0].Number != 0
         : field.ToProto().HasDefaultValue;

@@ -15,7 +15,7 @@ internal sealed class GeneratedType
 {
     private static readonly ConditionalWeakTable<MessageLayout, GeneratedType> Known = [];
 
-    // By the index of the field; null where none can be reached, or not this one.
+    // By the index of the field. Null if the class cannot be accessed; an item is null if its field cannot.
     private readonly GeneratedField?[]? _fields;
     private readonly ConstructorInvoker? _new;
     private readonly FieldInfo? _unknown;
@@ -66,7 +66,7 @@ internal sealed class GeneratedType
     /// <summary>Whether messages of it are written without their binary form.</summary>
     public bool IsWhole => Reached.Length > 0;
 
-    // This type and all that are in it; empty where one of them cannot be gone through field by field.
+    // This type and all message types in it. Empty if one of them cannot be read field by field.
     private GeneratedType[] Reached => _reached ??= Reach();
 
     /// <summary>Whether a message is of the class that its descriptor was made for.</summary>

@@ -40,7 +40,7 @@ internal static class BlankJson
     {
         switch (value)
         {
-            // Struct and Any, whose keys are not the fields of their types.
+            // Struct and Any: their keys in JSON are not the fields of their types.
             case BlankMessage { Count: 0 }:
                 json.WriteNullValue();
                 break;

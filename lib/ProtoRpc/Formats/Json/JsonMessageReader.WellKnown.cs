@@ -3,7 +3,6 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Json;
 
-// The messages that have a shape of their own in JSON.
 internal sealed partial class JsonMessageReader
 {
     private const string Empty = "google.protobuf.Empty";
@@ -117,7 +116,7 @@ internal sealed partial class JsonMessageReader
         return false;
     }
 
-    // The form in which an Any is written whose type the schema lacks.
+    // Reads the form in which an Any is written if the schema lacks its type.
     private void ReadBytesInAny(ref Utf8JsonReader reader, in MessageTarget any, string typeUrl)
     {
         bool typeSeen = false;
@@ -175,7 +174,7 @@ internal sealed partial class JsonMessageReader
         return null;
     }
 
-    // A message with a shape of its own stands under the key "value".
+    // In an Any, the JSON form of a well-known type is the value of the key "value".
     private void ReadValueInAny(ref Utf8JsonReader reader, in MessageTarget inner, int depth, bool isNeeded)
     {
         bool typeSeen = false;

@@ -20,11 +20,11 @@ internal sealed partial class JsonMessageReader(
     private readonly ReadOnlySequence<byte> _json = json;
     private long _offset;
 
-    // Of the message that was read last: the next in a list has the same.
+    // The names of the last message type: consecutive messages of a list have the same type.
     private JsonNames _names = JsonNames.None;
     private string? _where;
 
-    // Lines are only counted when there is an error.
+    // Lines are only counted for an error.
     protected override string Where => _where ?? TextPosition.Describe(_json, _offset, Options.Origin);
 
     /// <summary>The field whose value is the whole text; null where the text is the message.</summary>
@@ -183,7 +183,7 @@ internal sealed partial class JsonMessageReader(
     {
         Expect(ref reader, JsonTokenType.StartObject, field.Info.FullName, "an object");
         GeneratedType? type = message.ClassOf(field)?.Properties.Held(field.Value);
-        // An entry whose value is passed over is not in the map.
+        // Keys whose enum value is ignored are not in the map, so duplicate keys are found by a separate set.
         HashSet<object>? keys =
             Options.IgnoreUnknownFields && field.Value.Enum is not null ? new(MapKeys.Boxed) : null;
         while (NextName(ref reader))
@@ -196,7 +196,7 @@ internal sealed partial class JsonMessageReader(
             }
             Next(ref reader);
             CheckElement(ref reader, field.Value);
-            // The entry of the map is a message between the two.
+            // Two levels deeper: in the binary form, an entry is a message that contains the value.
             if (ReadPart(ref reader, field.Value, type, depth + 1) is { } value)
             {
                 AddEntry(message, field, key, value);
@@ -296,7 +296,8 @@ internal sealed partial class JsonMessageReader(
                 return reader.GetString()!;
             case RpcFieldKind.Bytes:
                 Expect(ref reader, JsonTokenType.String, field.Info.FullName, "base64 in quotes");
-                // The first takes spaces and line breaks, which are not base64 (RFC 4648, 3.3).
+                // TryGetBytesFromBase64 accepts spaces and line breaks, which base64 does not allow (RFC
+                // 4648, section 3.3).
                 if ((!reader.ValueIsEscaped && !BytesOf(ref reader).ContainsAny(" \t\r\n"u8)
                         && reader.TryGetBytesFromBase64(out byte[]? bytes)) ||
                     Base64Text.TryDecode(reader.GetString()!, out bytes))
@@ -352,11 +353,12 @@ internal sealed partial class JsonMessageReader(
         _ => Encoding.UTF8.GetString(BytesOf(ref reader)[..Math.Min(60, BytesOf(ref reader).Length)]),
     };
 
-    // A value that lies in two pieces is copied, alone.
+    // A value in two segments is copied; the rest of the text is not.
     private static ReadOnlySpan<byte> BytesOf(ref Utf8JsonReader reader) =>
         reader.HasValueSequence ? reader.ValueSequence.ToArray() : reader.ValueSpan;
 
-    // The first sentence: the others repeat the position. It may quote all the rest of the text.
+    // Only the first sentence, because the others repeat the position. It may quote the whole rest of the
+    // text.
     /// <summary>What is wrong, without the place.</summary>
     internal static string Reason(JsonException e)
     {
@@ -428,7 +430,7 @@ internal sealed partial class JsonMessageReader(
         switch (reader.TokenType)
         {
             case JsonTokenType.Null:
-                // Only of the enum that has nothing but null.
+                // TakesNull has accepted null, so the enum is google.protobuf.NullValue.
                 bits = 0;
                 return true;
             case JsonTokenType.String when type.TryGetExactNumber(reader.GetString()!, out int number):

@@ -13,7 +13,7 @@ internal sealed class JsonMessageWriter(
 
     private readonly JsonTextWriter _writer = writer;
 
-    // Of the message that was written last: the next in a list has the same.
+    // The names of the last message type: consecutive messages of a list have the same type.
     private JsonNames _names = JsonNames.None;
 
     public void Write(DynamicMessage message, int depth)
@@ -184,7 +184,7 @@ internal sealed class JsonMessageWriter(
     {
         if (value == 0 && double.IsNegative(value))
         {
-            // Without a fraction many readers take it for the integer, which has no sign.
+            // Many readers parse -0 as an integer, which has no negative zero.
             _writer.WriteRaw("-0.0"u8);
         }
         else if (double.IsFinite(value))
@@ -295,7 +295,7 @@ internal sealed class JsonMessageWriter(
             switch (value)
             {
                 case DynamicMessage child:
-                    // The entry of the map is a message between the two.
+                    // Two levels deeper: in the binary form, an entry is a message that contains the value.
                     Write(child, depth + 2);
                     break;
                 case string text:

@@ -12,7 +12,7 @@ internal sealed class JsonNames
 {
     private static readonly ConditionalWeakTable<MessageLayout, JsonNames> Known = [];
 
-    // Not UTF-8, so that no name is equal to it.
+    // Not valid UTF-8, so it differs from every name.
     private static readonly byte[] NoName = [0xFF];
 
     private readonly Dictionary<byte[], FieldLayout> _byName = new(Utf8Comparer.Instance);
@@ -29,7 +29,7 @@ internal sealed class JsonNames
         Layout = layout;
         _jsonNames = Array.ConvertAll(layout.Fields, field => Encode(field.Info.JsonKey));
         _protoNames = Array.ConvertAll(layout.Fields, field => Encode(field.Info.Name));
-        // A JSON name before the original name of another field.
+        // The JSON name of a field has priority over the original name of another field.
         foreach (FieldLayout field in layout.Fields)
         {
             _byName.TryAdd(Encoding.UTF8.GetBytes(field.Info.JsonKey), field);
@@ -84,14 +84,14 @@ internal sealed class JsonNames
     public ReadOnlySpan<byte> For(FieldLayout field, bool proto) =>
         (proto ? _protoNames : _jsonNames)[field.Index];
 
-    // Of two fields with one name the first has it, and the other none.
+    // If two fields have the same name, the name belongs to the first one.
     private byte[] NameOf(FieldLayout field)
     {
         byte[] name = Encoding.UTF8.GetBytes(field.Info.JsonKey);
         return _byName[name] == field ? name : NoName;
     }
 
-    // With its quotes and the colon.
+    // The encoded name includes its quotes and the colon.
     private static byte[] Encode(string name) =>
     [
         (byte)'"',
@@ -157,7 +157,7 @@ internal static class JsonNumber
 
     private static string? ReadWhole(FieldLayout field, ReadOnlySpan<byte> text, out ulong bits)
     {
-        // Nearly all numbers are a few digits.
+        // Fast path: most numbers have few digits.
         bool isNumber = IsNumber(text);
         if (isNumber && Utf8Parser.TryParse(text, out long plain, out int length)
             && length == text.Length && IsInRange(field.Kind, plain))
@@ -178,7 +178,7 @@ internal static class JsonNumber
             : $"does not fit into {field.Info.TypeName}, which takes numbers from {min} to {max}.";
     }
 
-    // The grammar of RFC 8259, in quotes too: no plus sign, no spaces, no leading zeros.
+    // The grammar of RFC 8259, also for numbers in quotes: no plus sign, no spaces, no leading zeros.
     private static bool IsNumber(ReadOnlySpan<byte> text)
     {
         int at = text is [(byte)'-', ..] ? 1 : 0;
@@ -216,7 +216,7 @@ internal static class JsonNumber
         return end < 0 ? text.Length : end;
     }
 
-    // Numbers of 128 bits take longer.
+    // Fast path: arithmetic with 128 bits is slower.
     private static bool IsInRange(RpcFieldKind kind, long number) => kind switch
     {
         RpcFieldKind.Int64 or RpcFieldKind.SInt64 or RpcFieldKind.SFixed64 => true,

@@ -12,18 +12,19 @@ namespace ProtoRpc.Formats.Json;
 /// <param name="isIndented">Whether there are line breaks and indentation.</param>
 internal sealed class JsonTextWriter(IBufferWriter<byte> output, bool isIndented) : IDisposable
 {
-    // The longest number; also more than all that stands around a value, but for the indentation.
+    // The space for the longest number. It also suffices for the characters around a value, except the
+    // indentation.
     private const int MaxNumberLength = 128;
     private const int MaxBytesOfChar = 3;
     private const int BlockSize = 4 * 1024;
     private const int ChunkLength = 512;
     private const int IndentSize = 2;
 
-    // What stands in a string as it is: printable ASCII without quote and backslash.
+    // The characters that need no escape: printable ASCII without quote and backslash.
     private static readonly SearchValues<char> Plain = SearchValues.Create(
         [.. Enumerable.Range(' ', '~' - ' ' + 1).Select(c => (char)c).Except(['"', '\\'])]);
 
-    // What it leaves as it is needs no escapes outside of HTML.
+    // The relaxed encoder only leaves characters unescaped that are harmless outside HTML.
     private static readonly JavaScriptEncoder Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping;
 
     private byte[] _bytes = ArrayPool<byte>.Shared.Rent(BlockSize);
@@ -135,7 +136,7 @@ internal sealed class JsonTextWriter(IBufferWriter<byte> output, bool isIndented
         _hasValue = true;
     }
 
-    // What stands before a name or a value, and room for it.
+    // Writes the characters before a name or a value, and reserves memory for it.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private void BeginValue(int length)
     {
@@ -194,7 +195,8 @@ internal sealed class JsonTextWriter(IBufferWriter<byte> output, bool isIndented
         WriteEscaped(text);
     }
 
-    // Long text goes piece by piece, so that its bytes need no estimate of three times its length.
+    // Long text is written in pieces: reserving three bytes for each character of the whole text would waste
+    // memory.
     private void WriteEscaped(ReadOnlySpan<char> text)
     {
         Span<char> escaped = stackalloc char[ChunkLength];

@@ -164,7 +164,7 @@ internal sealed class TextMessageReader(
         return end;
     }
 
-    // The last of several entries with one key holds, as the format has it.
+    // As the text format requires, the last entry with a key wins.
     private void ReadEntry(in MessageTarget message, FieldLayout field, int depth)
     {
         GeneratedType? type = message.ClassOf(field);
@@ -294,7 +294,7 @@ internal sealed class TextMessageReader(
         };
         if (negative && min == 0)
         {
-            // Also for -0, as in C++.
+            // As in C++, even -0 is rejected for unsigned numbers.
             throw Invalid($"a minus stands before a number of {field.Info.TypeName}, which has no sign.");
         }
         return _token.Kind == TextToken.Integer &&

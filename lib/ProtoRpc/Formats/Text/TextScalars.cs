@@ -96,7 +96,7 @@ internal static class TextEscapes
         {
             return $"a Unicode escape needs {length} hexadecimal digits.";
         }
-        // Surrogates are UTF-16's, not characters: not even two of them are read as one.
+        // A surrogate is not a character. Two surrogate escapes are not combined either.
         if (rune is < 0 or > MaxRune or (>= 0xD800 and <= 0xDFFF))
         {
             return "an escape is not a character: it is a surrogate, or more than 10FFFF.";
@@ -177,7 +177,7 @@ internal static class TextNumber
         ReadOnlySpan<byte> number = bytes[^1] is (byte)'f' or (byte)'F' ? bytes[..^1] : bytes;
         if (kind == RpcFieldKind.Float)
         {
-            // In one step: a double in between would round twice.
+            // Parsed as float directly: parsing a double first would round twice.
             bool read =
                 float.TryParse(number, NumberStyles.Float, CultureInfo.InvariantCulture, out float single);
             bits = ScalarValue.ToBits(negative ? -single : single);
@@ -217,7 +217,7 @@ internal static class TextNumber
             return Special(value);
         }
         string text = value.ToString($"G{SingleDigits}", CultureInfo.InvariantCulture);
-        // protoc prints all digits of what C has no normal number for.
+        // protoc prints subnormal numbers with all their digits.
         bool same = !float.IsSubnormal(value) && float.Parse(text, CultureInfo.InvariantCulture) == value;
         return Lower(same ? text : value.ToString("G9", CultureInfo.InvariantCulture));
     }
@@ -230,7 +230,7 @@ internal static class TextNumber
 /// <summary>The names of fields in the text format.</summary>
 internal static class TextNames
 {
-    // Those that readers take, without the percent sign, which needs two digits after it.
+    // The characters that parsers accept in a URL, except the percent sign, which two digits must follow.
     private static readonly SearchValues<char> UrlCharacters = SearchValues.Create(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._/-~!$&'()*+,;=:@");
 
@@ -261,7 +261,7 @@ internal static class TextNames
     /// brackets in it, or write to a terminal.</summary>
     public static bool CanBracket(string typeUrl) => !typeUrl.AsSpan().ContainsAnyExcept(UrlCharacters);
 
-    // What proto2 declares with the word group, and what an edition declares as if it were one.
+    // Whether a field is a group of proto2, or a delimited field of an edition with the form of a group.
     private static bool IsLikeGroup(RpcFieldInfo field) =>
         field.Kind == RpcFieldKind.Group && !field.IsExtension &&
         field.Name == field.MessageType!.Name.ToLowerInvariant() &&

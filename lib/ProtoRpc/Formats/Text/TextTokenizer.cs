@@ -10,7 +10,7 @@ internal sealed class TextTokenizer
 
     private readonly ReadOnlySequence<byte> _text;
 
-    // The text from the window on, and the piece of it that is looked at.
+    // The rest of the text from the start of the window, and the window: the segment that is scanned.
     private ReadOnlySequence<byte> _rest;
     private ReadOnlyMemory<byte> _window;
     private long _windowOffset;
@@ -52,7 +52,7 @@ internal sealed class TextTokenizer
     {
         if (_isJoined)
         {
-            // What follows lies in one piece again, as a rule.
+            // After a token that crossed segments, the rest is scanned in its original segments again.
             Move(_position);
         }
         SkipSpace();
@@ -67,7 +67,7 @@ internal sealed class TextTokenizer
         return problem;
     }
 
-    // A token is cut when what comes after the window may belong to it.
+    // A token at the end of the window is incomplete if the next segment may continue it.
     private string? Scan(out bool isCut)
     {
         isCut = false;
@@ -104,8 +104,8 @@ internal sealed class TextTokenizer
         return problem;
     }
 
-    // Copies the token with as much again of what follows, so that all copies of a long one are in proportion
-    // to its length.
+    // Doubles the copied length each time, so that the total of all copies is proportional to the length of
+    // the token.
     private void Widen()
     {
         int length = _window.Length - _start;
@@ -120,7 +120,7 @@ internal sealed class TextTokenizer
         _position = 0;
     }
 
-    // Looks at the next piece, so many bytes after the start of this one.
+    // Moves the window to the next segment, a number of bytes after the start of the current one.
     private void Move(int count)
     {
         _rest = _rest.Slice(count);
@@ -131,7 +131,7 @@ internal sealed class TextTokenizer
         SequencePosition next = _rest.Start;
         while (_window.IsEmpty && _rest.TryGet(ref next, out _window))
         {
-            // Pieces may be empty.
+            // Skips empty segments.
         }
     }
 
@@ -234,7 +234,7 @@ internal sealed class TextTokenizer
             }
             if (length < rest.Length && rest[length] is (byte)'f' or (byte)'F')
             {
-                // An octal number has no such suffix; 0f is zero.
+                // An octal number has no suffix f, but 0f is zero.
                 Kind = TextToken.Float;
                 length++;
             }

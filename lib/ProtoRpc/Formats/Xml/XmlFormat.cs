@@ -121,7 +121,7 @@ internal sealed class XmlMessageWriter(
     private void WriteField(DynamicMessage message, FieldLayout field, int depth)
     {
         Path.PushField(field.Info.Name);
-        // XML takes no brackets around the name of an extension.
+        // An element's name cannot contain the brackets of an extension's name.
         string name = field.Info.IsExtension ? field.Info.FullName : field.Info.Name;
         if (XmlNames.Find(message.Layout, name) != field)
         {
@@ -209,7 +209,8 @@ internal sealed class XmlMessageWriter(
         StringBuilder allowed = new(text.Length);
         foreach (Rune rune in text.EnumerateRunes())
         {
-            // A half of a surrogate pair comes as U+FFFD already, and what is beyond U+FFFF may always stand.
+            // EnumerateRunes has replaced lone surrogates by U+FFFD. Characters above U+FFFF are always
+            // allowed.
             allowed.Append(
                 rune.IsBmp && !XmlConvert.IsXmlChar((char)rune.Value) ? "\uFFFD" : rune.ToString());
         }
@@ -235,7 +236,7 @@ internal static class XmlNames
 /// with the square of their number. Names are all that it lets a caller count.</remarks>
 internal sealed class XmlNodeNames : NameTable
 {
-    // An attribute with a prefix has two names. Elements of messages need no attribute.
+    // The limit of different names in a document. An attribute with a prefix counts as two names.
     private const int MaxNames = 2_000;
 
     private int _count;

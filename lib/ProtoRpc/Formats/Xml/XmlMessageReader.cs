@@ -41,7 +41,7 @@ internal sealed class XmlMessageReader(
             ReadContent(target, 0);
             while (ReadNode())
             {
-                // What may follow is checked by the reader: comments and the like.
+                // After the message, XmlReader only allows comments and white space.
             }
         }
         catch (XmlException e)
@@ -60,7 +60,7 @@ internal sealed class XmlMessageReader(
         FieldPath = path,
     };
 
-    // It may quote the names of elements, which are as long as the peer likes.
+    // The message may quote the names of elements, which a peer can make very long.
     private static string Reason(XmlException e) =>
         e.Message.Length <= MaxReason ? e.Message : $"{e.Message.AsSpan(0, MaxReason)}...";
 
@@ -248,7 +248,7 @@ internal sealed class XmlMessageReader(
         while (reader.MoveToNextAttribute())
         {
             CountToken();
-            // Other writers of this form say with these what a value is.
+            // Other writers of this form add these attributes to describe a value's type.
             bool isKnown = reader.NamespaceURI is SchemaInstance or Namespaces or XmlNamespace ||
                 reader.LocalName is "type" or "value";
             if (!isKnown && !Options.IgnoreUnknownFields)
