@@ -231,7 +231,7 @@ internal static class GeneratedMessages
         || (GeneratedType.For(layout, message) is not null && GeneratedRequired.FindMissing(message) is null);
 
     /// <summary>The type of a message in the schema of the options, else in that of its class.</summary>
-    // A schema that is given knows extensions that the generated files may not.
+    // A given schema may declare extensions that the generated files do not.
     public static RpcMessageInfo TypeOf(IMessage message, FormatOptions options) =>
         options.Schema?.FindMessage(message.Descriptor.FullName)
         ?? Schemas.GetValue(message.Descriptor.File, file => RpcSchema.FromDescriptors(file))

@@ -17,7 +17,7 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
     /// store.</summary>
     internal const int OwnScalars = 2;
 
-    // Comparing more names takes longer than finding the name in a dictionary.
+    // Up to this many names, comparing them is faster than a dictionary.
     private const int MaxKnownNames = 12;
 
     // A host's texts may come from users and peers, so texts are never parsed as JSON lists.
@@ -25,7 +25,7 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
 
     internal readonly MessageLayout Layout;
 
-    // The store; or null, where the type needs none; or the unknown fields, which then hold the store.
+    // The store; null if the type needs none; or the unknown fields, which then contain the store.
     private object? _more;
     private Scalars2 _scalars;
 
@@ -328,7 +328,7 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
         }
         writer.Dispose();
         CheckRequired();
-        // Another thread has set the missing fields meanwhile.
+        // Another thread set the missing fields after the check.
         return Encode();
     }
 
@@ -498,7 +498,7 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
                 return true;
             case RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group:
             case RpcFieldKind.Enum when field.ClosedNumbers is not null:
-            // There is more than one NaN.
+            // The mapper stores every NaN with the same bits.
             case RpcFieldKind.Double when double.IsNaN((double)value):
             case RpcFieldKind.Float when float.IsNaN((float)value):
                 return false;

@@ -176,7 +176,8 @@ internal sealed class DeferredValue(ObjectWriter writer, DynamicMessage message,
     private readonly Lock _gate = new();
     private ObjectWriter? _writer = writer;
 
-    // What the message holds first, and then the object; the message may be changed by others meanwhile.
+    // First the content of the message, then the object. Taken now, because other code may change the
+    // message.
     private object? _value = message.References[field.Slot];
 
     /// <summary>The object, made once.</summary>

@@ -13,7 +13,7 @@ namespace ProtoRpc.Messages;
 /// missing field. Safe for use by many threads.</remarks>
 internal sealed class GeneratedRequired
 {
-    // After so many messages of a type, code for it is worth its compilation.
+    // Compiling code for a type is worthwhile after this many messages.
     private const int MessagesBeforeCode = 500;
 
     private static readonly ConditionalWeakTable<MessageDescriptor, GeneratedRequired> Known = [];
@@ -96,16 +96,16 @@ internal sealed class GeneratedRequired
             ? known
             : Known.GetValue(type, static key => new(key));
 
-    // Code is for the class of the descriptor alone.
+    // The code only works for the generated class of the descriptor.
     private bool IsWorthCode(IMessage message) =>
         (_code is not null || _seen > MessagesBeforeCode
             || Array.Exists(Held, held => held._seen > MessagesBeforeCode))
         && message.GetType() == _type.ClrType;
 
-    // The types in _toRequired, found when they are first needed, for types contain themselves.
+    // The types in _toRequired. Created on demand, because a type can contain itself.
     private GeneratedRequired[] Held => _held ??= [.. _toRequired.Select(to => From(TypeIn(to)!))];
 
-    // The messages that a field holds; null where it holds none.
+    // The type of the messages in a field; null for a field without messages.
     private static MessageDescriptor? TypeIn(FieldDescriptor field) =>
         field.FieldType is not (FieldType.Message or FieldType.Group) ? null
         : field.IsMap ? TypeIn(field.MessageType.FindFieldByNumber(2))
@@ -117,7 +117,7 @@ internal sealed class GeneratedRequired
 
     private static bool IsExtensible(MessageDescriptor type) => type.ToProto().ExtensionRange.Count > 0;
 
-    // The path so far is put together only for a message that lacks something.
+    // The path is only built if a field is missing.
     private string? Find(IMessage message, string path)
     {
         _seen++;
@@ -196,7 +196,7 @@ internal static class GeneratedRequiredCode
         MessageDescriptor type, FieldDescriptor[] required, FieldDescriptor[] toRequired,
         GeneratedRequired[] held, bool mayHaveExtensions)
     {
-        // The compiler of native code leaves the rest of the method out.
+        // The NativeAOT compiler then omits the rest of the method.
         if (!RuntimeFeature.IsDynamicCodeSupported)
         {
             return null;
@@ -228,8 +228,8 @@ internal static class GeneratedRequiredCode
             given).Compile();
     }
 
-    // A message is set if it is not null, but for wrappers, which are nullable numbers. All others have a
-    // property that says so.
+    // A message is set if it is not null. All other fields have a Has property. Wrappers are nullable
+    // numbers, so there is no code for them.
     private static Expression? IsSet(Expression message, FieldDescriptor field) =>
         field.FieldType is FieldType.Message or FieldType.Group
             ? Get(message, field.PropertyName) is { Type.IsValueType: false } value ? IsThere(value) : null

@@ -100,7 +100,7 @@ internal abstract class HashtableShape
 
     private sealed class MapShape(RpcFieldInfo value) : HashtableShape
     {
-        // The caller makes them up.
+        // The keys of a map are arbitrary.
         public override IEnumerable<HashtableKey> Keys(IReadOnlyCollection<string> given) => [];
 
         public override HashtableShape? Inside(string key) => InsideField(value);

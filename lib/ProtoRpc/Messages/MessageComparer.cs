@@ -67,7 +67,7 @@ internal static class MessageComparer
             case List<double> numbers:
                 return numbers.Select(BitConverter.DoubleToInt64Bits)
                     .SequenceEqual(((List<double>)right).Select(BitConverter.DoubleToInt64Bits));
-            // Before the lists, because it is also a list.
+            // Before the case for lists, because an OrderedDictionary is also a list.
             case OrderedDictionary<object, object> map:
                 OrderedDictionary<object, object> otherMap = (OrderedDictionary<object, object>)right;
                 return map.Count == otherMap.Count && map.All(entry =>

@@ -106,7 +106,8 @@ internal struct ElementBudget(RpcMessageInfo type, int limit, Action? look = nul
     /// <summary>Bytes of the binary form that are read between two looks.</summary>
     public const int BytesPerLook = 16 * 1024;
 
-    // Denser than honest messages are: a field that is set takes three bytes and more, but many are not set.
+    // More elements than in real messages: a set field needs at least three bytes, but many fields are not
+    // set.
     private const int BytesPerElement = 2;
 
     private long _left = limit;

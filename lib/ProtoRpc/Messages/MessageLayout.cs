@@ -22,7 +22,8 @@ internal sealed class MessageLayout
     private const int MinDenseNumbers = 64;
     private const int DenseNumbersPerField = 8;
 
-    // Most types have no required fields: the code that sorts them is compiled when it first runs.
+    // Shared by all types without required fields. Sorting the words of other types compiles code when it
+    // first runs.
     private static readonly (int Word, ulong Bits)[] NoBits = [];
 
     private readonly FieldLayout?[] _byNumber;
@@ -142,7 +143,7 @@ internal sealed class MessageLayout
         get => _sizeHint;
         set
         {
-            // All threads that send messages of the type read it, so it is written only when it changes.
+            // The hint is only written if it changes, because all threads that send this type read it.
             int hint = (int)Math.Min(value + (value / 8L), 1 << 20);
             if (hint != _sizeHint)
             {
@@ -161,7 +162,8 @@ internal sealed class MessageLayout
 
     private static MessageLayout Compile(RpcMessageInfo type)
     {
-        // All threads get the one that was there first: messages are of the same type if their layout is.
+        // If several threads create a layout, all use the first one: messages have the same type only if
+        // their layouts are the same object.
         MessageLayout layout = new(type);
         return (MessageLayout?)Interlocked.CompareExchange(ref type.Layout, layout, null) ?? layout;
     }
@@ -176,7 +178,7 @@ internal sealed class MessageLayout
         : Type.FindField(name) is { } info ? Find(info.Number)
         : null;
 
-    // The names that are mostly used. The others are found by the type.
+    // The common names. All others are found by the type.
     private Dictionary<string, FieldLayout> IndexNames()
     {
         Dictionary<string, FieldLayout> byName = new(StringComparer.Ordinal);
@@ -192,7 +194,7 @@ internal sealed class MessageLayout
 
     private FieldLayout? FindLarge(int number) => _byLargeNumber?.GetValueOrDefault(number);
 
-    // Whether the type has required fields, or holds messages of types that reach such fields.
+    // Whether the type has required fields, or contains messages of types with required fields.
     private bool ReachesRequired
     {
         get
@@ -224,9 +226,8 @@ internal sealed class MessageLayout
         return most;
     }
 
-    // A schema may be hostile: a chain of 50,000 types must not overflow the stack, and the answer for each
-    // of thousands of fields must not cost a walk through all types. So there is no recursion, and all types
-    // on the way get their answers.
+    // A schema may be hostile: a chain of 50,000 types must not overflow the stack, so there is no recursion.
+    // Thousands of fields must not each visit all types, so all visited types store their result.
     private void FindReach()
     {
         Dictionary<MessageLayout, List<MessageLayout>> holders = new() { [this] = [] };

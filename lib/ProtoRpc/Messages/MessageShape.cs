@@ -77,8 +77,8 @@ internal abstract class MessageShape
         };
 }
 
-// The values in a MessageStore, as many as its fields need. Not generic over the type of the values: the
-// class of a store would then be looked up each time that one is made.
+// The values of a MessageStore, in the number that its fields need. Not generic over the type of the values,
+// because the runtime would then look up the class for each new store.
 
 internal struct NoSlots;
 
@@ -202,7 +202,7 @@ internal abstract class MessageStore
         }
     }
 
-    // Every object seen as one of this class: what it begins with, after its header.
+    // Used with Unsafe.As to access the first byte after an object's header.
     private sealed class Start
     {
         public byte First;

@@ -81,7 +81,7 @@ internal static class MessageText
 
     private static StringBuilder Separate(StringBuilder text) => text.Length == 0 ? text : text.Append(' ');
 
-    // As the text format of protobuf writes bytes: all but printable ASCII as octal escapes.
+    // Like the text format of Protocol Buffers: all bytes except printable ASCII are octal escapes.
     private static string Quote(byte[] bytes)
     {
         StringBuilder quoted = new("\"", bytes.Length + 2);

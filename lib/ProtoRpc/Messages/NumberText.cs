@@ -10,7 +10,7 @@ internal static class NumberText
     private const int ShortLength = 64;
     private const string Infinity = "Infinity";
 
-    // .NET reads numbers with zeros (U+0000) at their end, in every style.
+    // .NET ignores zeros (U+0000) at the end of a number, in every style.
     private const char Zero = '\0';
 
     private static readonly SearchValues<char> NumberCharacters = SearchValues.Create("0123456789+-.eE");
@@ -26,7 +26,7 @@ internal static class NumberText
             return false;
         }
 
-        // Nearly all numbers are a few digits.
+        // Fast path: most numbers have few digits.
         if (long.TryParse(
             number, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture, out long plain))
         {
@@ -56,7 +56,7 @@ internal static class NumberText
         return TryReadDigits(number, out value);
     }
 
-    // A number that is too large parses as infinity.
+    // A number that is too large is parsed as infinity.
     private static bool IsWhatItSays(ReadOnlySpan<char> text, bool isInfinity) => !text.Contains(Zero)
         && (!isInfinity || text.Trim().EndsWith(Infinity, StringComparison.OrdinalIgnoreCase));
 
@@ -80,7 +80,7 @@ internal static class NumberText
             exponent -= inFraction ? 1 : 0;
             if (character == '0')
             {
-                // They only count if another digit follows: 1.000 is 1.
+                // Zeros only count if another digit follows: 1.000 is 1.
                 zeros++;
                 continue;
             }
@@ -89,7 +89,7 @@ internal static class NumberText
             {
                 if (digits > Int128.MaxValue / 100)
                 {
-                    // No type has that many digits, and a fraction is not a whole number.
+                    // No type has that many digits, so the result is either too large or not a whole number.
                     value = Int128.MaxValue;
                     return true;
                 }
@@ -111,7 +111,7 @@ internal static class NumberText
         return exponent >= 0 || digits == 0;
     }
 
-    // More than any text has digits is as good as no end.
+    // The exponent is limited: no text has as many digits.
     private static long ExponentOf(ReadOnlySpan<char> text)
     {
         bool negative = text[0] == '-';

@@ -68,7 +68,7 @@ internal sealed class PageCursor
             throw Endless($"the server returned {MaxEmptyPages:N0} pages without elements in a row");
         }
 
-        // A request that was sent may still be read, for example by an interceptor.
+        // A copy, because an interceptor may still read the previous request.
         Request = Request.Clone();
         Request.Set(Method.Token, next);
         return true;
@@ -88,7 +88,7 @@ internal sealed class PageCursor
 /// sends.</summary>
 internal sealed class SeenTokens
 {
-    // 3 MB at most. Tokens of longer lists are compared with a few earlier ones.
+    // Needs at most 3 MB. The tokens of longer lists are compared with a few earlier ones.
     private const int MaxTokens = 100_000;
 
     private readonly HashSet<UInt128> _tokens = [];
@@ -101,7 +101,7 @@ internal sealed class SeenTokens
     /// is found later, but always.</returns>
     public bool Add(string token)
     {
-        // 128 bits of a cryptographic hash: a server cannot make two tokens that look the same.
+        // 128 bits of a cryptographic hash, so a server cannot create two tokens with the same key.
         Span<byte> hash = stackalloc byte[SHA256.HashSizeInBytes];
         SHA256.HashData(MemoryMarshal.AsBytes(token.AsSpan()), hash);
         UInt128 key = MemoryMarshal.Read<UInt128>(hash);
@@ -110,8 +110,8 @@ internal sealed class SeenTokens
             return _tokens.Add(key);
         }
 
-        // Brent's algorithm: compare with one token, and choose a new one after each stretch, which doubles.
-        // A stretch that is longer than the circle finds it.
+        // Brent's algorithm: each token is compared with one earlier token, which is replaced after 1, 2, 4,
+        // 8... tokens. Once this distance exceeds the length of a cycle, the cycle is found.
         if (_tokens.Contains(key) || key == _mark)
         {
             return false;

@@ -8,10 +8,11 @@ internal sealed class PagedMethod
     private const string TokenName = "page_token";
     private const string NextTokenName = "next_page_token";
 
-    // The places that the server could not ask (https://google.aip.dev/217), which are not elements.
+    // The locations that the server could not reach (https://google.aip.dev/217); they are not elements of
+    // the list.
     private const string UnreachableName = "unreachable";
 
-    // A hostile schema can have fields without end.
+    // An error shows at most this many names, because a hostile schema can have any number of fields.
     private const int MaxNames = 5;
 
     private PagedMethod(

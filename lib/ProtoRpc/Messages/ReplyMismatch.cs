@@ -6,7 +6,7 @@ namespace ProtoRpc.Messages;
 /// ones, and the fields of their names look empty.</summary>
 internal static class ReplyMismatch
 {
-    // A look at the start of a large reply is enough: the schema is the same for all of it.
+    // Only the start of a large reply is checked, because all messages have the same schema.
     private const int MostMessages = 200;
     private const int MostFields = 100;
 
@@ -65,7 +65,7 @@ internal static class ReplyMismatch
         {
             for (int i = 0; i < MostFields && input.ReadTag() is not 0 and uint tag; i++)
             {
-                // A number that a closed enum does not have is kept like that as well.
+                // A number that a closed enum does not declare is also an unknown field, but no mismatch.
                 if (message.Type.FindField(
                     WireFormat.GetTagFieldNumber(tag)) is { Kind: not RpcFieldKind.Enum } field)
                 {
@@ -77,7 +77,7 @@ internal static class ReplyMismatch
         }
         catch (InvalidProtocolBufferException)
         {
-            // Nested deeper than this reader goes; the message itself was read.
+            // CodedInputStream rejects the nesting depth, which the decoder accepted.
         }
 
         return null;

@@ -56,7 +56,7 @@ internal static class RequiredFields
 
     private static bool IsComplete(DynamicMessage message, int depth)
     {
-        // Deeper ones are refused where they are read and written.
+        // Deeper messages are rejected when they are read or written.
         if (depth > MessageLayout.MaxDepth)
         {
             return true;
@@ -140,7 +140,7 @@ internal static class RequiredFields
         }
     }
 
-    // Only the first fields are named: a peer's message may lack millions of them, each behind a long key.
+    // Only the first missing fields are reported: a peer's message may lack millions, each with a long path.
     private sealed class MissingFields(string root)
     {
         public ObjectPath Path { get; } = new(root);

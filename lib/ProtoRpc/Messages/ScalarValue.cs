@@ -58,7 +58,7 @@ internal static class ScalarValue
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public static ulong ToBits<T>(T value)
         where T : struct =>
-        // The compiler of the runtime keeps one of the branches for each T, and the box of none.
+        // For each T, the JIT compiler keeps one of the branches, without boxing.
         typeof(T) == typeof(int) ? ToBits((int)(object)value)
             : typeof(T) == typeof(uint) ? (uint)(object)value
             : typeof(T) == typeof(long) ? (ulong)(long)(object)value

@@ -74,7 +74,7 @@ internal readonly record struct ServerExtension(DynamicMessage Message, FieldLay
         }
         catch (RpcException e) when (e.ErrorId != RpcErrorIds.TooManyElements)
         {
-            // The bytes are not of the declared type, and stay an unknown field.
+            // The bytes are not valid for the declared type, so they remain an unknown field.
             return null;
         }
     }

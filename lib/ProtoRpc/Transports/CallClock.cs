@@ -86,7 +86,7 @@ internal readonly struct CallClock
             return new(timeout, start, long.MaxValue, caller);
         }
 
-        // A millisecond too late would be InfiniteTimeSpan.
+        // A negative time of one millisecond would be InfiniteTimeSpan.
         left = left > TimeSpan.Zero ? left : TimeSpan.Zero;
         bool isEndless = timeout == System.Threading.Timeout.InfiniteTimeSpan;
         long until = start + (long)(left.TotalSeconds * Stopwatch.Frequency);

@@ -21,7 +21,7 @@ internal static class HostLookup
         }
         catch (ArgumentException)
         {
-            // .NET rejects names of more than 255 characters before it asks the system.
+            // .NET rejects names of more than 255 characters without asking the system.
             throw new SocketException((int)SocketError.HostNotFound);
         }
     }

@@ -6,7 +6,7 @@ namespace ProtoRpc.Transports;
 /// Unix socket that the variable NOTIFY_SOCKET names.</summary>
 internal sealed class ServiceNotifier : IDisposable
 {
-    // A manager that does not read must not hold up the service.
+    // A service manager that does not read must not block the service.
     private const int SendTimeoutMilliseconds = 1000;
 
     private readonly Socket _socket;
@@ -72,7 +72,7 @@ internal sealed class ServiceNotifier : IDisposable
         {
             return socket[0] switch
             {
-                // The abstract namespace of Linux.
+                // A name in the abstract namespace of Linux.
                 '@' => new UnixDomainSocketEndPoint($"\0{socket[1..]}"),
                 '/' => new UnixDomainSocketEndPoint(socket),
                 _ => throw Invalid(socket, inner: null),
@@ -84,7 +84,8 @@ internal sealed class ServiceNotifier : IDisposable
         }
     }
 
-    // The time is for one process, which is not a child of it.
+    // WATCHDOG_PID names the process that must send the notifications. It may be another process than this
+    // one.
     private static TimeSpan? WatchdogOf(Func<string, string?> variable)
     {
         bool isOther = variable("WATCHDOG_PID") is { Length: > 0 } process

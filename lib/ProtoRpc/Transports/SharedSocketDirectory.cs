@@ -19,10 +19,11 @@ internal static partial class SharedSocketDirectory
     /// <summary>What other accounts may not do in a directory whose sockets they may use.</summary>
     private const UnixFileMode Changes = UnixFileMode.GroupWrite | UnixFileMode.OtherWrite;
 
-    // As many as Linux follows.
+    // The maximum number of links that Linux follows.
     private const int MaxLinks = 40;
 
-    // The first one is root's, or has what root prepared. TMPDIR is not the same for all accounts.
+    // /run is first: it belongs to root, and root may have prepared the folder. TMPDIR is not used, because
+    // it differs between accounts.
     private static readonly string[] Bases = ["/run", "/tmp"];
 
     /// <summary>Where the sockets of an account may be, the likeliest first. Directories of other accounts
@@ -74,7 +75,7 @@ internal static partial class SharedSocketDirectory
         {
             mode |= UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
 
-            // Only root and the members of a group can give a file to it.
+            // Only root and members of a group can assign a file to the group.
             if (allowed.OnlyGroup is not { } group || lchown(path, uint.MaxValue, group) != 0)
             {
                 mode |= UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
@@ -157,7 +158,7 @@ internal static partial class SharedSocketDirectory
             return NotSafe(endpoint, path, fault);
         }
 
-        // The process's mask may have left out the bits for others.
+        // The process's umask may have removed permissions for other accounts.
         File.SetUnixFileMode(path, PassThrough);
         return null;
     }

@@ -45,8 +45,8 @@ internal sealed class SocketConnection : TransportConnection
         _spin.Wait(_socket);
         if (_isUnix && !_spin.Found)
         {
-            // Linux also wakes a thread that sleeps in recv on a Unix socket when the peer has read what was
-            // sent to it (unix_write_space). One that sleeps in poll is only woken for what it asks for.
+            // Poll before recv: Linux also wakes a thread in recv on a Unix socket when the peer has read
+            // sent data (unix_write_space). A thread in poll is only woken for the requested events.
             _socket.Poll(Timeout.InfiniteTimeSpan, SelectMode.SelectRead);
         }
 
@@ -87,7 +87,7 @@ internal sealed class SocketConnection : TransportConnection
     {
         try
         {
-            // Asked first, because a blocking socket would block in the peek itself.
+            // Poll first, because the peek would block on a blocking socket.
             return _socket.Poll(0, SelectMode.SelectRead) ? _socket.Receive(buffer, SocketFlags.Peek) : -1;
         }
         catch (Exception e) when (IsBroken(e))
@@ -107,7 +107,7 @@ internal sealed class SocketConnection : TransportConnection
         }
         catch (Exception e) when (IsBroken(e))
         {
-            // The connection is given up anyway.
+            // The connection is closed in any case.
         }
     }
 
@@ -157,7 +157,7 @@ internal sealed class SocketConnection : TransportConnection
         }
         catch (Exception e) when (IsBroken(e))
         {
-            // The peer was first.
+            // The peer has already closed the connection.
         }
 
         if (OperatingSystem.IsWindows() && how != SocketShutdown.Send)
@@ -218,8 +218,8 @@ internal sealed class ReceiveSpin
         return may;
     }
 
-    // A peer's turn on this processor is shorter than the whole wait. One look that takes longer gave the
-    // processor to somebody who keeps it.
+    // The peer usually runs on this processor for a shorter time than Patience. If one poll takes longer,
+    // another thread is using the processor, so spinning would only slow it down.
     private static bool Spin(Socket socket, out bool isCrowded)
     {
         isCrowded = false;
@@ -252,12 +252,12 @@ internal static unsafe partial class WindowsSocket
     {
         try
         {
-            // Without one that runs it returns an error, which does not matter.
+            // CancelIoEx fails if no operation is running, which does not matter.
             CancelIoEx(socket.SafeHandle, null);
         }
         catch (ObjectDisposedException)
         {
-            // Disposing has ended them.
+            // Disposing the socket also ended the operations.
         }
     }
 

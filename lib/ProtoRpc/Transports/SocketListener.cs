@@ -34,7 +34,7 @@ internal sealed class SocketListener(
         }
         catch (SocketException)
         {
-            // Its client is gone already.
+            // The client has already disconnected.
             socket.Dispose();
             throw;
         }
@@ -59,7 +59,7 @@ internal sealed class SocketListener(
 /// <summary>Connects a socket with a blocking call that a timer and a token can end.</summary>
 internal static class SocketDialer
 {
-    // How soon a cancelled token, or the end of the time, is seen while connecting to a Unix socket waits.
+    // How often a thread that connects to a Unix socket checks for cancellation and the timeout.
     private const int SliceMilliseconds = 50;
 
     /// <summary>Connects, and disposes the socket when that fails.</summary>
@@ -68,8 +68,8 @@ internal static class SocketDialer
     public static void Connect(
         Socket socket, EndPoint address, TimeSpan timeout, CancellationToken cancellation)
     {
-        // ConnectAsync would make the socket non-blocking for good, so the way to end a blocking connect is
-        // to dispose the socket.
+        // ConnectAsync would make the socket non-blocking permanently. So a blocking connect is ended by
+        // disposing the socket.
         using CancellationTokenSource end = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         end.CancelAfter(timeout);
         bool connected = false;
@@ -103,8 +103,8 @@ internal static class SocketDialer
         }
     }
 
-    // Linux waits where too many connections wait to be accepted, and disposing the socket does not end that.
-    // The timeout for sending does, and it leaves the socket blocking.
+    // If a server's backlog is full, Linux blocks connect, and disposing the socket does not end it. The send
+    // timeout ends it, and keeps the socket blocking.
     private static void ConnectUnix(Socket socket, EndPoint address, CancellationToken end)
     {
         socket.SendTimeout = SliceMilliseconds;
@@ -119,7 +119,7 @@ internal static class SocketDialer
             }
             catch (SocketException e) when (e.SocketErrorCode == SocketError.WouldBlock)
             {
-                // The queue is still full.
+                // The backlog is still full.
             }
         }
     }
@@ -133,7 +133,7 @@ internal static class SpareHandles
     private const string OpenFiles = "Max open files";
     private const int Spare = 32;
 
-    // The part of a small limit that is kept free.
+    // An eighth of a small limit stays free.
     private const int Part = 8;
 
     private static readonly Lazy<long> Most = new(FindMost);
@@ -154,7 +154,7 @@ internal static class SpareHandles
                 : long.MaxValue;
     }
 
-    // Read once: the runtime raises the limit when it starts, and it does not change later.
+    // Read once: the runtime raises the limit when the process starts, and it does not change later.
     private static long FindMost()
     {
         try

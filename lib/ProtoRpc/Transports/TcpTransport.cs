@@ -32,7 +32,7 @@ internal sealed class TcpTransport : INativeTransport
             socket = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
             if (OperatingSystem.IsWindows())
             {
-                // There, another program could otherwise bind the same port and take over its connections.
+                // On Windows, another program could otherwise bind the same port and receive its connections.
                 socket.ExclusiveAddressUse = true;
             }
 
@@ -98,7 +98,7 @@ internal sealed class TcpTransport : INativeTransport
         throw last;
     }
 
-    // A name is bound on one of its addresses, an IPv4 one if there is: clients try each of them.
+    // A host name is bound to one of its addresses, preferably IPv4. Clients try all addresses of a name.
     internal static IPAddress ListenAddress(string host)
     {
         IPAddress[] addresses = HostLookup.Find(host);

@@ -68,7 +68,7 @@ internal sealed class UnixSocketTransport : INativeTransport
                 serverUser is null ? $" If another account runs it, set {ServerAccount.Member}." : "");
         }
 
-        // A process that was killed left its socket behind.
+        // The socket of a killed process still exists.
         Place place = found.Find(place => found.Count == 1 || IsAlive(place.PathOf(endpoint))) ?? found[0];
         try
         {
@@ -84,7 +84,8 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
     }
 
-    // A server that the client names comes first, then those of the own account, then those of root.
+    // The server that the client names is first, then the servers of the user's own account, then those of
+    // root.
     private static List<Place> Find(RpcEndpoint endpoint, string? serverUser)
     {
         string folder = endpoint.Kind.Scheme;
@@ -130,9 +131,8 @@ internal sealed class UnixSocketTransport : INativeTransport
 
     private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 
-    // Called under the directory's lock, so that no other process replaces the same socket meanwhile. A
-    // listener of the account in another directory, which other accounts cannot or can use, has the name as
-    // well.
+    // Called under the directory's lock, so that no other process replaces the socket at the same time. The
+    // name may also belong to a listener of this account in the other directory: private or shared.
     private static void RequireFree(RpcEndpoint endpoint, string path)
     {
         string folder = endpoint.Kind.Scheme;
@@ -169,7 +169,7 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
     }
 
-    // The socket of a process that ended is still there as a file, but refuses.
+    // The socket file of an ended process still exists, but rejects connections.
     private static bool IsAlive(string path)
     {
         using Socket probe = NewSocket();
@@ -185,7 +185,7 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
     }
 
-    // Closing removes the file; under the lock it cannot be the file of the next listener.
+    // Closing deletes the file. Under the lock, the file cannot belong to the next listener.
     private static void Close(Socket socket, RpcEndpoint endpoint, string directory)
     {
         try
@@ -201,7 +201,7 @@ internal sealed class UnixSocketTransport : INativeTransport
         }
     }
 
-    // Where the socket of an endpoint may be, and whether other accounts can use the directory.
+    // A possible directory of an endpoint's socket, and whether other accounts can use the directory.
     private sealed record Place(string Directory, bool IsShared)
     {
         public string PathOf(RpcEndpoint endpoint) => SocketOf(endpoint, Directory);
@@ -220,7 +220,7 @@ internal sealed class UnixSocketTransport : INativeTransport
                 + "Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.", endpoint);
     }
 
-    // Endpoints are equal without regard to case, so their file names are as well.
+    // Endpoints compare without regard to case, so their file names are lower case.
     private static string SocketOf(RpcEndpoint endpoint, string directory) =>
         Path.Combine(directory, endpoint.Name.ToLowerInvariant());
 }
@@ -285,7 +285,7 @@ internal static class LocalSocketDirectory
     /// <param name="roots">The folders of this account, the best first.</param>
     internal static string Prepare(RpcEndpoint endpoint, string folder, string[] roots)
     {
-        // Any account can make a folder of this name in the temporary folder first.
+        // Another account may have created a folder with this name in the temporary folder.
         string root = Array.Find(roots, root => !IsForeign(root)) ?? roots[0];
         string directory = Path.Combine(root, folder);
         foreach (string path in new[] { root, directory })
@@ -364,7 +364,7 @@ internal static class LocalSocketDirectory
 [UnsupportedOSPlatform("windows")]
 internal static class LocalSocketLock
 {
-    // No socket is named so: endpoint names do not start with a dot.
+    // No socket has this name: endpoint names do not start with a dot.
     private const string FileName = ".lock";
     private static readonly TimeSpan Patience = TimeSpan.FromSeconds(5);
 
@@ -379,8 +379,8 @@ internal static class LocalSocketLock
         {
             try
             {
-                // The system releases the lock of a process that ends, however it ends.
-                // Another account that can open the file could keep it locked.
+                // The system releases the lock when its process ends or crashes. The file is private, because
+                // another account that can open it could keep it locked.
                 return new FileStream(path, new FileStreamOptions
                 {
                     Mode = FileMode.OpenOrCreate,

@@ -19,13 +19,13 @@ namespace ProtoRpc.Transports;
 [SupportedOSPlatform("windows")]
 internal sealed partial class WindowsPipeTransport : INativeTransport
 {
-    // Local endpoints are pipes as well, under names that no ncacn_np endpoint has.
+    // Local endpoints are also pipes, under a prefix that no ncacn_np endpoint can have.
     private const string LocalPrefix = "protorpc.local\\";
     private const string ThisMachine = ".";
 
     private const int FileNotFound = 2;
 
-    // 0 would mean the pipe's own default.
+    // A timeout of 0 would mean the pipe's default timeout.
     private const uint ShortestWait = 1;
 
     public bool IsOfThisSystem => OperatingSystem.IsWindows();
@@ -46,7 +46,7 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
     public TransportConnection Connect(
         RpcEndpoint endpoint, string? serverUser, TimeSpan timeout, CancellationToken cancellation)
     {
-        // Identification: the server may ask who we are, and may not act as us.
+        // Identification: the server can read the caller's identity, but cannot act as the caller.
         NamedPipeClientStream pipe = new(
             endpoint.Host.Length == 0 ? ThisMachine : endpoint.Host, PipeName(endpoint), PipeDirection.InOut,
             PipeOptions.Asynchronous, TokenImpersonationLevel.Identification);
@@ -74,8 +74,8 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
         }
     }
 
-    // Connecting waits for a pipe that may yet be made;
-    // asking for the file would take an instance from the server.
+    // Connecting waits even if the pipe does not exist. File.Exists would use an instance of the server's
+    // pipe.
     private static bool IsMissing(string name) =>
         WaitNamedPipe($@"\\.\pipe\{name}", ShortestWait) == 0
         && Marshal.GetLastPInvokeError() == FileNotFound;
@@ -96,8 +96,8 @@ internal sealed partial class WindowsPipeTransport : INativeTransport
 [SupportedOSPlatform("windows")]
 internal sealed class WindowsPipeListener : TransportListener
 {
-    // Without a buffer, a write waits for its reader. The last PDU of a listener, a fault or a shutdown,
-    // would be lost with the connection if the client is about to write.
+    // Without a buffer, a write waits for its reader. A listener's last PDU, a fault or a shutdown, would be
+    // lost if the client is about to write.
     private const int BufferBytes = 4096;
 
     private readonly string _name;
@@ -117,7 +117,8 @@ internal sealed class WindowsPipeListener : TransportListener
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            // The first instance fails in both ways when the name exists, depending on whose pipe it is.
+            // Creating the first instance fails with either exception if the name exists, depending on the
+            // owner of that pipe.
             throw EndpointErrors.InUse(endpoint, e);
         }
     }
@@ -128,7 +129,8 @@ internal sealed class WindowsPipeListener : TransportListener
 
     public override async ValueTask<TransportConnection> AcceptAsync(CancellationToken cancellation)
     {
-        // An instance may have its client already, if there was no memory for the next instance before.
+        // A client may have connected to the free instance already, if creating the next instance failed
+        // before.
         NamedPipeServerStream pipe = _free;
         while (!pipe.IsConnected && !await IsConnectedAsync(pipe, cancellation).ConfigureAwait(false))
         {
@@ -139,7 +141,8 @@ internal sealed class WindowsPipeListener : TransportListener
 
         Renew();
 
-        // One message is one PDU for clients that read messages; PDUs are found by their lengths here.
+        // A client may read messages, each of which is one PDU. The server reads bytes, because a PDU
+        // contains its length.
         pipe.ReadMode = PipeTransmissionMode.Byte;
         return new WindowsPipeConnection(pipe);
     }
@@ -153,7 +156,7 @@ internal sealed class WindowsPipeListener : TransportListener
         }
     }
 
-    // False for a client that was gone again before it could be served.
+    // Returns false if the client disconnected before the server accepted it.
     private static async ValueTask<bool> IsConnectedAsync(
         NamedPipeServerStream pipe, CancellationToken cancellation)
     {
@@ -168,8 +171,8 @@ internal sealed class WindowsPipeListener : TransportListener
         }
     }
 
-    // A client may connect while the listener is disposed. The next instance must not keep the name then, and
-    // clients that nobody serves.
+    // A client may connect while the listener is disposed. Then no new instance is created, because it would
+    // keep the name and accept clients that are never served.
     private void Renew()
     {
         lock (_gate)
@@ -192,7 +195,7 @@ internal sealed class WindowsPipeListener : TransportListener
             self.User!, PipeAccessRights.FullControl, AccessControlType.Allow));
         foreach (SecurityIdentifier account in allowed?.Accounts ?? [])
         {
-            // Without CreateNewInstance, which would let the account serve clients under this name.
+            // Without CreateNewInstance, which would allow the account to serve clients under this name.
             security.AddAccessRule(new PipeAccessRule(
                 account, PipeAccessRights.ReadWrite, AccessControlType.Allow));
         }
@@ -217,7 +220,8 @@ internal sealed partial class WindowsPipeConnection(PipeStream pipe) : Transport
     private readonly CancellationTokenSource _aborted = new();
     private readonly CancellationTokenSource _receiving = new();
 
-    // A blocked read of a pipe ends by a token only, so the blocking members wait for the asynchronous ones.
+    // A blocked read of a pipe can only be cancelled by a token, so the blocking members wait for the
+    // asynchronous ones.
 
     public override int Receive(Memory<byte> buffer)
     {
@@ -285,7 +289,7 @@ internal sealed partial class WindowsPipeConnection(PipeStream pipe) : Transport
         }
         catch (Exception e) when (IsBroken(e) || e is AggregateException)
         {
-            // The connection is given up anyway.
+            // The connection is closed in any case.
         }
     }
 
@@ -302,7 +306,7 @@ internal sealed partial class WindowsPipeConnection(PipeStream pipe) : Transport
         }
         catch (Exception e) when (IsBroken(e) || e is AggregateException)
         {
-            // It was closed already.
+            // The pipe is already closed.
         }
     }
 
@@ -315,7 +319,7 @@ internal sealed partial class WindowsPipeConnection(PipeStream pipe) : Transport
         }
         catch (Exception e) when (IsBroken(e) || e is AggregateException)
         {
-            // It was closed already.
+            // The pipe is already closed.
         }
     }
 

@@ -8,13 +8,14 @@ namespace ProtoRpc.Messages.Binary;
 /// </remarks>
 internal static class GeneratedLimits
 {
-    // The shortest message in a list: a tag and a length.
+    // The minimum size of a message in a list: a tag and a length.
     private const int MinMessageBytes = 2;
 
-    // Only 15 unknown fields are shorter, and no entry of a map that has a key.
+    // The minimum size of a map entry that has a key. Only the 15 unknown fields with a one-byte tag are
+    // shorter.
     private const int MinEntryBytes = 3;
 
-    // So short a message is over no limit: its type would need thousands of fields.
+    // A message up to this size cannot exceed a limit, because its type would need thousands of fields.
     private const int AlwaysFine = 256;
 
     /// <summary>Whether so many bytes can be over a limit. Most messages are too short for that.</summary>
@@ -71,7 +72,7 @@ internal static class GeneratedLimits
             {
                 return;
             }
-            // Fields with the same number follow each other, and are one.
+            // Google.Protobuf stores consecutive unknown fields with the same number under one key.
             if (number != lastUnknown && (field is null || (tag != field.Tag && tag != field.PackedTag)))
             {
                 lastUnknown = number;
@@ -132,7 +133,7 @@ internal struct HashWork(RpcMessageInfo type, int limit)
     /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
     public void Add(ref long keys)
     {
-        // The difference of two squares.
+        // k keys cost k * k comparisons, so this key costs (k + 1)² - k² of them.
         _taken += (2 * keys++) + 1;
         if (_taken > _limit)
         {

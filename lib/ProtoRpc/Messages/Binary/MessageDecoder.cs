@@ -50,7 +50,7 @@ internal static class MessageDecoder
                 }
                 continue;
             }
-            // The common fields in the way of their own: nothing to look at but their slot.
+            // Fast path for singular scalars.
             ulong value;
             switch (field.Way)
             {
@@ -121,7 +121,7 @@ internal static class MessageDecoder
         }
         else
         {
-            // Also a known field with the wire type of another: it may have had another type.
+            // Also a known field with another wire type: the sender's schema may declare another type.
             reader.Skip(tag);
             message.AppendUnknown(reader.Since(start));
         }
@@ -140,7 +140,8 @@ internal static class MessageDecoder
         {
             DynamicMessage child = reader.NewMessage(layout);
             int count = list.Count;
-            // Add would look at the class of each: the array of the list is of their base class.
+            // List.Add would check the class of each element, because the list's array could hold a base
+            // class.
             CollectionsMarshal.SetCount(list, count + 1);
             CollectionsMarshal.AsSpan(list)[count] = child;
             ReadNested(ref reader, child);
@@ -257,7 +258,7 @@ internal static class MessageDecoder
         reader.LeavePacked(outerEnd);
     }
 
-    // An empty value of a field without presence is none.
+    // Without presence, an empty value is the same as an absent field.
 
     private static string? Kept(FieldLayout field, string text) =>
         text.Length > 0 || field.HasPresence ? text : null;
@@ -275,7 +276,7 @@ internal static class MessageDecoder
         }
         if (Ascii.IsValid(bytes))
         {
-            // Most text, and the one whose length is known without looking.
+            // Fast path: most text is ASCII, whose length in characters is the number of bytes.
             return string.Create(
                 bytes.Length, bytes, static (text, ascii) => Ascii.ToUtf16(ascii, text, out _));
         }
@@ -318,7 +319,7 @@ internal static class MessageDecoder
         }
         if (message.Layout.Find(item.TypeId) is not { } field)
         {
-            // The nested message is not parsed, because its type is not known.
+            // The type is unknown, so the nested message is not parsed.
             message.AppendUnknown(reader.Since(start));
             return;
         }

@@ -76,7 +76,7 @@ internal static class MessageEncoder
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private static void WriteReference(ref WireWriter writer, FieldLayout field, object value, int depth)
     {
-        // A slot never holds another type than its field's.
+        // Set has checked the value, so a slot only contains the type of its field.
         switch (field.Way)
         {
             case FieldWay.String:
@@ -324,7 +324,7 @@ internal static class MessageSizer
 
     private static long OfReference(FieldLayout field, object value, int depth)
     {
-        // A slot never holds another type than its field's.
+        // Set has checked the value, so a slot only contains the type of its field.
         switch (field.Way)
         {
             case FieldWay.String:
@@ -384,7 +384,7 @@ internal static class MessageSizer
     private static long OfMessage(FieldLayout field, DynamicMessage message, int depth)
     {
         long size = OfFields(message, depth + 1);
-        // The tags that begin and end a group are of the same length.
+        // The start tag and the end tag of a group have the same length.
         return field.Kind == RpcFieldKind.Group
             ? size + (2 * field.TagSize)
             : field.TagSize + Delimited(size);
@@ -401,7 +401,7 @@ internal static class MessageSizer
         return size;
     }
 
-    // Four tags of one byte each, the number of the type, and the message.
+    // Four tags of one byte each, the number of the extension, and the message.
     private static long OfItem(FieldLayout field, DynamicMessage message, int depth) =>
         4 + WireWriter.VarintSize((uint)field.Info.Number) + Delimited(OfFields(message, depth + 1));
 

@@ -21,7 +21,7 @@ internal static class ProtobufContexts
 
     public static void WriteAll(ref WriteContext context, ReadOnlySpan<byte> bytes)
     {
-        // A fixed64 is eight raw bytes, a raw tag is one.
+        // WriteContext cannot write raw bytes, but a fixed64 is eight raw bytes and a raw tag one.
         foreach (ulong eight in MemoryMarshal.Cast<byte, ulong>(bytes))
         {
             context.WriteFixed64(
@@ -81,7 +81,7 @@ internal static class ProtobufContexts
         {
             if ((tag & WireType.Mask) == WireType.EndGroup)
             {
-                // Whether it ends the right group is for the decoder to see.
+                // The decoder checks whether the end tag belongs to the right group.
                 WriteVarint(output, tag);
                 return;
             }

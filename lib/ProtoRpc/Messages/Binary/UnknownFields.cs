@@ -34,7 +34,7 @@ internal static class UnknownFieldFilter
             return;
         }
 
-        // Extensions that only the server declares were set again.
+        // The object contained these extensions by name, so their new values are already in the message.
         HashSet<int>? set = null;
         WireReader own = new(message.UnknownFieldBytes, message.Type);
         while (!own.AtEnd)
@@ -57,8 +57,9 @@ internal static class UnknownFieldFilter
                 continue;
             }
 
-            // A number that a closed enum did not have is also unknown. Once its field is set again, that
-            // wins: an older value behind it would win for a reader that knows the number.
+            // A number that a closed enum does not declare is also an unknown field. If the field was set
+            // again, the old number is dropped: it would come last, so a reader that declares it would use
+            // it.
             FieldLayout? field = message.Layout.Find((int)(tag >> WireType.TagBits));
             if (field is null || (isSameSchema && (field.IsRepeated || !message.Has(field))))
             {
@@ -73,7 +74,7 @@ internal static class UnknownFieldFilter
 
         if (known is not null)
         {
-            // Another copy of the schema may be newer.
+            // A newer copy of the schema may declare fields that were unknown in the source.
             message.MergeFrom(known.WrittenSpan);
         }
     }

@@ -73,7 +73,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         return ReadLongTag();
     }
 
-    // The caller has compared the position with the end, which is never past the bytes.
+    // No range check: the caller has compared the position with the end, which is never after the bytes.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private readonly byte At(int position) => Unsafe.Add(ref MemoryMarshal.GetReference(_bytes), position);
 

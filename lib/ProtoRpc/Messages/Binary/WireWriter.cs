@@ -9,11 +9,11 @@ namespace ProtoRpc.Messages.Binary;
 /// to compute before or to keep. The buffer is pooled: dispose it.</remarks>
 internal ref struct WireWriter
 {
-    // A length or value, and a tag: two varints of ten bytes at most.
+    // The space for a length or value and its tag: two varints of at most ten bytes.
     private const int HeadRoom = 20;
     private const int MinBuffer = 256;
 
-    // A message that is over the limit by less is written to its end, so that the error has its size.
+    // A message that exceeds the limit by less is written completely, so that the error contains its size.
     private const int Slack = 4 * 1024;
 
     private readonly int _maxBytes;
@@ -46,7 +46,7 @@ internal ref struct WireWriter
 
     public readonly ReadOnlySpan<byte> Written => _buffer.AsSpan(_position, Length);
 
-    // Pooled buffers are larger than what was asked for; the rest is left out where it is over the limit.
+    // A pooled buffer may be larger than requested. The memory beyond the limit is not used.
     private readonly int MaxRoom => (int)Math.Min(_maxBytes + (long)Slack, Array.MaxLength);
 
     /// <summary>Refuses what was written when it is over the limit.</summary>
@@ -124,7 +124,7 @@ internal ref struct WireWriter
     /// <summary>Writes text as UTF-8 and, before it, its length and its field's tag.</summary>
     public void WriteString(string text, uint tag)
     {
-        // Most text is ASCII, where the length in bytes is known without looking.
+        // Fast path: most text is ASCII, whose length in bytes is the number of characters.
         int size = text.Length;
         int position = Room(size) - size;
         if (Ascii.FromUtf16(text, _buffer.AsSpan(position, size), out _) != OperationStatus.Done)
@@ -139,7 +139,7 @@ internal ref struct WireWriter
     /// <summary>Bytes of a varint.</summary>
     public static int VarintSize(ulong value) => ((BitOperations.Log2(value | 1) * 9) + 73) / 64;
 
-    // Writes before a position for which there is room.
+    // Writes before a position. The caller has reserved the space.
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private readonly int VarintAt(int position, ulong value)
     {

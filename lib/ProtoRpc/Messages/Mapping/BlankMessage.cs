@@ -8,7 +8,7 @@ namespace ProtoRpc.Messages.Mapping;
 /// set.</summary>
 internal sealed class BlankMessage : OrderedDictionary
 {
-    // Null for a copy that crossed a process, which has only its values.
+    // Null for a deserialized copy, which only contains the values.
     private Dictionary<string, object?>? _initial;
 
     /// <param name="type">The message type.</param>

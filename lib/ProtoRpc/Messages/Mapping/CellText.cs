@@ -8,7 +8,7 @@ namespace ProtoRpc.Messages.Mapping;
 /// absent and lists, maps and messages are JSON.</summary>
 internal static class CellText
 {
-    // Objects, and the lists between them.
+    // Each level is an object and possibly a list around it.
     private static readonly JsonDocumentOptions Reading =
         new() { MaxDepth = (2 * MessageLayout.MaxDepth) + 2 };
 
@@ -85,7 +85,7 @@ internal static class CellText
         }
         catch (JsonException)
         {
-            // It is other text; the reader of the field says what it takes.
+            // The text is not JSON. The reader of the field reports what it accepts.
         }
         return parsed is not null;
     }
@@ -98,7 +98,7 @@ internal static class CellText
                 OrderedDictionary members = new(StringComparer.Ordinal);
                 foreach (JsonProperty member in element.EnumerateObject())
                 {
-                    // The last of several, as other readers of JSON have it.
+                    // As in other JSON readers, the last of several members with the same name wins.
                     members[member.Name] = ObjectOf(member.Value);
                 }
                 return members;
@@ -176,7 +176,7 @@ internal sealed class DottedMembers
             }
             bool isEmpty = value is null or "";
             IsEmpty &= isEmpty;
-            // The empty cell of a map is no entry, unless its values are text.
+            // An empty cell is no entry of a map, unless its values are text.
             if (!Field.IsMap || !isEmpty || (value is not null && CellText.IsText(Field.Value)))
             {
                 Members.Add(rest, value);

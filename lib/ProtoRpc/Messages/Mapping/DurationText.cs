@@ -9,7 +9,7 @@ internal static class DurationText
 
     private const decimal NanosPerSecond = WellKnownTime.NanosPerSecond;
 
-    // An ending is looked for in this order: "ms" before "s".
+    // Searched in this order, because "ms" also ends with "s".
     private static readonly (string Name, decimal Nanos)[] Units =
     [
         ("ns", 1),
@@ -34,7 +34,7 @@ internal static class DurationText
             return isTime && WellKnownTime.IsDuration(seconds, nanos);
         }
 
-        // Exact, and as strict as ProtoJSON.
+        // ProtoJSON's form is read first, because it is exact.
         if (WellKnownTime.TryParseDuration(text, out seconds, out nanos))
         {
             return true;
@@ -66,7 +66,7 @@ internal static class DurationText
             return TryScale(exact, NanosPerSecond, out seconds, out nanos);
         }
 
-        // Within this range a double fits into a decimal.
+        // A double in this range can be converted to a decimal.
         return ScalarReader.TryGetDouble(value, out double number)
             && Math.Abs(number) <= WellKnownTime.MaxDurationSeconds
             && TryScale((decimal)number, NanosPerSecond, out seconds, out nanos);

@@ -12,7 +12,8 @@ namespace ProtoRpc.Messages.Mapping;
 /// and messages within messages of their own type.</remarks>
 internal sealed class MessageRecord(ObjectWriter objects)
 {
-    // A type may reach thousands of others by many ways; beyond this, nested messages are JSON.
+    // A type may contain thousands of others on many paths. Beyond this limit, a nested message is one column
+    // with JSON.
     private const int MaxColumns = 2000;
 
     private static readonly JsonWriterOptions Writing = new()
@@ -57,18 +58,18 @@ internal sealed class MessageRecord(ObjectWriter objects)
         _path.Remove(layout);
     }
 
-    // An empty message has no columns, and its presence is to be seen.
+    // A message without fields would have no columns, so the row could not show whether it is set.
     private bool IsNested(FieldLayout field) =>
         field.IsMessage && !field.IsRepeated && field.Message.WellKnown == WellKnownType.None
         && field.Message.Fields.Length > 0 && !_path.Contains(field.Message)
         && _path.Count < MessageLayout.MaxDepth && _columns.Count + field.Message.Fields.Length <= MaxColumns;
 
-    // A table is written with the culture of its writer, and read without: what a culture writes in its own
-    // way is text already.
+    // Export-Csv formats values with the current culture, but the mapper reads them without one. Values whose
+    // format depends on the culture are therefore text already.
     private static object? CellOf(object? value, bool isSet) => value switch
     {
         null or DBNull => null,
-        // An empty cell leaves out the field.
+        // Reading an empty cell omits the field.
         byte[] { Length: 0 } when !isSet => "",
         string or bool or int or uint or long or ulong => value,
         float or double or DateTimeOffset or TimeSpan or byte[] => TextOf(value),
@@ -142,8 +143,7 @@ internal sealed class MessageRecord(ObjectWriter objects)
 
     private static void WriteMembers(Utf8JsonWriter writer, IDictionary members)
     {
-        // The members of a message are in this kind of dictionary, and null is an absent one;
-        // a Struct holds nulls.
+        // In the dictionary of a message, null is an absent member. In a Struct, null is a value.
         bool isMessage = members is OrderedDictionary;
         writer.WriteStartObject();
         foreach (DictionaryEntry member in members)

@@ -64,13 +64,13 @@ internal sealed class MessageTemplate(MessageLayout root, bool isBlank = false)
     {
         if (field.IsMap)
         {
-            // An entry would be sent with the template; a list shows its element,
-            // for its fields are to be seen.
+            // Maps are empty, because an example entry would be sent with the template. Lists have one
+            // element, to show its fields.
             return new OrderedDictionary(StringComparer.Ordinal);
         }
         if (isBlank && !field.IsMessage && (field.IsRepeated || field.HasPresence))
         {
-            // A field with presence is sent with its default, too.
+            // A field with presence would be sent even with its default.
             return field.IsRepeated ? Array.Empty<object>() : null;
         }
         return field.IsRepeated

@@ -14,11 +14,11 @@ internal sealed class ObjectReader
     private readonly RpcMessageInfo _type;
     private readonly WellKnownReader _wellKnown;
 
-    // Whether the members may be cells of a table: a script's dictionary is none, and the texts in it may
-    // come from callers, who are not to make several of one.
+    // Whether texts may be parsed as table cells. Not in a dictionary of a script: its texts may come from
+    // callers, who could then set several fields with one text.
     private bool _isRow;
 
-    // Whether the value is a part of JSON text, in which bytes are base64.
+    // Whether the value is part of a JSON text, in which bytes are base64.
     private bool _isJson;
 
     public ObjectReader(MessageMapper mapper, RpcMessageInfo type)
@@ -133,8 +133,8 @@ internal sealed class ObjectReader
         Path.Pop();
     }
 
-    // A table has a column for each field of a oneof, and all but one cell are empty. One empty text alone is
-    // the choice of that field.
+    // A table has a column for each field of a oneof, of which all but one are empty. A single empty text
+    // selects its field.
     private void ChooseEmptyText(DynamicMessage message, List<FieldLayout>? emptyChoices, int depth)
     {
         foreach (FieldLayout field in emptyChoices ?? [])
@@ -287,7 +287,7 @@ internal sealed class ObjectReader
         int index = 0;
         if (value is object?[] array)
         {
-            // What scripts and rows give: no enumerator, and a list that does not grow.
+            // Fast path for the arrays of scripts and rows: no enumerator, and a list that does not grow.
             if (field.IsMessage)
             {
                 message.ListOf<DynamicMessage>(field).EnsureCapacity(array.Length);
@@ -375,7 +375,7 @@ internal sealed class ObjectReader
             : ScalarValue.Box(field.Key.Kind, ReadScalar(field.Key, given));
         object? value = Unwrap(wrapped);
         CheckElement(field.Value, value);
-        // On the wire, each map entry is a separate message.
+        // In the binary form, a map entry is a message, so the value is one level deeper.
         object kept = field.Value.IsReference
             ? ReadReference(field.Value, value, depth + 1)
             : ScalarValue.Box(field.Value.Kind, ReadScalar(field.Value, value!));
@@ -436,7 +436,8 @@ internal sealed class ObjectReader
     private static bool IsSingle(FieldLayout field) =>
         !field.IsRepeated && !field.IsMessage && field.CaseSlot < 0;
 
-    // False for anything unusual: the slow path finds out what is wrong, and where.
+    // Fast path. Returns false for anything unusual, so that the slow path reports the error and its
+    // position.
     private static bool TryReadSingle(
         DynamicMessage message, FieldLayout field, object value, Span<bool> seen)
     {
@@ -470,7 +471,7 @@ internal sealed class ObjectReader
     private static bool IsText(object value) =>
         value is string { Length: > 0 } text && !ScalarReader.HasLoneSurrogate(text);
 
-    // Only the server declares it.
+    // Reads an extension that only the server's schema declares.
     private bool ReadExtension(DynamicMessage message, string name, object? value, int depth)
     {
         RpcMessageInfo? extended = ServerExtension.FindExtended(message.Type, name);
@@ -479,7 +480,7 @@ internal sealed class ObjectReader
         return extended is not null;
     }
 
-    // A member of a name that no field has: a part of one, as a row of a table has them, or an error.
+    // A name that is not a field: a part of a field in a table row, such as user.name, or an error.
     private void ReadUnknown(MessageLayout layout, string name, object? value, ref DottedMembers? dotted)
     {
         if (DottedMembers.Split(layout, name) is var (start, rest))
@@ -493,12 +494,13 @@ internal sealed class ObjectReader
         }
         else if (!_mapper.AllowUnknownFields || layout.WellKnown != WellKnownType.None)
         {
-            // An object of another kind in the place of a Timestamp would become 1970.
+            // Well-known types reject unknown names: an unrelated object would otherwise become an empty
+            // Timestamp, 1970.
             throw UnknownField(layout, name);
         }
     }
 
-    // What can be read only when all members are known.
+    // Reads the members that depend on all others.
     private void ReadRest(
         DynamicMessage result, object value, DottedMembers? dotted, Span<bool> seen,
         List<FieldLayout>? emptyChoices, int depth)
@@ -528,7 +530,7 @@ internal sealed class ObjectReader
         }
         if (message.Descriptor.FullName == layout.Type.FullName)
         {
-            // The same message of another schema, or generated code.
+            // The message belongs to another schema or a generated class.
             taken = DynamicMessage.Parse(layout.Type, message.ToByteArray());
             return true;
         }
@@ -546,8 +548,8 @@ internal sealed class ObjectReader
 /// <remarks>Only pushed and popped on the way; the text is made when there is an error.</remarks>
 internal sealed class ObjectPath(string root)
 {
-    // The path of an object within itself has hundreds of parts,
-    // of which an error shows the first ones and the end.
+    // The path of an object that contains itself has hundreds of parts. An error shows the first ones and the
+    // last ones.
     private const int ShownFirst = 8;
     private const int ShownLast = 2;
 

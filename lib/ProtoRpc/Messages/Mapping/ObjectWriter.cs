@@ -10,13 +10,13 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     private const string TypeKey = "@type";
     private const string ValueKey = "value";
 
-    // Objects that are made between two looks at whether anybody waits for them.
+    // The number of objects between two checks whether the caller still waits for them.
     private const int ObjectsPerCheck = 256;
 
     private readonly IObjectModel _objects = mapper.Objects;
     private readonly bool _defers = mapper.Objects.Defers;
 
-    // What lies in an Any is not read, and so not counted, before it is shown.
+    // The content of an Any was not decoded with the message, so its elements are counted here.
     private ElementBudget _inAny = new(root, MaxAnyElements);
     private int _made;
 
@@ -66,7 +66,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         return _objects.CreateObject(message, fields, values);
     }
 
-    // With the extensions that only the server declares.
+    // Adds the extensions that only the server's schema declares.
     private (IReadOnlyList<RpcFieldInfo> Fields, object?[] Values) WithExtensions(
         DynamicMessage message, IReadOnlyList<RpcFieldInfo> fields, object?[] values, int depth)
     {
@@ -107,8 +107,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
             : WithExtensions(message, fields, values, depth);
     }
 
-    // Whether a field may contain many objects. Well-known types with their own shape are mostly small
-    // values.
+    // Whether a field may contain many objects. Most well-known types are small values.
     private static bool IsDeferred(DynamicMessage message, FieldLayout field) =>
         message.References[field.Slot] switch
         {
@@ -116,8 +115,8 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
                 or WellKnownType.Struct or WellKnownType.ListValue,
             List<DynamicMessage> { Count: > 0 } => true,
 
-            // Each number without a name becomes a separate object, although it takes a single byte on the
-            // wire.
+            // Each enum number without a name becomes an object, although it has only one byte in the binary
+            // form.
             List<int> { Count: > 0 } => field.Kind == RpcFieldKind.Enum,
             OrderedDictionary<object, object> { Count: > 0 } => true,
             _ => false,
@@ -266,7 +265,8 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         }
         catch (RpcException e) when (e.ErrorId != RpcErrorIds.TooManyElements)
         {
-            // The message around it is good: it is shown, with the bytes as they are.
+            // The bytes of the Any are invalid, but the message around it is not, so the Any is shown with
+            // its bytes.
             return null;
         }
     }

@@ -56,7 +56,7 @@ internal static class ScalarReader
         bool? flag = value switch
         {
             bool given => given,
-            // .NET takes zeros (U+0000) at the end.
+            // .NET ignores zeros (U+0000) at the end.
             string text when bool.TryParse(text, out bool parsed) && !text.Contains('\0') => parsed,
             _ when TryGetInteger(value, out Int128 number) && number >= 0 && number <= 1 => number == 1,
             _ => null,
@@ -110,7 +110,7 @@ internal static class ScalarReader
             return "is not a number; give a number, text of one, 'NaN', 'Infinity' or '-Infinity'.";
         }
 
-        // Text is read in single precision, because a double in between would round twice.
+        // Text is parsed as float directly: parsing a double first would round twice.
         float single = value is float given ? given
             : value is string text && NumberText.TryRead(text, out float read) && !float.IsNaN(read) ? read
             : (float)number;
@@ -122,7 +122,7 @@ internal static class ScalarReader
 
     private static string? ReadInteger(RpcFieldKind kind, string typeName, object value, out ulong bits)
     {
-        // What is there mostly, without numbers of 128 bits.
+        // Fast path: most values are Int32.
         if (value is int small && (small >= 0 || IsSigned(kind)))
         {
             bits = ScalarValue.ToBits(small);
@@ -230,8 +230,7 @@ internal static class ScalarReader
 
     private static bool TryGetWhole(double value, out Int128 number)
     {
-        // Beyond the range of Int128 the number is kept at its bound: an integer all the same, which fits
-        // nowhere.
+        // Outside Int128, the value is the nearest Int128, which no type accepts.
         number = double.IsInteger(value) ? Int128.CreateSaturating(value) : 0;
         return double.IsInteger(value);
     }
@@ -351,7 +350,8 @@ internal static class BytesReader
             : "is not base64, which has letters, digits, '+' and '/', and up to two '=' at its end.";
     }
 
-    // Much text is also base64: 'foo' would be the bytes 7E 8A.
+    // Without a prefix, text is not decoded, because much text is also valid base64: 'foo' would be the bytes
+    // 7E 8A.
     private static string? ReadText(string text, out byte[] bytes)
     {
         bytes = [];

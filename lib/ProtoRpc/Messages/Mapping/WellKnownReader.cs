@@ -39,7 +39,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
                 time = ExactTime.OfDate(value);
                 break;
             case DateTime local:
-                // Without a kind it is local, as it is for .NET and for a shell.
+                // A DateTime without a kind is local time, as in .NET and PowerShell.
                 time = WellKnownTime.OfDate(new DateTimeOffset(local.ToUniversalTime()));
                 break;
             case DateOnly date:
@@ -105,7 +105,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
     private DynamicMessage? ReadWrapper(MessageLayout layout, object value, int depth)
     {
         FieldLayout field = layout.Fields[0];
-        // No scalar is a dictionary or an object; text, numbers and lists have no members.
+        // An object or dictionary becomes a Struct. Scalars, bytes and lists have no members.
         bool isScalar = ScalarReader.IsScalar(value) ||
             value is Stream or ReadOnlyMemory<byte> or Memory<byte> or (IEnumerable and not IDictionary);
         if (!isScalar)
@@ -136,7 +136,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         foreach ((string name, object? member) in members)
         {
             reader.Path.PushField(name);
-            // The entry of the map is a message between the two.
+            // Two levels deeper: in the binary form, an entry is a message that contains the value.
             DynamicMessage item = reader.ReadMessage(fields.Value.Message, reader.Unwrap(member), depth + 2);
             string key = (string)reader.ReadReference(fields.Key, name, depth);
             if (!message.MapOf(fields).TryAdd(key, item))
@@ -224,7 +224,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         DynamicMessage message = new(layout);
         foreach (object? item in items)
         {
-            // ProtoJSON has no text for an empty path: it would be read as a mask without paths.
+            // ProtoJSON cannot express an empty path: it would be read as a mask without paths.
             string path = reader.Unwrap(item) is string { Length: > 0 } name
                 ? name
                 : throw reader.Invalid(item, "is not a path of fields; give text such as 'user.name'.");
@@ -281,7 +281,7 @@ internal sealed class WellKnownReader(ObjectReader reader)
         bool hasValue = members is [{ Key: ValueKey }];
         if (layout.Type.Schema.FindInAny(fullName) is not { } type)
         {
-            // What the schema does not know goes on as bytes.
+            // The schema lacks the type, so the value must be bytes.
             return hasValue && reader.Unwrap(members[0].Value) is { } raw
                 ? Pack(layout, url, (byte[])reader.ReadReference(layout.Fields[1], raw, depth))
                 : throw reader.Error(

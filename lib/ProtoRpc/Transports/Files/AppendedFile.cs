@@ -10,10 +10,10 @@ namespace ProtoRpc.Transports.Files;
 /// thread.</summary>
 internal sealed class AppendedFile(string path) : IDisposable
 {
-    // Two files have the same length for a moment at times; the path is asked again after this.
+    // A new file at the path can have the same length by chance, so the file is reopened after this time.
     private static readonly TimeSpan LongestOpen = TimeSpan.FromSeconds(1);
 
-    // .NET opens files on Unix without O_APPEND: who appends asks for the end first.
+    // .NET opens files on Unix without O_APPEND, so writers of this process take turns to seek to the end.
     private static readonly ConcurrentDictionary<string, Lock> Gates = new();
 
     private readonly Lock _gate = Gates.GetOrAdd(IOPath.GetFullPath(path), static _ => new Lock());
@@ -68,7 +68,7 @@ internal sealed class AppendedFile(string path) : IDisposable
         _opened = Environment.TickCount64;
         if (_stream.CanSeek && !EndsWithLine(_stream.Length))
         {
-            // A process that was killed, or a full disk, left half a line.
+            // A killed process or a full disk left an incomplete line.
             _stream.Seek(0, SeekOrigin.End);
             _stream.WriteByte((byte)'\n');
         }
@@ -76,7 +76,7 @@ internal sealed class AppendedFile(string path) : IDisposable
         return _stream;
     }
 
-    // After a rename the path is free or has a new file, which is shorter.
+    // After log rotation, the path has no file or a new one, which has another length.
     private bool IsStillThere(FileStream stream) => !stream.CanSeek
         || (Environment.TickCount64 - _opened < LongestOpen.TotalMilliseconds
             && new FileInfo(Path) is { Exists: true } found && found.Length == stream.Length);
@@ -97,7 +97,7 @@ internal sealed class AppendedFile(string path) : IDisposable
         }
         catch (Exception e) when (IsRefusal(e))
         {
-            // A file that may be written and not read is taken as it is.
+            // The file can be written but not read, so its last byte is unknown.
             return true;
         }
     }
@@ -126,7 +126,7 @@ internal sealed class AppendedFile(string path) : IDisposable
         }
         catch (Exception e) when (IsRefusal(e))
         {
-            // Nothing is buffered here; what the system could not keep is lost anyhow.
+            // The stream has no buffer, so no data is lost.
         }
 
         _stream = null;
@@ -137,7 +137,8 @@ internal sealed class AppendedFile(string path) : IDisposable
 /// messages of others. A file that somebody else put at the path is rejected.</summary>
 internal static class OwnFile
 {
-    // What others must not have. The group may read, as log rotation with "create 0640" lets it.
+    // The permissions that other accounts must not have. The group may read, because log rotation with
+    // "create 0640" allows it.
     private const UnixFileMode OfOthers = UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
 
     private static readonly string[] Streams = ["/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/"];
@@ -148,8 +149,8 @@ internal static class OwnFile
     public static FileStream OpenToAppend(string path) =>
         OperatingSystem.IsWindows() ? OpenOnWindows(path) : OpenOnUnix(path);
 
-    // A new file is made only if nothing has the name, not even a link whose target does not exist. Between
-    // the two attempts, the name may come and go, as in log rotation.
+    // A new file is only created if the path does not exist, not even as a link without a target. Between the
+    // two checks, log rotation may create or remove the file, so there are several attempts.
     [UnsupportedOSPlatform("windows")]
     private static FileStream OpenOnUnix(string path)
     {
@@ -159,13 +160,14 @@ internal static class OwnFile
             bool isThere = UnixFileStatus.Read(path) is not null;
             try
             {
-                // Also of a new file: some file systems give all files to one account, or to everybody.
+                // New files are checked as well: some file systems assign all files to one account, or allow
+                // access to all.
                 return RequireOwn(new(path, OptionsOf(isThere ? FileMode.Open : FileMode.CreateNew)), path);
             }
             catch (IOException e) when (attempt < Attempts
                 && (isThere ? e is FileNotFoundException : UnixFileStatus.Read(path) is not null))
             {
-                // A link without a target is there and is not found.
+                // The path is a link whose target does not exist.
                 if (isThere && UnixFileStatus.Read(path) is { IsLink: true })
                 {
                     throw Rejected("it is a symbolic link");
@@ -209,7 +211,7 @@ internal static class OwnFile
     [UnsupportedOSPlatform("windows")]
     private static string? FindFault(FileStream stream, string path)
     {
-        // Whoever starts the process chooses these, and its pipes may belong to another account.
+        // The process's starter chooses the standard streams, and their pipes may belong to another account.
         if (IsStandardStream(path))
         {
             return null;
@@ -223,7 +225,7 @@ internal static class OwnFile
         UnixFileStatus? named = UnixFileStatus.Read(path);
         if (named is { IsLink: true } link)
         {
-            // Images of containers log to links to /dev/stdout, which belong to root.
+            // Container images log to links to /dev/stdout that belong to root.
             return FindForeignOwner(link) is not null ? "it is a symbolic link of another account"
                 : !file.IsRegular || IsStandardStream(new FileInfo(path).LinkTarget ?? "") ? null
                 : "it is a symbolic link";
@@ -231,7 +233,8 @@ internal static class OwnFile
 
         if (!file.IsRegular)
         {
-            // A terminal or /dev/null, or a pipe, from which its owner can read.
+            // A terminal or /dev/null is allowed. The owner of a named pipe can read from it, so the owner is
+            // checked.
             return file.IsFifo ? FindForeignOwner(file) : null;
         }
 
@@ -291,7 +294,7 @@ internal static class OwnFile
     [SupportedOSPlatform("windows")]
     private static string? FindFault(FileStream stream)
     {
-        // NUL and the console are devices, whose owner is the system.
+        // NUL and the console are devices that belong to the system.
         if (!stream.CanSeek
             || stream.GetAccessControl().GetOwner(typeof(SecurityIdentifier)) is not SecurityIdentifier owner)
         {

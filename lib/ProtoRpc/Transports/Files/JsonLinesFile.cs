@@ -18,7 +18,7 @@ internal sealed class JsonLinesFile : IDisposable
     /// <summary>How many bytes of lines wait at most, by default: 4 MiB.</summary>
     public const int DefaultWaitingBytes = 4 * 1024 * 1024;
 
-    // A line that a hostile text makes long leaves no buffer of its size behind.
+    // A larger buffer, after a long line from a hostile peer, is released.
     private const int KeptBytes = 64 * 1024;
     private const int KeptLines = 16;
     private const int EscapeLength = 6;
@@ -85,7 +85,7 @@ internal sealed class JsonLinesFile : IDisposable
         Line line = _lines.TryDequeue(out Line? used) ? used : new Line();
         try
         {
-            // The writer escapes line breaks and control characters, so a text can end no line.
+            // The writer escapes line breaks and control characters, so a text cannot end the line.
             write(line.Json, state);
             line.Json.Flush();
             line.Bytes.Write("\n"u8);
@@ -118,7 +118,7 @@ internal sealed class JsonLinesFile : IDisposable
             _isClosed = true;
         }
 
-        // A disk that hangs keeps its thread and its file; the process goes on.
+        // If the disk does not respond, the thread and the file are abandoned, so that the process can end.
         if (Flush(LastWrite))
         {
             if (_lost > _told)
@@ -130,8 +130,8 @@ internal sealed class JsonLinesFile : IDisposable
         }
     }
 
-    // All letters of all languages. Characters that turn text around or are invisible are escaped, for those
-    // who read the file in a terminal.
+    // Letters of all languages are not escaped. Invisible characters, and characters that change the
+    // direction of text, are escaped to protect readers in a terminal.
     private static JavaScriptEncoder EncoderOf()
     {
         TextEncoderSettings settings = new(UnicodeRanges.All);
@@ -146,8 +146,8 @@ internal sealed class JsonLinesFile : IDisposable
         return JavaScriptEncoder.Create(settings);
     }
 
-    // The encoder also escapes what HTML could take for its own, such as the plus of grpc+unix, which a
-    // search of the file would not find then.
+    // The encoder also escapes characters for HTML, such as the plus of grpc+unix. These escapes are undone,
+    // so that a search finds the text.
     private static ReadOnlySpan<byte> Readable(Span<byte> line)
     {
         int length = line.IndexOf((byte)'\\');
@@ -168,7 +168,7 @@ internal sealed class JsonLinesFile : IDisposable
                     continue;
                 }
 
-                // The character behind a backslash begins no escape itself.
+                // The character after a backslash does not begin an escape.
                 line[length++] = line[i++];
             }
 
@@ -270,7 +270,7 @@ internal sealed class JsonLinesFile : IDisposable
         }
         catch (Exception)
         {
-            // Who is warned decides nothing here.
+            // An exception of the warning callback is ignored.
         }
     }
 

@@ -88,8 +88,8 @@ internal sealed class SpillStream(int memoryBytes) : Stream
         {
             if (!OperatingSystem.IsWindows())
             {
-                // Windows deletes a file whose process is killed. Unix does not, but keeps one without a name
-                // until it is closed.
+                // Windows deletes the file when its process ends. Unix does not, but keeps a file without a
+                // name until it is closed.
                 File.Delete(path);
             }
 

@@ -29,7 +29,7 @@ internal sealed class DiagnosingHandler(
         // set another name.
         request.Headers.Host ??= _host;
 
-        // Without TLS there is nothing more to say of a server that has answered.
+        // The server has replied over HTTP, and without TLS there is no certificate to check.
         return _hasAnswered && !endpoint.IsTls
             ? NextAsync<TWait>(request, cancellation)
             : SendWatchedAsync<TWait>(request, cancellation);
@@ -63,7 +63,7 @@ internal sealed class DiagnosingHandler(
     private static HttpRequestException Because(RpcException why, HttpRequestError error) =>
         new(error, why.Message, why);
 
-    // .NET's own NTLM reads a challenge without looking where its parts end, or whether it is base64.
+    // .NET's NTLM does not validate a challenge: malformed base64 or offsets cause these exceptions.
     private static bool IsOfChallenge(Exception e) =>
         e is ArgumentException or FormatException or IndexOutOfRangeException or OverflowException;
 
@@ -74,7 +74,7 @@ internal sealed class DiagnosingHandler(
             + "between it and here, is broken or hostile.", endpoint, error),
         HttpRequestError.UserAuthenticationError);
 
-    // RFC 9110, section 7.2: with the port, unless it is the usual one.
+    // RFC 9110, section 7.2: with the port, unless it is the default port.
     private static string HostOf(string name, RpcEndpoint endpoint)
     {
         string host = name.Contains(':') && !name.StartsWith('[') ? $"[{name}]" : name;
@@ -90,7 +90,7 @@ internal sealed class DiagnosingHandler(
     private static bool IsOfTls(HttpRequestException e) =>
         e.HttpRequestError == HttpRequestError.SecureConnectionError;
 
-    // Servers of HTTP/2 alone, and of TLS, refuse the first request so.
+    // A server that only supports HTTP/2 or TLS may reject the first HTTP/1.1 request with status 400.
     private bool IsSuspect(HttpResponseMessage response)
     {
         if (_hasAnswered || (!endpoint.IsTls && response.StatusCode == HttpStatusCode.BadRequest))
@@ -127,7 +127,7 @@ internal sealed class DiagnosingHandler(
     private async Task<HttpRequestException> ExplainAsync(
         HttpRequestException error, CancellationToken cancellation)
     {
-        // A server that answered once speaks HTTP, but may have another certificate by now.
+        // A server that replied before uses HTTP, but its certificate may have changed.
         Exception cause = error.InnerException ?? error;
         if (IsOfTls(error) && (_hasAnswered || trust.IsDistrust(cause)))
         {
@@ -212,7 +212,7 @@ internal sealed class DecompressingHandler(HttpMessageHandler inner, bool asks) 
         return response;
     }
 
-    // Most replies have no such header, and a collection of its values is not made for them.
+    // Most replies have no such header, so the collection of its values is not created.
     private static string? EncodingOf(HttpResponseMessage response) =>
         response.Content.Headers.NonValidated.Contains(ContentEncoding)
             ? response.Content.Headers.ContentEncoding.LastOrDefault()

@@ -29,7 +29,7 @@ internal sealed class EnvironmentProxy(bool isGrpc, IWebProxy system, Func<strin
     public Uri? GetProxy(Uri destination) =>
         IsBypassed(destination) ? null : (_ofGrpc ?? system).GetProxy(destination);
 
-    // A proxy cannot reach this machine's loopback.
+    // A proxy on another machine cannot reach this machine's loopback addresses.
     public bool IsBypassed(Uri host) => HttpTransport.IsLoopback(host.IdnHost)
         || _exceptions.Has(host.IdnHost, host.Port)
         || (_ofGrpc ?? system).IsBypassed(host);
@@ -64,7 +64,7 @@ internal sealed class NoProxyList(string? text)
             return true;
         }
 
-        // Before a port is looked for: IPv6 addresses have colons.
+        // Checked before a port is searched, because IPv6 addresses contain colons.
         if (NetworkOf(entry) is { } network)
         {
             return address is not null && network.Contains(address);
@@ -94,7 +94,7 @@ internal sealed class NoProxyList(string? text)
                 || host.EndsWith($".{name}", StringComparison.OrdinalIgnoreCase);
     }
 
-    // Any address of a network names it, as 10.1.2.3/8 does.
+    // The address may have host bits, as in 10.1.2.3/8.
     private static IPNetwork? NetworkOf(string entry)
     {
         int slash = entry.IndexOf('/', StringComparison.Ordinal);

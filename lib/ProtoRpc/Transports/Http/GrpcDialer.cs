@@ -135,7 +135,7 @@ internal static class GrpcDialer
 
         try
         {
-            // Linux knows abstract sockets by a zero before their name: unix(7).
+            // The name of a Linux abstract socket begins with a zero byte: unix(7).
             return new UnixDomainSocketEndPoint(
                 endpoint.IsAbstractSocket ? $"\0{endpoint.Name[1..]}" : endpoint.SocketPath);
         }
@@ -168,7 +168,7 @@ internal static class GrpcDialer
 /// <param name="patience">How long the server may take for its first bytes.</param>
 /// <param name="refused">As of <see cref="GreetingCheckStream"/>.</param>
 /// <param name="greetings">Counts the connections on which the server has spoken.</param>
-// Derived from SslStream, because the HTTP client makes a handshake of its own over any other stream.
+// Derived from SslStream, because the HTTP client would begin a TLS handshake over any other stream.
 internal sealed class AwaitedSslStream(
     Stream inner, RpcEndpoint endpoint, RpcTlsOptions tls, TimeSpan patience, Action<RpcException> refused,
     ServerGreetings greetings)
@@ -198,7 +198,7 @@ internal sealed class AwaitedSslStream(
         end.CancelAfter(patience);
         try
         {
-            // A read of no bytes waits for the first ones, or for the end.
+            // A read into an empty buffer waits for the first bytes, or for the end of the stream.
             int count = await base.ReadAsync(buffer, end.Token).ConfigureAwait(false);
             if (count > 0)
             {
@@ -248,7 +248,7 @@ internal sealed class GreetingCheckStream(
     private bool _greeted;
     private int _greeting;
 
-    // What was heard with the greeting, and not read yet.
+    // The bytes that were received with the greeting, and not read yet.
     private ReadOnlyMemory<byte> _rest;
 
     public override bool CanRead => true;
@@ -294,8 +294,8 @@ internal sealed class GreetingCheckStream(
         base.Dispose(disposing);
     }
 
-    // A server of another protocol says why and closes. If a write fails then, the HTTP client would forget
-    // the connection before it has read that.
+    // A server of another protocol sends an error and closes. If this write fails, the HTTP client would
+    // discard the connection before the error is read.
     private async ValueTask WriteFirstAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken)
     {
         try
@@ -362,7 +362,7 @@ internal sealed class GreetingCheckStream(
             endpoint, greeting, PeerGreetings.FirstLine(first.Span)));
     }
 
-    // Reads into a buffer of its own: the HTTP client requests one byte less than a GOAWAY frame has.
+    // A separate buffer, because the HTTP client requests one byte less than a GOAWAY frame has.
     private async Task<ReadOnlyMemory<byte>> ReadFirstAsync(CancellationToken cancellationToken)
     {
         byte[] first = new byte[PeerGreetings.MaxLine];
@@ -384,7 +384,7 @@ internal sealed class GreetingCheckStream(
         return why;
     }
 
-    // A native listener closes a connection that begins with HTTP/2 or TLS without an answer.
+    // A native listener closes a connection that begins with HTTP/2 or TLS, without a reply.
     private async Task<RpcException> HungUpAsync(Exception? error, CancellationToken cancellationToken)
     {
         SpokenProtocol found = isDirect
@@ -445,8 +445,8 @@ internal sealed class ServerGreetings
 /// <param name="stream">For HTTP.</param>
 internal sealed class DialedConnection(Socket socket, Stream stream) : IDisposable
 {
-    // RFC 9113, section 4.1: behind three octets of length. A server says goodbye first of all when it is
-    // stopped before anybody has spoken.
+    // RFC 9113, section 4.1: the type follows three octets of length. A server that stops before the first
+    // request sends GOAWAY.
     private const int FrameType = 3;
     private const byte GoAway = 0x7;
 

@@ -8,7 +8,8 @@ namespace ProtoRpc.Transports.Http;
 /// <summary>Connections to an HTTP endpoint, kept and used again.</summary>
 internal static class HttpTransport
 {
-    // A page that a server adds to a challenge is small, and the deadline of a call does not end its reading.
+    // The body of a challenge is small. Reading it is limited, because the deadline of a call does not end
+    // it.
     private const int MaxChallengeBytes = 64 * 1024;
     private const int LeastReplyHeaders = 64;
     private const long RefusedStream = 0x7;
@@ -71,9 +72,10 @@ internal static class HttpTransport
             Proxy = proxy,
             PreAuthenticate = true,
 
-            // The rest of an abandoned reply is not read, because the server may send it slowly. With
-            // credentials it is, within bounds: NTLM and Negotiate continue on the connection of a challenge,
-            // whose body may come late. An abandoned stream is then closed up to ChallengeTimeout later.
+            // The rest of an abandoned reply is discarded, because the server may send it slowly. With
+            // credentials, it is read up to a limit: NTLM and Negotiate continue on the connection of a
+            // challenge, whose body may arrive late. So an abandoned stream may stay open for
+            // ChallengeTimeout.
             MaxResponseDrainSize = credentials is null ? 0 : MaxChallengeBytes,
             ResponseDrainTimeout = ChallengeTimeout,
             Credentials = credentials,
@@ -186,14 +188,14 @@ internal static class HttpTransport
         return cache;
     }
 
-    // The proxy of Windows does not say so before it is asked for an address.
+    // The proxy of Windows only reports a direct connection when it is asked for an address.
     private static bool IsDirect(IWebProxy proxy, Uri address) =>
         proxy.IsBypassed(address) || proxy.GetProxy(address) is null;
 
     private static SocketException? SocketErrorOf(Exception error) =>
         error as SocketException ?? (error.InnerException is { } inner ? SocketErrorOf(inner) : null);
 
-    // A server of HTTP/2 says so of a request that it has not begun with (RFC 9113, section 8.7).
+    // REFUSED_STREAM: the server has not processed the request (RFC 9113, section 8.7).
     private static bool IsRefused(Exception error) =>
         error is HttpProtocolException { ErrorCode: RefusedStream }
         || (error.InnerException is { } inner && IsRefused(inner));
@@ -231,7 +233,7 @@ internal static class HttpDialer
         }
         catch (Exception e) when (cancellation.IsCancellationRequested)
         {
-            // The HTTP client recognizes its own connect timeout by the token.
+            // The HTTP client recognizes its own connect timeout by this token.
             throw new OperationCanceledException(e.Message, e, cancellation);
         }
     }
@@ -249,7 +251,8 @@ internal sealed class BlockingSocketStream(Socket socket) : NetworkStream(socket
 
     public override void Write(ReadOnlySpan<byte> buffer)
     {
-        // On Windows, asynchronous reads leave the socket as it is, and closing it does not end a Poll.
+        // On Windows, asynchronous reads do not make the socket non-blocking, and closing it does not end a
+        // Poll.
         _isBlocking = !OperatingSystem.IsWindows();
         base.Write(buffer);
     }
@@ -267,7 +270,7 @@ internal sealed class BlockingSocketStream(Socket socket) : NetworkStream(socket
                 TaskScheduler.Default))
             : base.ReadAsync(buffer, cancellationToken);
 
-    // A read of no bytes waits for the first ones, and leaves them there.
+    // A read into an empty buffer waits for the first bytes and does not consume them.
     private int Receive(Memory<byte> buffer)
     {
         if (buffer.IsEmpty)

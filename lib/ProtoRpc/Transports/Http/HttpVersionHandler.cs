@@ -42,7 +42,7 @@ internal sealed class HttpVersionHandler(HttpMessageHandler inner, RpcEndpoint e
         catch (HttpRequestException) when (
             !endpoint.IsTls && _found == SpokenProtocol.Http2 && IsRepeatable(request))
         {
-            // The server has not read a request of HTTP/1.1, so the call is not made twice.
+            // The server rejected HTTP/1.1 without reading the request, so the call does not run twice.
             HttpResponseMessage response = await SendHttp2Async<TWait>(request, isAlone: true, cancellation)
                 .ConfigureAwait(false);
             _isHttp2Alone = true;
@@ -50,7 +50,7 @@ internal sealed class HttpVersionHandler(HttpMessageHandler inner, RpcEndpoint e
         }
     }
 
-    // Bodies that are sent as they are made have no length.
+    // A streamed body has no length and cannot be sent again.
     private static bool IsRepeatable(HttpRequestMessage request) =>
         request.Content is null || request.Content.Headers.ContentLength is not null;
 

@@ -81,7 +81,8 @@ internal static class ProtocolProbe
         }
     }
 
-    // Kestrel and nginx answer in HTTP/1.1 also where they speak something else, and say so.
+    // Kestrel and nginx reply with HTTP/1.1 even if the port requires HTTP/2 or TLS, and mention it in the
+    // text.
     private static SpokenProtocol JudgeHttp(string answer) =>
         !answer.StartsWith("HTTP/1.1 400", StringComparison.Ordinal) ? SpokenProtocol.Http1
         : answer.Contains("HTTP/2 only", StringComparison.OrdinalIgnoreCase) ? SpokenProtocol.Http2
@@ -90,7 +91,8 @@ internal static class ProtocolProbe
 
     private static async Task<SpokenProtocol> AskTlsAsync(Stream stream, RpcEndpoint endpoint)
     {
-        // Only whether there is TLS: nothing is sent over it, so no certificate is needed.
+        // Only tests whether the server supports TLS. Nothing is sent over it, so the certificate is not
+        // validated.
         await using SslStream tls = new(stream, leaveInnerStreamOpen: true, static (_, _, _, _) => true);
         await tls.AuthenticateAsClientAsync(new SslClientAuthenticationOptions { TargetHost = endpoint.Host })
             .ConfigureAwait(false);

@@ -9,7 +9,7 @@ namespace ProtoRpc.Transports.Http;
 /// .NET has no tunnels for HTTP/2 without TLS.</summary>
 internal static class ProxyTunnel
 {
-    // A proxy that says more than this before the tunnel begins is none.
+    // A longer reply to CONNECT is not from a proxy.
     private const int MaxHeadBytes = 16 * 1024;
     private const int MaxReason = 100;
 
@@ -25,7 +25,8 @@ internal static class ProxyTunnel
             return null;
         }
 
-        // As other implementations of gRPC do, the proxy of HTTPS also without TLS: both are tunnels.
+        // Like other gRPC implementations, uses the HTTPS proxy even without TLS, because gRPC always needs a
+        // tunnel.
         Uri server = new UriBuilder("https", endpoint.Host, endpoint.Port).Uri;
         IWebProxy proxy = given ?? EnvironmentProxy.Create(isGrpc: true);
         if (proxy.IsBypassed(server) || proxy.GetProxy(server) is not { } address || address == server)
@@ -119,7 +120,7 @@ internal static class ProxyTunnel
     private static string Basic(NetworkCredential user) =>
         Convert.ToBase64String(Encoding.UTF8.GetBytes($"{user.UserName}:{user.Password}"));
 
-    // Byte by byte: what follows the head is the server's.
+    // Reads byte by byte, because the bytes after the head belong to the server.
     private static async Task<string> ReadHeadAsync(Stream stream, CancellationToken cancellation)
     {
         byte[] head = new byte[MaxHeadBytes];

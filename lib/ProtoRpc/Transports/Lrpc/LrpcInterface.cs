@@ -14,15 +14,15 @@ namespace ProtoRpc.Transports.Lrpc;
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class LrpcInterface
 {
-    // RPC_IF_AUTOLISTEN: RpcServerListen would listen for all interfaces of the process, and its stop ends
-    // them all. RPC_IF_ALLOW_LOCAL_ONLY: other code of the process may have opened TCP endpoints.
+    // RPC_IF_AUTOLISTEN, because RpcServerListen would affect all interfaces of the process.
+    // RPC_IF_ALLOW_LOCAL_ONLY, because other code of the process may have opened TCP endpoints.
     private const uint Flags = 0x01 | 0x20;
 
     // RPC_C_LISTEN_MAX_CALLS_DEFAULT.
     private const uint MaxCalls = 1234;
 
-    // The runtime calls a function without any state of ours, so the interface leads to its handler. Entries
-    // stay, because calls of an interface that is not registered any more may still run.
+    // The runtime calls a static function without state, so the handler is found by the interface. Entries
+    // are never removed, because calls of an unregistered interface may still run.
     private static readonly ConcurrentDictionary<Guid, LrpcInterface> Table = [];
 
     private readonly Lock _gate = new();
@@ -66,7 +66,7 @@ internal sealed unsafe class LrpcInterface
         return new Registration(served, handler);
     }
 
-    // An exception must not leave a function that native code calls: the callee catches them all.
+    // An exception must not cross into native code, so Handle catches all exceptions.
     [UnmanagedCallersOnly(CallConvs = [typeof(CallConvStdcall)])]
     private static void Dispatch(RpcMessage* message) => Handle(message);
 
@@ -100,7 +100,7 @@ internal sealed unsafe class LrpcInterface
         }
         catch (Exception)
         {
-            // There is no memory for an answer. Nothing can be reported, and the process must live on.
+            // There is no memory for a reply, so nothing is reported. The process must not end.
         }
     }
 
@@ -108,13 +108,13 @@ internal sealed unsafe class LrpcInterface
     {
         lock (_gate)
         {
-            // Two endpoints may have the same handler.
+            // Two endpoints can have the same handler, so only one entry is removed.
             List<IncomingMessageHandler> handlers = [.. _handlers];
             handlers.Remove(handler);
             _handlers = [.. handlers];
 
-            // Waiting for calls (1) would never end if a handler hangs. If the runtime refuses because of
-            // them, the interface stays registered and refuses its calls itself.
+            // With waitForCalls 1, unregistering would block forever if a handler hangs. If the runtime fails
+            // because of running calls, the interface stays registered and rejects its calls.
             if (_handlers.Length == 0 && _isRegistered)
             {
                 _isRegistered = Rpcrt4.UnregisterInterface(_description, null, waitForCalls: 0) != 0;
@@ -168,7 +168,7 @@ internal sealed unsafe class LrpcRequest(RpcMessage* message) : IIncomingMessage
         }
         else
         {
-            // Without memory, the client gets a stub that it cannot decode.
+            // Without memory, the client receives an empty stub, which it cannot decode.
             message->Buffer = null;
             message->BufferLength = 0;
         }
@@ -209,7 +209,7 @@ internal static unsafe class LrpcPeer
 
         WindowsIdentity? user = ReadImpersonated();
 
-        // No handler may run as the caller. The runtime reverts, too, when its function returns.
+        // Handlers must not run as the caller. The runtime also reverts when its function returns.
         return Rpcrt4.RevertToSelf() == 0 ? user : null;
     }
 
@@ -220,14 +220,14 @@ internal static unsafe class LrpcPeer
             ProtectionLevel = RpcProtectionLevel.Privacy,
         };
 
-    // Wine 8 does not implement RpcServerInqCallAttributes, which has it as well.
+    // RpcServerInqCallAttributes also returns the process, but Wine 8 does not implement it.
     private static int ReadProcess(nint binding)
     {
         uint processId = 0;
         return Rpcrt4.ReadClientProcess(binding, &processId) == 0 ? (int)processId : 0;
     }
 
-    // It keeps a token, for groups and for handlers that act as the caller.
+    // The identity contains a token, for groups and for impersonation by handlers.
     private static WindowsIdentity? ReadImpersonated()
     {
         try
@@ -273,7 +273,8 @@ internal static unsafe partial class ProcessToken
     /// rights than most serves those too.</summary>
     public static bool IsEnough(int own, int caller) => caller >= Math.Min(own, Medium);
 
-    // Also on a thread that acts as somebody else.
+    // RunImpersonated with an invalid handle reads the process's identity, even on a thread that
+    // impersonates.
     private static T Read<T>(Func<WindowsIdentity, T> read) =>
         WindowsIdentity.RunImpersonated(SafeAccessTokenHandle.InvalidHandle, () =>
         {

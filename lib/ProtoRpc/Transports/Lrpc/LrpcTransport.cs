@@ -20,7 +20,7 @@ internal sealed unsafe class LrpcTransport : IMessageTransport
     // RPC_C_PROTSEQ_MAX_REQS_DEFAULT.
     private const uint DefaultBacklog = 10;
 
-    // The runtime keeps an endpoint until the process ends, and there is no function to close one.
+    // The runtime keeps an endpoint until the process ends; it has no function to close one.
     private static readonly HashSet<RpcEndpoint> Opened = [];
 
     public bool IsOfThisSystem => OperatingSystem.IsWindows();
@@ -72,7 +72,7 @@ internal sealed unsafe class LrpcTransport : IMessageTransport
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class LrpcConnection : IMessageConnection
 {
-    // The runtime may look at the description of an interface for as long as the process lives.
+    // The runtime may read the description of an interface until the process ends, so it is never freed.
     private static readonly ConcurrentDictionary<Guid, nint> Interfaces = [];
 
     private readonly void* _interface;
@@ -84,7 +84,7 @@ internal sealed unsafe class LrpcConnection : IMessageConnection
     {
         _interface = (void*)Interfaces.GetOrAdd(interfaceId, Describe);
 
-        // Identification: the server may read who calls, and may not act as the caller.
+        // Identification: the server can read the caller's identity, but cannot act as the caller.
         string text = $"{LrpcTransport.Sequence}:[{endpoint.Name},Security=Identification Static True]";
         nint binding = 0;
         uint status = Rpcrt4.BindingFromString(text, &binding);
@@ -93,8 +93,8 @@ internal sealed unsafe class LrpcConnection : IMessageConnection
 
     public uint Reach()
     {
-        // On Windows, a buffer needs a binding to the server's interface. Wine connects with the first call,
-        // but knows whether the endpoint exists.
+        // On Windows, getting a buffer connects to the server's interface. Wine only connects at the first
+        // call, but checks here whether the endpoint exists.
         RpcMessage message = NewMessage(ExecStub.RequestPrefix);
         uint status = Rpcrt4.GetBuffer(&message);
         if (status != 0)
@@ -125,7 +125,7 @@ internal sealed unsafe class LrpcConnection : IMessageConnection
         status = Rpcrt4.SendReceive(&native);
         if (status != 0)
         {
-            // The runtime has freed the buffer.
+            // The runtime has freed the buffer if the call failed.
             return status;
         }
 

@@ -32,7 +32,7 @@ internal static class CertificateFile
             ? X509Certificate2.CreateFromPem(text, key)
             : X509Certificate2.CreateFromEncryptedPem(text, key, password);
 
-        // TLS of Windows does not take keys that are in memory alone.
+        // SChannel does not support keys that are only in memory.
         return (
             X509CertificateLoader.LoadPkcs12(pem.Export(X509ContentType.Pkcs12), password: null),
             [.. all.Skip(1)]);

@@ -90,8 +90,8 @@ internal sealed class TlsConnection : TransportConnection
                 return came;
             }
 
-            // What came may be less than a record, or hold nothing for us: it is read without waiting for it,
-            // and the next receive takes it from here.
+            // The received bytes may be an incomplete TLS record, or a record without application data. So
+            // the read runs in the background, and the next receive returns its bytes.
             _ahead ??= new byte[AheadSize];
             _taken = 0;
             _peeking = _stream.ReadAsync(_ahead).AsTask();
@@ -115,7 +115,7 @@ internal sealed class TlsConnection : TransportConnection
 
     public override void TrySendNow(ReadOnlySpan<byte> bytes)
     {
-        // A record cannot be sent in part; the end of the connection, which follows, says the same.
+        // TLS cannot send a part of a record. The end of the connection that follows tells the peer the same.
     }
 
     public override void FinishSending() => _inner.FinishSending();

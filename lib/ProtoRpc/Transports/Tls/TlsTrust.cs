@@ -79,8 +79,8 @@ internal sealed class TlsTrust
         ? FailureOfOnly(failure)
         : TlsErrors.HandshakeFailed(_endpoint, failure);
 
-    // SChannel sends an alert after a refusal. If the server has closed the connection by then, the exception
-    // is that of the alert.
+    // SChannel sends an alert after a rejected certificate. If the server has closed the connection by then,
+    // the exception is about the alert.
     private RpcException FailureOfOnly(Exception failure) => _distrust is { } why
         ? TlsErrors.Untrusted(_endpoint, why, failure)
         : Options.ApplicationProtocols is [var only] && only == SslApplicationProtocol.Http2
@@ -88,7 +88,7 @@ internal sealed class TlsTrust
             ? WrongProtocolErrors.NoHttp2(_endpoint, failure)
             : TlsErrors.HandshakeFailed(_endpoint, failure);
 
-    // Without revocation lists: they would be fetched from any address in the certificate.
+    // No revocation check: it would download a list from any address in the certificate.
     private static X509ChainPolicy ChainPolicy(RpcTlsOptions tls)
     {
         X509ChainPolicy policy = new() { RevocationMode = X509RevocationMode.NoCheck };
@@ -109,7 +109,7 @@ internal sealed record Distrust(string Reasons, string Remedies)
 {
     private const string Tls = nameof(RpcTlsOptions);
 
-    // The flags of a chain that ends at no known authority.
+    // The status of a chain that does not end at a trusted authority.
     private const X509ChainStatusFlags NoAuthority =
         X509ChainStatusFlags.UntrustedRoot | X509ChainStatusFlags.PartialChain;
 
