@@ -6,10 +6,10 @@ namespace ProtoRpc.Compatibility;
 /// <summary>Collects the changes of the selected categories.</summary>
 internal sealed class ChangeList(RpcSchemaComparisonOptions options)
 {
-    // Names of elements have up to 4096 characters, values of options any number.
+    // Names have up to 4096 characters, and option values any number.
     private const int MaxShown = 200;
 
-    // Names of a peer can be as long as it likes.
+    // A peer can choose names of any length.
     private const int MaxNameLength = 1000;
 
     private readonly List<RpcBreakingChange> _changes = [];
@@ -36,7 +36,7 @@ internal sealed class ChangeList(RpcSchemaComparisonOptions options)
             Element = TerminalText.OneLine(element.Name, MaxNameLength),
             Message = message,
             File = TerminalText.OneLine(element.File.Name, MaxNameLength),
-            // Descriptors count both from 0.
+            // Descriptors count lines and columns from 0.
             Line = position?.Line + 1,
             Column = position?.Column + 1,
             IsInReference = element.IsOld,
@@ -66,13 +66,13 @@ internal sealed class ChangeList(RpcSchemaComparisonOptions options)
         .ThenBy(change => change.Rule)
         .ToArray();
 
-    // 'acme.internal.*' is also meant for what belongs to the package itself.
+    // 'acme.internal.*' also excludes elements that are directly in the package.
     private bool IsExcluded(SchemaElement element) =>
         new[] { element.Name, element.File.Proto.Package, $"{element.File.Proto.Package}." }.Any(name =>
             options.Exclude.Any(pattern =>
                 FileSystemName.MatchesSimpleExpression(pattern, name, ignoreCase: true)));
 
-    // An option that was removed has no position. The element that had it has one.
+    // A removed option has no position, so the position of its element is used.
     private (int Line, int Column)? FindPosition(SchemaElement element)
     {
         SourcePositions positions = PositionsOf(element.File);

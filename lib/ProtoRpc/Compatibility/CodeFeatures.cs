@@ -42,7 +42,7 @@ internal sealed record CodeFeatures(bool AllowsJson, CppStringType CppString, bo
             java == 0 ? IsJavaStrict : java == JavaVerify);
     }
 
-    // From the bytes: Google.Protobuf does not have these extensions.
+    // Read from the bytes, because Google.Protobuf does not contain these extensions.
     private static int ReadNumber(ByteString features, int extension, int number)
     {
         int found = 0;
@@ -66,7 +66,7 @@ internal sealed record CodeFeatures(bool AllowsJson, CppStringType CppString, bo
         }
         catch (InvalidProtocolBufferException)
         {
-            // A descriptor of a peer may have any bytes there. They set nothing.
+            // A peer's descriptor may contain invalid bytes. They set no feature.
         }
 
         return found;
@@ -87,7 +87,7 @@ internal sealed class FeatureResolver
     private readonly Dictionary<RpcMessageInfo, CodeFeatures> _messages = [];
     private readonly Dictionary<SchemaFile, CodeFeatures> _files = [];
 
-    // As deep as types nest, which is 100.
+    // The recursion is limited by the nesting of types, which is at most 100.
     public CodeFeatures Get(RpcMessageInfo message)
     {
         if (!_messages.TryGetValue(message, out CodeFeatures? features))

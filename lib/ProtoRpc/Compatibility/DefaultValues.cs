@@ -17,7 +17,7 @@ internal static class DefaultValues
 
         if (text is not null || other is not null)
         {
-            // A change of the type is reported by itself; no default on both sides is no change.
+            // A missing default is the same as zero. A change of the type is reported separately.
             return text is null or [] && other is null or [] && IsZero(older) && IsZero(newer);
         }
 
@@ -44,13 +44,14 @@ internal static class DefaultValues
 
     private static bool AreSameFloats(object older, object newer)
     {
-        // A float is the nearest one to the number in the .proto, which a double is nearer to.
+        // A float is the number of the .proto rounded to single precision, so a double is rounded in the same
+        // way.
         if (older is float != newer is float)
         {
             return ((float)AsDouble(older)).Equals((float)AsDouble(newer));
         }
 
-        // Equals, because NaN is a default like another.
+        // Equals, because == is false for two NaN.
         return AsDouble(older).Equals(AsDouble(newer));
     }
 

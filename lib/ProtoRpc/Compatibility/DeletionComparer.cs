@@ -17,7 +17,8 @@ internal static class DeletionComparer
     private static readonly DeclarationKind Extension = new(
         "extension", "EXTENSION", RpcBreakingRule.ExtensionDeleted, RpcBreakingCategory.Source);
 
-    // buf counts a service as source code alone. Its callers get the status Unimplemented.
+    // buf classifies a deleted service only as a change of source code, but its callers receive
+    // Unimplemented.
     private static readonly DeclarationKind Service = new(
         "service", "SERVICE", RpcBreakingRule.ServiceDeleted,
         RpcBreakingCategory.Wire | RpcBreakingCategory.Json | RpcBreakingCategory.Source);
@@ -63,12 +64,13 @@ internal static class DeletionComparer
         foreach (RpcFieldInfo extension in
             schemas.Older.Messages.SelectMany(message => message.Extensions))
         {
-            // For an extension, the type that contains its declaration, and not the type that it extends.
+            // The parent of an extension is the type that contains its declaration, not the type that it
+            // extends.
             extensions.Compare(
                 extension.FullName, extension.File, extension.Path,
                 extension.Descriptor.ContainingType?.FullName);
 
-            // One whose number has another name is compared as a field.
+            // An extension whose number has a new name is compared as a field.
             if (newer.TryGetValue(extension.FullName, out RpcFieldInfo? now)
                 && !numbers.Contains(PlaceOf(extension)))
             {
@@ -97,7 +99,7 @@ internal static class DeletionComparer
     {
         public void Compare(string fullName, SchemaFile file, string path, string? parent)
         {
-            // What is in a message goes and moves with it.
+            // A declaration in a message is deleted or moved with the message, which is reported instead.
             if (!schemas.CanMiss(file)
                 || (parent is not null && schemas.Newer.FindMessage(parent) is null))
             {
@@ -129,7 +131,7 @@ internal static class DeletionComparer
             bool isService = kind.Rule == RpcBreakingRule.ServiceDeleted;
             if (!isMissedInFile && !isMissedInPackage && !isService)
             {
-                // The package or the file is reported in its place.
+                // The deletion of the package or the file is reported instead.
                 return;
             }
 
@@ -151,7 +153,7 @@ internal static class DeletionComparer
                 bufRules);
         }
 
-        // Whether the newer version of a file declares it, perhaps in another package.
+        // Whether the newer version of the file declares it, possibly in another package.
         private bool IsIn(SchemaFile sameFile, string package, string fullName)
         {
             string nested = package.Length == 0 ? fullName : fullName[(package.Length + 1)..];

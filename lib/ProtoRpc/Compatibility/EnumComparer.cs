@@ -35,7 +35,7 @@ internal sealed class EnumComparer(ChangeList changes, FeatureResolver features)
             ReservedNumbers.FromEnum(older.Proto), reserved, element, "RESERVED_ENUM_NO_DELETE", changes);
     }
 
-    // By number: several names may have one.
+    // Values are compared by number, because several names may have the same number.
     private void CompareValues(RpcEnumInfo older, RpcEnumInfo newer, ReservedNumbers reserved)
     {
         Dictionary<int, List<int>> before = IndexesByNumber(older.Proto);

@@ -34,7 +34,7 @@ internal sealed class FieldComparer(ChangeList changes, FeatureResolver features
         CompareOptions(older, newer, element);
     }
 
-    // The type of an entry is made of the name of the field, so its own name says nothing.
+    // The name of an entry type is derived from the name of the field, so it is not compared.
     private void CompareEntries(
         RpcFieldInfo older, RpcFieldInfo newer, SchemaElement element, int number, string part)
     {
@@ -115,7 +115,7 @@ internal sealed class FieldComparer(ChangeList changes, FeatureResolver features
             return;
         }
 
-        // A map is a list of entries on the wire, and an object in JSON.
+        // In the binary form, a map is a list of entries; in JSON, it is an object.
         bool sameJson = before <= FieldCardinality.Explicit && after <= FieldCardinality.Explicit;
         bool sameWire = sameJson
             || (before >= FieldCardinality.Repeated && after >= FieldCardinality.Repeated);
@@ -207,7 +207,7 @@ internal sealed class FieldComparer(ChangeList changes, FeatureResolver features
         }
     }
 
-    // In proto2 and proto3 an option of the file says so, in editions a feature of Java.
+    // Proto2 and proto3 use an option of the file, editions a feature of Java.
     private bool IsCheckedInJava(RpcFieldInfo field)
     {
         FileDescriptorProto file = field.File.Proto;
@@ -232,7 +232,7 @@ internal sealed class FieldComparer(ChangeList changes, FeatureResolver features
         {
             string before = CppStringOf(older);
             string after = CppStringOf(newer);
-            // Code for a piece of a string also compiles with a string.
+            // Code for a string piece also compiles with a string.
             if (before != after && !(before == "STRING_PIECE" && after == "STRING"))
             {
                 AddOption(
@@ -251,7 +251,7 @@ internal sealed class FieldComparer(ChangeList changes, FeatureResolver features
             bufRule);
     }
 
-    // Before edition 2024 the option ctype says so.
+    // Before edition 2024, the option ctype sets the type.
     private string CppStringOf(RpcFieldInfo field)
     {
         if (field.File.Proto.Edition < Edition._2024 && field.Proto.Options is { HasCtype: true } options)
@@ -281,7 +281,7 @@ internal sealed class FieldComparer(ChangeList changes, FeatureResolver features
 
     private static string Kind(RpcFieldInfo field) => field.IsExtension ? "extension" : "field";
 
-    // The name of an extension has brackets elsewhere.
+    // The name in messages, without the brackets of an extension.
     private static string BareName(RpcFieldInfo field) => field.IsExtension ? field.FullName : field.Name;
 
     private static string Named(RpcFieldInfo field) => $"{Kind(field)} {Shown(BareName(field))}";

@@ -22,7 +22,7 @@ internal enum FieldCardinality
 /// <summary>Which types of fields are read as each other, on the wire and in JSON.</summary>
 internal sealed class FieldTypes
 {
-    // Thousands of fields may have one large enum that moved.
+    // Cached, because thousands of fields may have the same large enum.
     private readonly Dictionary<(RpcEnumInfo, RpcEnumInfo), bool> _movedEnums = [];
 
     public static FieldCardinality CardinalityOf(RpcFieldInfo field) => field switch
@@ -61,7 +61,7 @@ internal sealed class FieldTypes
     /// first.</summary>
     public static bool HasText(RpcFieldInfo field) => field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
 
-    // The kinds of one group have the same bytes for the same numbers, as far as these fit.
+    // The types of one group encode the same numbers as the same bytes, if the numbers fit.
     private static RpcFieldKind EncodingOf(RpcFieldKind kind) => kind switch
     {
         RpcFieldKind.Int64 or RpcFieldKind.UInt32 or RpcFieldKind.UInt64 or RpcFieldKind.Bool =>
@@ -72,7 +72,7 @@ internal sealed class FieldTypes
         _ => kind,
     };
 
-    // 64 bits are a text in JSON, and float is written as double is.
+    // In JSON, 64-bit numbers are strings, and float has the same form as double.
     private static RpcFieldKind JsonOf(RpcFieldKind kind) => kind switch
     {
         RpcFieldKind.UInt32 or RpcFieldKind.SInt32 or RpcFieldKind.Fixed32 or RpcFieldKind.SFixed32 =>
@@ -84,8 +84,8 @@ internal sealed class FieldTypes
         _ => kind,
     };
 
-    // Messages of other names may be alike, but nothing says that they stay so. An enum may move to another
-    // package or message with its values.
+    // Messages with other names may have the same fields, but nothing keeps them the same. An enum may move
+    // with its values to another package or message.
     private bool HaveSameDeclaration(RpcFieldInfo older, RpcFieldInfo newer) => older.Kind switch
     {
         RpcFieldKind.Message or RpcFieldKind.Group =>

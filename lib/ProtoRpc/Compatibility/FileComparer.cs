@@ -10,7 +10,7 @@ internal static class FileComparer
 {
     private static readonly FileOptions NoOptions = new();
 
-    // The options that buf compares. Their defaults are those of descriptor.proto.
+    // The options that buf compares. Their defaults are in descriptor.proto.
     private static readonly FileOptionRule[] Options =
     [
         new(FileOptions.CcEnableArenasFieldNumber, "cc_enable_arenas", o => Text(o.CcEnableArenas)),
@@ -118,7 +118,7 @@ internal static class FileComparer
         }
     }
 
-    // A descriptor may hold any text. An unknown syntax is not linked.
+    // A descriptor may contain any text, but linking rejects an unknown syntax.
     private static string SyntaxOf(FileDescriptorProto file) =>
         file.Syntax.Length == 0 ? "proto2" : Shown(file.Syntax);
 

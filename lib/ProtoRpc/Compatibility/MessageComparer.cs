@@ -13,7 +13,7 @@ internal sealed class MessageComparer(ChangeList changes, FeatureResolver featur
 
     public void Compare(RpcMessageInfo older, RpcMessageInfo newer)
     {
-        // The files of google/protobuf are not compared, extensions of their messages are.
+        // The messages of google/protobuf are not compared, but extensions of them are.
         if (!Schema.WellKnownFiles.Contains(older.File.Name))
         {
             SchemaElement element = new(older.FullName, newer.File, newer.Path);

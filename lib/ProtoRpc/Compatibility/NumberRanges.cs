@@ -26,7 +26,7 @@ internal sealed class NumberRanges
     /// <summary>Whether all numbers of a range are in these.</summary>
     public bool Contains(NumberRange range)
     {
-        // The last one that begins at or before the range.
+        // Finds the last range that begins at or before the given one.
         int low = 0;
         int high = _joined.Count;
         while (low < high)

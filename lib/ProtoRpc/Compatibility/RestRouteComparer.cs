@@ -45,13 +45,13 @@ internal static class RestRouteComparer
         }
     }
 
-    // What a request is found by: the names of variables are not sent.
+    // The part of a rule that requests are matched with. The names of variables are not sent.
     private static string RouteOf(RestBinding binding)
     {
         StringBuilder route = new(binding.HttpMethod);
         foreach (RestSegment segment in binding.Template.Segments)
         {
-            // A literal may have an escaped slash or star.
+            // A literal may contain an escaped slash or star.
             route.Append('/').Append(segment.Kind switch
             {
                 RestSegmentKind.Any => "*",
@@ -63,8 +63,8 @@ internal static class RestRouteComparer
         return binding.Template.Verb is { } verb ? $"{route}:{Uri.EscapeDataString(verb)}" : $"{route}";
     }
 
-    // Where the parts of the request go, and what the answer is: fields by their numbers, since names of
-    // fields have a rule of their own.
+    // The mapping of fields to the path, query and body of the request, and to the reply. Fields are compared
+    // by number, because another rule compares their names.
     private static string ContentOf(RestBinding binding)
     {
         IEnumerable<string> variables = binding.Fields.Select((fields, i) =>

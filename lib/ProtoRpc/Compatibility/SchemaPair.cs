@@ -5,11 +5,11 @@ namespace ProtoRpc.Compatibility;
 /// <summary>The two schemas of a comparison, with their files and elements by name.</summary>
 internal sealed class SchemaPair
 {
-    // Imports that are a part of the compiler: a schema that no longer needs one of them deletes nothing.
+    // Compilers include these imports, so a schema that no longer contains one of them deletes nothing.
     private static readonly string[] Bundled =
         ["google/api/", "google/protobuf/", "google/rpc/", "google/type/"];
 
-    // Services that gRPC servers offer beside those of their schema.
+    // Services that gRPC servers offer in addition to those of their schema.
     private static readonly string[] OfServers = ["grpc.channelz.", "grpc.health.", "grpc.reflection."];
 
     private readonly Dictionary<string, SchemaFile> _files;

@@ -104,7 +104,7 @@ internal sealed class EndpointContent
     {
         try
         {
-            // Editors of Windows begin a file with a mark.
+            // Windows editors write a byte order mark.
             ReadOnlySpan<byte> mark = [0xEF, 0xBB, 0xBF];
             JsonNode? root = JsonNode.Parse(
                 bytes.StartsWith(mark) ? bytes[mark.Length..] : bytes,
@@ -249,7 +249,7 @@ internal static class EndpointEntry
     private static JsonArray? List(IReadOnlyList<string> texts) =>
         texts.Count == 0 ? null : [.. texts.Select(text => (JsonNode?)text)];
 
-    // Files are also written by hand.
+    // Users also edit the file, so the types of values are checked.
     private readonly struct Reader(JsonObject entry)
     {
         public string? Text(string key) => entry[key] is not { } node ? null

@@ -13,7 +13,7 @@ internal static class RetryEntry
     /// <summary>The key of the policy.</summary>
     public const string Key = "retry";
 
-    // What is written, and how it is read.
+    // The settings in the file, and how each is written and read.
     private static readonly Setting[] Settings =
     [
         Value<int>("count", policy => policy.Count, (policy, value) => policy with { Count = value }),

@@ -125,7 +125,7 @@ public sealed class RpcEndpointRegistry(string path)
         }
         catch (RpcException e)
         {
-            // Without a name in the file, the text was meant as an endpoint.
+            // Without a registered name, the user probably meant an endpoint, so its error is reported.
             return RpcNamedEndpoint.MayBeName(text) && Read().Any()
                 ? new(e.Code, e.ErrorId, $"{e.Message} It is not a registered name either. {Known(text)}", e)
                 : e;
@@ -191,7 +191,7 @@ internal sealed class EndpointFile(string path)
             Prepare(System.IO.Path.GetDirectoryName(target)!);
             using FileStream fileLock = Lock($"{target}.lock");
             EndpointContent content = Read();
-            // What is damaged is for its user to correct.
+            // Reading the endpoints rejects a damaged file, which its user must correct.
             _ = content.Endpoints;
             bool changed = change(content);
             if (changed)
@@ -223,7 +223,7 @@ internal sealed class EndpointFile(string path)
         }
     }
 
-    // The system releases the lock of a process that ends, however it ends.
+    // The system releases the lock when its process ends or crashes.
     private static FileStream Lock(string path)
     {
         long end = Environment.TickCount64 + (long)Patience.TotalMilliseconds;
@@ -257,7 +257,8 @@ internal sealed class EndpointFile(string path)
         return new FileStream(path, options);
     }
 
-    // A crash leaves the old file, or the new one; a reader sees one of them.
+    // Written to a new file and then renamed, so that a crash or a concurrent reader only sees complete
+    // content.
     private static void Replace(string target, byte[] bytes)
     {
         string fresh = $"{target}.{Guid.NewGuid():N}.tmp";
@@ -297,7 +298,7 @@ internal sealed class EndpointFile(string path)
         }
     }
 
-    // Tools that keep the settings of a user elsewhere put a link in their place, which stays.
+    // Some tools replace the settings files of a user by links. The link stays and its target is replaced.
     private string Target()
     {
         try
@@ -355,7 +356,8 @@ internal static class EndpointFileSafety
             return "it belongs to another user";
         }
 
-        // On many systems, each user has a private group, which may write to the user's folders.
+        // The group is not checked, because on many systems each user has a private group that may write to
+        // the user's folders.
         string folder = Path.GetDirectoryName(target)!;
         UnixFileMode mode = File.GetUnixFileMode(folder);
         return mode.HasFlag(UnixFileMode.OtherWrite) && !mode.HasFlag(UnixFileMode.StickyBit)

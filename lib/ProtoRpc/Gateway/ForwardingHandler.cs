@@ -39,8 +39,8 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         (!method.IsClientStreaming || client.Endpoint.Has(EndpointFeatures.RequestStreams))
         && (!method.IsServerStreaming || client.Endpoint.Has(EndpointFeatures.ReplyStreams));
 
-    // Of a caller that holds its own thread, which is cheaper than coming back on another. In one process the
-    // thread may be that of a caller who does not wait.
+    // A native caller has its own thread, so blocking it is faster than continuing on another thread. The
+    // thread of an in-process caller must not block, because the caller may be asynchronous.
     private ValueTask<IMessage> InvokeAsync(RpcServerCallContext context, IMessage request) =>
         Thread.CurrentThread.IsThreadPoolThread || context.Body is not null || context.Endpoint.IsInProcess
             ? InvokeLaterAsync(context, request)
@@ -116,7 +116,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         ofCaller?.Throw();
     }
 
-    // A native endpoint has written the reply when the call ends, and keeps nothing of it.
+    // A native endpoint writes the reply before the call ends, so the reply does not need memory of its own.
     private ReplyReader<IMessage> ReaderOf(RpcServerCallContext context)
     {
         RpcMessageInfo type = context.Method.ReplyType;
@@ -130,9 +130,9 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
         return body => reply.Keep(type, client.ToBinary(context.Method, body).Span);
     }
 
-    // What came over a native connection, or in one process, lies in memory that the next call uses. HTTP
-    // clients may write a request even after its call was given up. What came in parts is as long as it may
-    // be here.
+    // The request of a native or in-process call is in memory that is reused after the call, but an HTTP
+    // client may still write it after the call was abandoned. A request in parts may exceed the limit of this
+    // client.
     private IMessage Owned(RpcServerCallContext context, IMessage request)
     {
         if (context.Body is { } body)
@@ -157,7 +157,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
             return;
         }
 
-        // By full name: the schemas of both sides may be of different origin.
+        // Compared by full name, because each side has its own schema objects.
         RpcMethodInfo theirs = schema.GetMethod(method.FullName);
         if (theirs.RequestType.FullName != method.RequestType.FullName
             || theirs.ReplyType.FullName != method.ReplyType.FullName
@@ -192,7 +192,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
 /// <summary>What goes beside the messages of a call that passes a gateway, there and back.</summary>
 internal readonly struct ForwardedCall
 {
-    // The longest time of a timer, which is as good as no limit.
+    // Timers do not support longer times; this is practically no limit.
     private static readonly TimeSpan LongestWait = TimeSpan.FromDays(30);
 
     private static readonly RpcCallContext NoContext = new();
@@ -301,7 +301,7 @@ internal readonly struct ForwardedCall
         return headers;
     }
 
-    // What cannot be read is not from a gateway.
+    // A value that is not a number was not sent by a gateway.
     private static int HopsOf(RpcMetadata headers) =>
         int.TryParse(
             headers.GetText(HeaderRule.Hops), NumberStyles.None, CultureInfo.InvariantCulture, out int hops)
@@ -371,8 +371,8 @@ internal sealed class ForwardedStream(
     /// <exception cref="RpcException">The other server's call failed.</exception>
     public async Task<ExceptionDispatchInfo?> RunAsync(Action returnHeaders)
     {
-        // Where the other server does not want the rest of the requests, this still waits for one when the
-        // call ends, and ends with the call.
+        // If the other server ends the call before it has received all requests, this task still waits for
+        // one. The end of the call also ends the task.
         _ = SendAllAsync();
         try
         {
@@ -388,7 +388,7 @@ internal sealed class ForwardedStream(
         }
         catch (Exception) when (_failure is not null)
         {
-            // The caller's side has ended the call.
+            // The failure on the caller's side has ended the call.
         }
         finally
         {
@@ -459,7 +459,7 @@ internal sealed class ForwardedStream(
         }
         catch (ObjectDisposedException)
         {
-            // The call ended meanwhile.
+            // The call ended and disposed its source before the cancellation.
         }
     }
 }
@@ -484,7 +484,7 @@ internal static class ForwardedFailure
             Details = answer.Details,
             Extensions = answer.Extensions,
         },
-        // Headers that the client cannot send, although the gateway's own protocol can.
+        // The gateway's protocol allows headers that the client's protocol cannot send.
         RpcException { ErrorId: RpcErrorIds.InvalidHeader } failure => OnTheWay(
             RpcStatusCode.Internal, failure.Message, failure, client, method, failure.MayHaveExecuted),
         RpcException { ErrorId: not RpcErrorIds.ClientClosed } failure => OnTheWay(

@@ -109,7 +109,7 @@ public static class RpcGateway
             client.Endpoint);
     }
 
-    // Each server serves its own reflection and health.
+    // Each server has its own reflection, health and ping services.
     private static bool IsOfProtocol(RpcServiceInfo service) =>
         service.FullName.StartsWith("grpc.reflection.", StringComparison.Ordinal)
         || service.FullName.StartsWith("grpc.health.", StringComparison.Ordinal)
@@ -150,7 +150,7 @@ internal sealed class HeaderRule(RpcGatewayOptions options)
     /// <summary>Counts the gateways that a call has passed.</summary>
     public const string Hops = PlainHeaders.Hops;
 
-    // What says how messages travel on one connection: the next one has its own.
+    // Headers of one connection, which the next connection sets itself.
     private static readonly FrozenSet<string> OfConnection = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase,
         Hops, "host", "date", "server", "expect", "http2-settings", "alt-svc",
@@ -169,7 +169,7 @@ internal sealed class HeaderRule(RpcGatewayOptions options)
         "x-goog-iam-authorization-token",
         "x-ms-client-principal");
 
-    // What browsers and caches say to the server that they see.
+    // Headers between browsers or caches and their server.
     private static readonly FrozenSet<string> OfBrowsers = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase,
         "origin", "referer", "user-agent", "cache-control", "pragma", "expires", "etag", "vary", "age",
@@ -206,7 +206,8 @@ internal sealed class HeaderRule(RpcGatewayOptions options)
             }
             catch (RpcException)
             {
-                // HTTP has names and values that the other protocols have not. The call counts more.
+                // HTTP allows names and values that other protocols do not. Such a header is omitted, so that
+                // the call does not fail.
             }
         }
     }

@@ -53,7 +53,7 @@ public sealed class RpcLatencyHistogram
             return Min;
         }
 
-        // 99.9 / 100 * 1000 is a little over 999 in binary, which must not become 1000.
+        // Rounded, because 99.9 / 100 * 1000 is slightly more than 999 in binary and would become 1000.
         long rank = Math.Max(1, (long)Math.Ceiling(Math.Round(percentile / 100 * count, 6)));
         if (rank >= count)
         {
@@ -150,7 +150,8 @@ public sealed class RpcLatencyHistogram
 
     private static int IndexOf(long value)
     {
-        // Values below two octaves have a bucket each; then each octave has as many as the one before.
+        // Values in the first two octaves have one bucket each. All further octaves have the same number of
+        // buckets.
         int shift = Math.Max(0, BitOperations.Log2((ulong)value | 1) - SubBits);
         return (shift << SubBits) + (int)(value >> shift);
     }
@@ -161,7 +162,7 @@ public sealed class RpcLatencyHistogram
         return ((long)(index - (shift << SubBits)) << shift) + (((1L << shift) - 1) / 2);
     }
 
-    // 1, 2, 5, 10, 20, 50 ...
+    // The steps are 1, 2, 5, 10, 20, 50...
     private static long Next(long step)
     {
         long digit = step;

@@ -199,7 +199,7 @@ internal static class LoadReport
     private static FormattableString MessagesOf(
         RpcLoadResult result, long messages, double messagesPerSecond, double bytesPerSecond)
     {
-        // One a call says nothing more than the calls.
+        // With one message for each call, the numbers would be those of the calls.
         string count = messages == result.Calls
             ? ""
             : string.Create(
@@ -264,7 +264,7 @@ internal static class LoadReport
     private static string Rate(double perSecond) =>
         perSecond.ToString(perSecond < 100 ? "0.##" : "N0", CultureInfo.InvariantCulture);
 
-    // Three digits, as far as they go.
+    // Three significant digits.
     private static string Time(double milliseconds) => milliseconds switch
     {
         0 => "0",
@@ -372,7 +372,7 @@ internal sealed class LoadTally
             BytesReceived = _shards.Sum(shard => shard.BytesReceived),
             Latency = latency,
             Histogram = options.Histogram ? latency.ToBuckets() : [],
-            // An array: shells cannot index the lists of collection expressions.
+            // An array, because PowerShell cannot index the lists of collection expressions.
             Errors = _first.Select(pair => new RpcLoadError(pair.Key, statuses[(int)pair.Key], pair.Value))
                 .OrderByDescending(error => error.Count)
                 .ThenBy(error => error.Status)

@@ -113,7 +113,7 @@ public sealed class RpcLoadTest
         }
     }
 
-    // The share of calls or of time, whichever is further.
+    // The completed share of the calls or of the time, whichever is larger.
     private double ShareOf(long calls)
     {
         double ofCount = _options.Count is { } count ? calls / ((double)count * _runs.Length) : 0;
@@ -235,7 +235,8 @@ internal static class LoadTurns
     private const int MinRounds = 4;
     private const int MaxRounds = 100_000;
 
-    // A machine that has other work changes within seconds, and each turn costs a start and an end.
+    // Short, because the load of a machine changes within seconds; but not shorter, because each turn has a
+    // start and an end.
     private static readonly TimeSpan Turn = TimeSpan.FromSeconds(1);
 
     /// <summary>The number of rounds for measuring each target. A single target is measured in one round,

@@ -49,7 +49,7 @@ internal sealed class RandomMessageSource(int seed, int maxBytes)
     private const int MaxItems = 8;
     private const int MaxMessages = 100_000;
 
-    // The least that a field of a message costs: a tag and a length.
+    // The minimum size of a field: a tag and a length.
     private const int FieldBytes = 2;
     private const long MinSeconds = -62_135_596_800;
     private const long MaxSeconds = 253_402_300_799;
@@ -65,8 +65,8 @@ internal sealed class RandomMessageSource(int seed, int maxBytes)
     /// <exception cref="RpcException">InvalidArgument: no message of that type is so small.</exception>
     public DynamicMessage Make(RpcMessageInfo type)
     {
-        // A message that came out too large is made anew with less room; without any, only what is required
-        // is left.
+        // If the message is too large, the next attempt has less space. Without space, only required fields
+        // are set.
         for (int i = 0, room = maxBytes; i < Tries; i++, room = room * 3 / 4)
         {
             _left = room;
@@ -169,13 +169,14 @@ internal sealed class RandomMessageSource(int seed, int maxBytes)
             return Scalar(field);
         }
 
-        // Required fields that lead back to their own type have no end.
+        // A type that requires itself would recurse forever.
         return depth < RpcLimits.Default.MaxDepth
             ? Make(field.MessageType!, depth + 1)
             : throw Impossible(field.FullName);
     }
 
-    // Types whose fields do not take any value, in formats that show them in a shape of their own.
+    // Well-known types only allow some values in their fields, because JSON and other formats have a special
+    // form for them.
     private bool TryMakeWellKnown(RpcMessageInfo type, DynamicMessage message, int depth)
     {
         IReadOnlyList<RpcFieldInfo> fields = [.. type.Fields.OrderBy(field => field.Number)];
@@ -193,7 +194,7 @@ internal sealed class RandomMessageSource(int seed, int maxBytes)
                 message.Set(fields[0], new[] { "name", "size" });
                 return true;
             case WellKnownType.Any:
-                // Empty: no type is known to be known to the server.
+                // Stays empty, because the server may not have any type for its content.
                 return true;
             case WellKnownType.Value:
                 message.Set(type.FindField("string_value")!, Text());
@@ -252,7 +253,7 @@ internal sealed class RandomMessageSource(int seed, int maxBytes)
         return text.ToString();
     }
 
-    // Short ones more often than long ones, a quarter of the room at most.
+    // Short texts are more frequent than long ones. A text uses at most a quarter of the remaining space.
     private int Length()
     {
         int length = _random.Next(_random.Next(Math.Max(0, Math.Min(_left / 4, maxBytes))) + 1);

@@ -23,7 +23,7 @@ internal sealed class TargetRun
         _options = options;
         RpcCallOptions call = options.CallOptions ?? new RpcCallOptions();
 
-        // A stream without an end would keep the test from ending.
+        // A stream that never ends must not keep the test from ending.
         _call = call with { Timeout = call.Timeout ?? RpcLimits.Default.CallTimeout };
         _stop = new LoadStop(options.MaxErrors);
         _tally = new LoadTally(options.Concurrency);
@@ -97,7 +97,7 @@ internal sealed class TargetRun
 
     private static LoadStop NoStop() => new(long.MaxValue);
 
-    // Nothing was sent, or nothing that the server would answer in another way the next time.
+    // The call was not sent, or the server would reply in the same way to the next call.
     private static bool FailsAlways(RpcException error) => !error.MayHaveExecuted
         || error.ErrorId == RpcErrorIds.BadReply
         || error.Code is RpcStatusCode.Unimplemented or RpcStatusCode.Unauthenticated
@@ -113,10 +113,10 @@ internal sealed class TargetRun
 internal sealed class LoadSlice(
     RpcLoadTarget target, CallSchedule schedule, LoadTally tally, RpcCallOptions options, LoadStop stop)
 {
-    // Beyond, callers share the thread pool.
+    // More callers than this share the thread pool.
     private const int MaxThreads = 256;
 
-    // How long a caller that waits for a call to become due sleeps without asking whether the test goes on.
+    // The maximum time that a waiting caller sleeps between two checks whether the test continues.
     private const int MaxSleepMilliseconds = 50;
 
     private readonly Lock _gate = new();
@@ -161,7 +161,7 @@ internal sealed class LoadSlice(
         }
     }
 
-    // No call is due before the end of the slice.
+    // Waits until the end of the slice: no further call is due, but the slice must have its full length.
     private async Task StayAsync(CancellationToken cancellation)
     {
         if (schedule.OpenUntil is not { } until || stop.IsStopped)
@@ -177,11 +177,12 @@ internal sealed class LoadSlice(
         End();
     }
 
-    // Calls are fastest on threads that block, but for those of .NET's HTTP client, which are asynchronous.
+    // Calls on blocking threads are the fastest, except over .NET's HTTP client, which is asynchronous.
     private static bool HoldsThreads(RpcClient client) =>
         !client.Endpoint.Has(EndpointFeatures.AspNetCore) && !client.Endpoint.IsOverHttp;
 
-    // From the begin of the first caller to the end of the last one: threads take their time to start.
+    // The time from the start of the first caller to the end of the last one, because threads need time to
+    // start.
     private async Task TimedAsync(Func<Task> call)
     {
         Begin();
@@ -218,7 +219,7 @@ internal sealed class LoadSlice(
         LoadTally.Shard shard = tally.ShardOf(caller);
         ReplyReader<IMessage> read = client.MeasuringReader(target.Method, DecodesReplies);
 
-        // A separate source for each caller, so that callers do not compete for the lock of a shared one.
+        // A separate source for each caller, because callers would compete for the lock of a shared one.
         using CancellationTokenSource calls = CancellationTokenSource.CreateLinkedTokenSource(cancellation);
         long start = 0;
         CallerDelay delay = new();
@@ -266,7 +267,7 @@ internal sealed class LoadSlice(
         }
     }
 
-    // Messages count as they go and come, for a stream may be long.
+    // Messages are counted when they are sent and received, because a stream may be long.
     private async Task StreamAsync(
         RpcClient client, LoadRequest request, ReplyReader<IMessage> read, LoadTally.Shard shard,
         CancellationToken cancellation)
@@ -294,7 +295,7 @@ internal sealed class LoadSlice(
 
     private RpcClient ClientOf(int caller) => target.Clients[caller % target.Clients.Count];
 
-    // Timers know milliseconds only, and less than one would be none.
+    // Rounded up to milliseconds, because a delay of less than one would not wait.
     private static int SleepBefore(long due) => (int)Math.Min(
         Math.Ceiling((due - Stopwatch.GetTimestamp()) * (1000.0 / Stopwatch.Frequency)),
         MaxSleepMilliseconds);
@@ -319,7 +320,7 @@ internal sealed class LoadSlice(
     {
         if (error is not RpcException failure)
         {
-            // Of the test itself, not of a call.
+            // An error of the test itself, not of a call.
             stop.Stop();
             throw error;
         }
@@ -417,7 +418,7 @@ internal sealed class CallSchedule(
     /// <param name="end">When the slice ended.</param>
     public long UntilNext(long end) => IsPaced ? Math.Max(0, DueOf(DueBy(end)) - Math.Min(end, _end)) : 0;
 
-    // How many calls were due before a time.
+    // The number of calls that were due before a time.
     private long DueBy(long now)
     {
         double due = Math.Ceiling((Math.Min(now, _end) - _first) / _interval);
@@ -464,7 +465,7 @@ internal struct CallerDelay
 /// <param name="maxErrors">Calls that may fail; null to stop when the first calls have all failed.</param>
 internal sealed class LoadStop(long? maxErrors)
 {
-    // As many first failures in a row say that nothing is measured.
+    // If this many first calls in a row fail, the test measures nothing and ends.
     private const int Hopeless = 100;
 
     private long _failed;

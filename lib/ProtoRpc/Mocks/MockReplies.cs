@@ -92,7 +92,7 @@ internal sealed class GivenReply(IReadOnlyList<IMessage> messages, Exception? fa
 
     public override async ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
-        // The callers of both streams may wait for a reply before they go on.
+        // A client that streams in both directions may wait for a reply before it sends more.
         bool isDuplex = context.Method.IsClientStreaming && context.Method.IsServerStreaming;
         if (!isDuplex)
         {
@@ -128,8 +128,8 @@ internal sealed class GivenReply(IReadOnlyList<IMessage> messages, Exception? fa
             context.ReplyTrailers.Set(name, value);
         }
 
-        // A new one for each call, for the same failure is thrown by many threads. The author of the test
-        // speaks to the caller.
+        // A new exception for each call, because several threads throw the same failure. It is not one of
+        // ProtoRpc's, so the caller receives the text of the test's author.
         throw new RpcException(rpc.Code, rpc.Message, rpc.InnerException, isByProtoRpc: false)
         {
             Details = rpc.Details,
@@ -148,7 +148,7 @@ internal sealed class MockHandlerReply(ServerMethod method) : MockReply
     public override ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream) =>
         method.StreamChain(context, method.IsTyped ? new TypedStream(this, context, stream, method) : stream);
 
-    // The mock reads requests without generated classes, and the handler may know one.
+    // The mock parses requests as dynamic messages, but the handler may expect a generated class.
     private IMessage ReadAgain(IMessage request, RpcServerCallContext context) =>
         method.IsTyped ? method.ReadRequest(request.ToByteArray(), context) : request;
 

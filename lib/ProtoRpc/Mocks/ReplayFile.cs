@@ -77,7 +77,8 @@ internal sealed class ReplayLine(
     private const int MaxJsonDepth = 512;
     private const int LongestBegin = 16;
 
-    // What clients and tools ask every server: schemas, health, and whether it is there.
+    // The calls that clients and tools make to every server: reflection, health and ping. They are not
+    // replayed.
     private static readonly string[] OfServers = ["grpc.reflection.", "grpc.health.", "protorpc.BuiltIn/"];
 
     private readonly Dictionary<string, (int Start, int End)> _members = new(StringComparer.Ordinal);
@@ -311,7 +312,7 @@ internal sealed class ReplayLine(
             : null;
     }
 
-    // The reader of messages counts from the message's own begin.
+    // The position in the error is relative to the message, not to the line of the file.
     private static int ColumnOf(RpcException error)
     {
         const string Column = "column ";
@@ -387,7 +388,7 @@ internal sealed class ReplayedReplies : MockReplies
                 }
             }
 
-            // Answers before it have all been given, so that each is passed over once.
+            // The reply to unknown requests is the next one that was not used yet.
             while (_next < _calls.Count - 1 && _played.Contains(_next))
             {
                 _next++;
@@ -423,8 +424,8 @@ internal sealed class ReplayedReplies : MockReplies
         }
     }
 
-    // The same messages have the same JSON, whose maps are in the order of their keys; and what the record
-    // hides counts for nothing.
+    // Equal requests have the same JSON, with maps sorted by key. Fields that the recording masks are not
+    // compared.
     private static string KeyOf(IReadOnlyList<IMessage> requests, MessageMask mask) =>
         string.Join('\n', requests.Select(request =>
         {

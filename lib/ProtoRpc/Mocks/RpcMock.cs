@@ -271,7 +271,7 @@ internal sealed class MockLog : CallCapture
         {
             lock (_gate)
             {
-                // An array: a shell cannot index the list that a collection expression makes.
+                // An array, because PowerShell cannot index the list type of a collection expression.
                 return _calls.ToArray();
             }
         }
@@ -295,7 +295,7 @@ internal sealed class MockLog : CallCapture
         RpcRecordedCall call = new(context, HeadersOf(context), Limits);
         lock (_gate)
         {
-            // Recorded before the reply: a caller that disconnects early has also called.
+            // Recorded before the reply, so that calls of clients that disconnect early are included.
             _calls.AddLast(call);
             _kept.Add(call, 0);
             MakeRoom();
@@ -308,7 +308,7 @@ internal sealed class MockLog : CallCapture
     {
         lock (_gate)
         {
-            // A call that was forgotten while it ran takes no room.
+            // The call was dropped while it ran, so its bytes are not counted.
             if (_kept.ContainsKey(call))
             {
                 _kept[call] = call.Bytes;
@@ -380,7 +380,7 @@ internal sealed class MockMethod(RpcMock mock, RpcMethodInfo info) : RpcMethodHa
 
     private async ValueTask<IMessage> AnswerAsync(RpcServerCallContext context, IMessage request)
     {
-        // In the order of the calls, even if their replies take different times.
+        // Chosen before waiting, so that replies are used in the order of the calls.
         MockReply answer = Answers.Next(request);
         await mock.WaitAsync(context).ConfigureAwait(false);
         return await answer.AnswerAsync(context, request).ConfigureAwait(false);

@@ -125,7 +125,7 @@ internal sealed class MessageList
         }
     }
 
-    // Text is shown as it is, and broken where the window ends.
+    // Text is shown unchanged, and wrapped at the width of the window.
     private void WriteText(string text)
     {
         int most = MaxTextLines * _room;

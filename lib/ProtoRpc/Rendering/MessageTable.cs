@@ -8,7 +8,7 @@ internal sealed class MessageTable
     private const int UsualCells = 20;
     private const char Gap = ' ';
 
-    // Texts with fewer cells are hardly ever whole.
+    // In a narrower column, few texts are shown completely.
     private const int UsefulCells = 12;
 
     private readonly IObjectModel _objects;
@@ -38,14 +38,14 @@ internal sealed class MessageTable
                 .OrderBy(column => column.IsNested),
         ];
 
-        // Removes columns that a script added if the table is too narrow for them.
+        // Removes columns that a script added, if the table is too narrow for them.
         while (_columns.Count > 1 && MinWidthOf(_columns) > _width
             && _columns.FindLastIndex(column => column.Field is null) is >= 0 and int last)
         {
             _columns.RemoveAt(last);
         }
 
-        // Columns that find no room are not shown, as in other tables of the shell.
+        // Columns that do not fit are omitted, as in other tables of PowerShell.
         while (!TryLayout(values, isWhole) && _columns.Count > 1)
         {
             _columns.RemoveAt(_columns.Count - 1);
@@ -93,7 +93,7 @@ internal sealed class MessageTable
         {
             bool isLast = ReferenceEquals(column, _columns[^1]);
 
-            // What overflows takes its room from the texts behind it.
+            // A cell that is too long takes space from the texts after it.
             int room = column.IsFlexible
                 ? Math.Max(
                     MinCells,
@@ -136,8 +136,8 @@ internal sealed class MessageTable
         return members;
     }
 
-    // Each column gets the width of its first values. Texts get half as much again if others follow, which
-    // may be longer. If the table is too narrow, all columns with values share its width.
+    // Each column has the width of its first values. Texts get half as much again if more rows follow,
+    // because later texts may be longer. If the table is too narrow, all columns with values share its width.
     private bool TryLayout(List<Dictionary<string, ViewMember>> first, bool isWhole)
     {
         int room = _width - (_columns.Count - 1);
@@ -157,7 +157,8 @@ internal sealed class MessageTable
             return fits;
         }
 
-        // Nothing is known of what follows an empty value. Its column gets only what the others leave.
+        // If the first value is empty, the width of later values is unknown. Such a column only gets space
+        // that the others leave.
         room = Share(
             flexible.FindAll(column => CellsOf(first, column) == 0), static _ => UsualCells, room);
         if (flexible.Count > 0)
@@ -168,8 +169,8 @@ internal sealed class MessageTable
         return fits;
     }
 
-    // Widens columns to the width that they want, or in proportion if there is less room; returns what is
-    // left.
+    // Widens columns to the requested width, or in proportion if there is less space. Returns the remaining
+    // space.
     private static int Share(List<TableColumn> columns, Func<TableColumn, int> wants, int room)
     {
         List<int> wanted = columns.ConvertAll(column => Math.Max(0, wants(column) - column.Cells));
@@ -233,7 +234,7 @@ internal sealed record TableColumn(string Name, RpcFieldInfo? Field)
 
     private bool IsTime => Field is { IsRepeated: false, MessageType.FullName: "google.protobuf.Timestamp" };
 
-    // Well-known types that are shown as one value.
+    // Whether the type is a well-known one that is shown as a single value.
     private bool IsOneValue => Field!.MessageType!.FullName is "google.protobuf.Timestamp"
         or "google.protobuf.Duration" or "google.protobuf.FieldMask"
         || (Field.MessageType.FullName.StartsWith("google.protobuf.", StringComparison.Ordinal)

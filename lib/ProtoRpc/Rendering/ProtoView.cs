@@ -5,7 +5,7 @@ namespace ProtoRpc.Rendering;
 /// is still valid when it is saved.</remarks>
 internal static class ProtoView
 {
-    // A server's schema can be of any size; a view shows no more than this of one type.
+    // A server's schema can have any size, so the view of one type is limited.
     private const int MaxLines = 2000;
     private const int MaxLine = 2000;
     private const string Comment = "//";
@@ -80,8 +80,8 @@ internal static class ProtoView
         return shown.ToString();
     }
 
-    // A comment that follows a statement and does not fit moves above it: protoc would take a second line
-    // below for the comment of the next statement.
+    // A comment that does not fit after its statement moves above it. If it continued on a second line below,
+    // protoc would assign it to the next statement.
     private static IEnumerable<string> Wrap(string line, int width)
     {
         if (ViewText.Cells(line) <= width)
@@ -115,7 +115,7 @@ internal static class ProtoView
             .Select(part => start + part);
     }
 
-    // Between two words. A word that is longer than the window stands alone.
+    // Breaks between two words. A word that is longer than the window has its own line.
     private static IEnumerable<string> WrapCode(string start, string code, int width)
     {
         StringBuilder line = new(start);
@@ -187,7 +187,7 @@ internal static class ProtoView
 
     private static bool IsWord(char c) => char.IsAsciiLetterOrDigit(c) || c is '_' or '.';
 
-    // A string is one token, so that nothing in it is a keyword.
+    // A string is one token, so that words in it are not shown as keywords.
     private static int EndOfToken(string line, int start)
     {
         int end = start + 1;
@@ -209,8 +209,8 @@ internal static class ProtoView
         return end;
     }
 
-    // The same word may be the name of a field, which the equals sign follows, or of a method or a type,
-    // which a keyword precedes.
+    // A keyword may also be the name of a field, before an equals sign, or of a method or a type, after a
+    // keyword.
     private static bool IsKeyword(string line, int start, int end, string token) =>
         (Keywords.Contains(token) || Scalars.Contains(token))
         && !line.AsSpan(end).TrimStart().StartsWith("=", StringComparison.Ordinal)

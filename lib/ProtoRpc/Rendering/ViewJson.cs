@@ -70,7 +70,7 @@ internal sealed class ViewJson
     {
         if (depth > MessageLayout.MaxDepth)
         {
-            // Only what a script put together is as deep as this, or goes round.
+            // Only an object of a script can be this deep, or contain itself.
             WriteText(ViewText.Ellipsis);
         }
         else if (_objects.IsMessage(value))

@@ -73,7 +73,7 @@ internal sealed class ViewLine
     /// <summary>The key of a map's entry in so many cells; the middle of a longer key is left out.</summary>
     public static string KeyOf(object key, int cells)
     {
-        // Escapes only what can be shown.
+        // Only the shown parts are escaped, because a key can be very long.
         if (key is string { Length: > 2 * MaxKeyPart } name)
         {
             key = string.Concat(name.AsSpan(0, MaxKeyPart), ViewText.Ellipsis, name.AsSpan(^MaxKeyPart..));
@@ -216,7 +216,7 @@ internal sealed class ViewLine
         Close(written, seen.Count, '}');
     }
 
-    // A part that was only looked at as far as a line goes is never shown as the whole.
+    // If only a part of the values was written, an ellipsis shows that the text is incomplete.
     private void Close(int written, int count, char end) =>
         _text.Append(written < count ? ViewText.Ellipsis : "").Append(end);
 }

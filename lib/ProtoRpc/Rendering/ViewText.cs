@@ -8,7 +8,7 @@ internal static class ViewText
 
     private const int MaxName = 8192;
 
-    // What terminals show two cells wide: East Asian wide and full-width characters, and emoji.
+    // Characters that are two cells wide in terminals: East Asian wide and full-width characters, and emoji.
     private static readonly (int First, int Last)[] Wide =
     [
         (0x1100, 0x115F), (0x2E80, 0x303E), (0x3041, 0xA4CF), (0xAC00, 0xD7A3), (0xF900, 0xFAFF),
@@ -171,7 +171,7 @@ internal static class ViewText
             ? 0
             : Array.Exists(Wide, range => rune.Value >= range.First && rune.Value <= range.Last) ? 2 : 1;
 
-    // Where the text that fits into so many cells ends.
+    // Returns the end of the text that fits into a number of cells.
     private static int EndOf(ReadOnlySpan<char> text, int cells)
     {
         int end = 0;
@@ -190,7 +190,7 @@ internal static class ViewText
         return end;
     }
 
-    // Where the end of the text begins that fits into so many cells.
+    // Returns the start of the last part of the text that fits into a number of cells.
     private static int StartOf(ReadOnlySpan<char> text, int cells)
     {
         int start = text.Length;

@@ -25,7 +25,7 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
 {
     private const int BytesShown = 8;
     private const int TextShown = 40;
-    // What text in UTF-8 does not have: all control characters but tabs and ends of lines.
+    // Bytes that do not occur in text: all control characters except tabs and line ends.
     private static readonly SearchValues<byte> Controls = SearchValues.Create(
         [.. Enumerable.Range(0, ' ').Append(0x7F).Select(c => (byte)c).Except("\t\r\n"u8.ToArray())]);
 
@@ -75,7 +75,8 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
         return bytes.Length > BytesShown ? $"{first} {ViewText.Ellipsis}" : first;
     }
 
-    // Lines are text, too. Of long text, only the part that is shown is looked at for invisible characters.
+    // Bytes with line ends can be text as well. In a long text, only the shown part is searched for invisible
+    // characters.
     private static string? PrintableText(byte[] bytes)
     {
         if (bytes.AsSpan().ContainsAny(Controls) || !Utf8.IsValid(bytes))
@@ -110,7 +111,7 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
     {
         bool flag => flag ? "true" : "false",
 
-        // In the zone of who looks at it.
+        // Shown in the local time zone of the reader.
         DateTimeOffset time => WithoutZeros(
             time.ToLocalTime().ToString(TimeFormat, CultureInfo.InvariantCulture)),
         DateTime time => WithoutZeros(time.ToString(TimeFormat, CultureInfo.InvariantCulture)),
@@ -119,7 +120,7 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
         _ => value.ToString() ?? "",
     };
 
-    // Both have seven digits behind the point, or no point behind the seconds: 1.00:00:00.
+    // Both have seven decimal places, or no decimal point after the seconds, as in 1.00:00:00.
     private static string WithoutZeros(string text) =>
         text.LastIndexOf('.') > text.LastIndexOf(':') ? text.TrimEnd('0').TrimEnd('.') : text;
 }
@@ -152,7 +153,7 @@ internal readonly record struct ViewMember(
         {
             if (name == TypeKey && type is not null && value is string url)
             {
-                // An Any, which is shown as what it holds.
+                // An Any is shown as its content.
                 type = type.Schema.FindInAny(url[(url.LastIndexOf('/') + 1)..]);
                 isUnread = type is null;
             }

@@ -32,7 +32,7 @@ internal static class AccountGroups
         }
         catch (Exception e) when (e is SystemException and not OutOfMemoryException)
         {
-            // The system cannot look up the name, for example because the domain is not reachable.
+            // The system cannot look up the name, for example because the domain is unreachable.
             return false;
         }
     }
@@ -48,8 +48,8 @@ internal static unsafe partial class UnixGroups
     private const int MaxTextSize = 1 << 26;
     private const int OutOfRange = 34;
 
-    // The group id follows name, password and user id in struct passwd, on Linux and on macOS, and name and
-    // password in struct group.
+    // The offsets of the group id on Linux and macOS. In struct passwd it follows the pointers to name and
+    // password, and the user id; in struct group, the pointers to name and password.
     private const int PrimaryOffset = 20;
     private const int GroupOffset = 16;
 
@@ -69,7 +69,7 @@ internal static unsafe partial class UnixGroups
     /// <summary>The ids of a user's groups; empty for a user id without a name.</summary>
     public static uint[] IdsOf(uint userId)
     {
-        // A user whose name is a number is not the user with this number.
+        // A user whose name is the number of another user must not get that user's groups.
         string name = UnixAccounts.NameOf(userId);
         byte[] text = new byte[TextSize];
         return UnixAccounts.FindUserId(name) == userId ? IdsOf(name, ref text) : [];
@@ -148,7 +148,7 @@ internal static unsafe partial class UnixGroups
                 int error = getgrgid_r(group, (void*)place, textPointer, (nuint)buffer.Length, &found);
                 isFound = found != null;
 
-                // The name is in the buffer, which must not move before it is read.
+                // The name points into the buffer, so it is read before the buffer can move.
                 name = error == 0 && isFound ? Marshal.PtrToStringUTF8(*(nint*)place) : null;
                 return error;
             }
@@ -156,7 +156,7 @@ internal static unsafe partial class UnixGroups
         return name;
     }
 
-    // Enlarges the buffer until the entry has room in it.
+    // Enlarges the buffer until the entry fits.
     private static bool TryRead(nint entry, ref byte[] text, Query query)
     {
         while (true)

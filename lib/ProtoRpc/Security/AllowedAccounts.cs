@@ -95,7 +95,7 @@ internal sealed class AllowedAccounts
     {
         if (OperatingSystem.IsWindows())
         {
-            // The access list of the pipe has decided.
+            // The pipe's access list has already admitted the caller.
             return true;
         }
 
@@ -118,7 +118,8 @@ internal sealed class AllowedAccounts
         $"'{endpoint}' is served by another listener of this process, which lets other accounts connect. Use "
         + $"the same {Users} and {Groups}, or another name.", endpoint);
 
-    // The id that stands for all accounts of the host without an id here would let all of them in.
+    // In a container, one id stands for all accounts of the host that are not mapped. Allowing it would allow
+    // all of them.
     [UnsupportedOSPlatform("windows")]
     private uint UserId(string name) =>
         (ServerAccount.FindUserId(name) ?? throw Unknown(Users, name, "account")) is var id && id != _unmapped

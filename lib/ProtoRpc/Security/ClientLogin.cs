@@ -81,7 +81,8 @@ internal sealed class ClientLogin
                 nameof(RpcClientSecurity.ProtectionLevel), security.ProtectionLevel);
         }
 
-        // The original took a missing credential for the own account, and a needless one for nothing.
+        // The original used the user's own account for a missing credential, and ignored a superfluous one.
+        // Both are errors here.
         bool needsCredential = security.Authentication == RpcClientAuthentication.User;
         if (needsCredential != security.Credential is { UserName.Length: > 0 })
         {
@@ -108,7 +109,7 @@ internal sealed class ClientLogin
             () => SspiContext.ForClient(credential, service));
     }
 
-    // The own account has tickets, and NTLM would need its password.
+    // The user's own account authenticates with Kerberos tickets, because NTLM would need its password.
     private static ClientLogin ByTable(RpcEndpoint endpoint, RpcClientSecurity security)
     {
         bool isSelf = security.Authentication == RpcClientAuthentication.Self;

@@ -81,7 +81,7 @@ internal static class UnixPeer
                 ? socket.GetRawSocketOption(MacLocalLevel, MacPeerCredentials, credentials)
             : 0;
 
-        // The user is the second member on both.
+        // The user id is the second member of both structures.
         return length >= 8 ? MemoryMarshal.Read<uint>(credentials[4..]) : null;
     }
 
@@ -108,7 +108,7 @@ internal static partial class WindowsPeer
     private const uint QueryLimitedInformation = 0x1000;
     private const uint TokenQuery = 0x8;
 
-    // Wine does not have the function, so the machine of a client is unknown there.
+    // Wine lacks the function, so remote clients cannot be recognized there.
     private static readonly bool TellsComputers = NativeLibrary.TryLoad("kernel32", out nint kernel)
         && NativeLibrary.TryGetExport(kernel, "GetNamedPipeClientComputerNameW", out _);
 
@@ -125,21 +125,21 @@ internal static partial class WindowsPeer
         IIdentity user = new GenericIdentity("");
         try
         {
-            // The identity is asked for while this thread acts as the client.
+            // GetCurrent reads the identity while this thread impersonates the client.
             pipe.RunAsClient(() =>
             {
                 using WindowsIdentity? client = WindowsIdentity.GetCurrent(ifImpersonating: true);
                 if (client is { IsAuthenticated: true, Name.Length: > 0 })
                 {
                     // WindowsIdentity duplicates the token, so groups and impersonation work after the
-                    // client's token is closed.
+                    // client's token was closed.
                     user = new WindowsIdentity(client.Token, UnixPeer.AuthenticationType);
                 }
             });
         }
         catch (Exception e) when (e is IOException or SecurityException or UnauthorizedAccessException)
         {
-            // A client may forbid to be identified; then it is anonymous.
+            // A client that forbids identification is anonymous.
         }
 
         bool isKnown = user.IsAuthenticated;
@@ -202,7 +202,8 @@ internal static partial class WindowsPeer
             return false;
         }
 
-        // A remote client has a computer name; for a local one the call fails with exactly this error.
+        // The function returns the name of a remote client's computer, and fails with this error for a local
+        // client.
         char* computer = stackalloc char[MaxComputerName];
         return GetNamedPipeClientComputerName(pipe, computer, MaxComputerName * sizeof(char)) == 0
             && Marshal.GetLastPInvokeError() == PipeIsLocal;

@@ -125,7 +125,7 @@ internal static class SecurityMechanisms
 
     private static Func<SecurityContext>? NtlmClient(ClientProof proof)
     {
-        // Off Windows nothing proves the own account by NTLM: that needs its password.
+        // Outside Windows, NTLM cannot authenticate the user's own account, because it needs the password.
         if (proof.Credential is not { } user)
         {
             return null;
@@ -140,7 +140,7 @@ internal static class SecurityMechanisms
         return () => new NtlmClientContext(credential, options);
     }
 
-    // What Negotiate may agree on; null for nothing.
+    // The mechanisms that Negotiate can offer; null if there are none.
     private static List<SpnegoMechanism>? Offered(Func<SecurityMechanism, Func<SecurityContext>?> find)
     {
         List<SpnegoMechanism> offered = [];
@@ -195,7 +195,7 @@ internal sealed record SecurityMechanism(
 /// <param name="Service">The name of the server.</param>
 internal sealed record ClientProof(NetworkCredential? Credential, string Service)
 {
-    // A domain or a machine as NTLM knows it is no realm, and to look for the KDC of one takes long.
+    // The name of an NTLM domain or machine is not a realm, and searching its KDC would take long.
     public bool MayHaveTickets => Credential is not { } user
         || user.UserName.Contains('@') || user.Domain.Contains('.');
 }

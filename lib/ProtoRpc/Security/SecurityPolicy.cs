@@ -128,7 +128,7 @@ internal sealed class SecurityPolicy
             throw ServerSecurityErrors.Invalid(nameof(RpcServerSecurity.MinimumLevel), security.MinimumLevel);
         }
 
-        // Accounts or a name without authentication suggest that callers are checked, and they are not.
+        // Accounts or a service name without authentication would suggest that callers are authenticated.
         if (security.NtlmAccounts.Count > 0)
         {
             RequireUse(

@@ -86,7 +86,7 @@ internal static class ServerAccount
     {
         using WindowsIdentity self = WindowsIdentity.GetCurrent();
 
-        // The owner is what the system gives all that this account makes: under Wine, a group.
+        // Owner is the account to which the system assigns new objects: under Wine, a group.
         bool isTrusted = server is not null
             && (server == self.User || server == self.Owner
                 || server.IsWellKnown(WellKnownSidType.LocalSystemSid)

@@ -27,7 +27,7 @@ internal static class TlsEndPoint
         return hash is null ? null : [.. "tls-server-end-point:"u8, .. hash];
     }
 
-    // MD5 and SHA-1 become SHA-256 (section 4.1).
+    // MD5 and SHA-1 are replaced by SHA-256 (RFC 5929, section 4.1).
     private static HashAlgorithmName? HashOf(X509Certificate2 certificate) =>
         certificate.SignatureAlgorithm.Value switch
         {
@@ -40,7 +40,7 @@ internal static class TlsEndPoint
             _ => null,
         };
 
-    // RFC 4055 section 3.1: the hash is the first parameter, and SHA-1 if it is left out.
+    // RFC 4055 section 3.1: the hash is the first parameter; if it is omitted, SHA-1.
     private static HashAlgorithmName HashOfPss(ReadOnlyMemory<byte> certificate)
     {
         AsnReader signed = new AsnReader(certificate, AsnEncodingRules.DER).ReadSequence();

@@ -7,7 +7,7 @@ internal static class CommandNames
 {
     private const string OtherVerb = "Invoke";
 
-    // Identifiers of a schema may be longer than the names of classes may be.
+    // Identifiers of a schema may be longer than class names may be.
     private const int MaxLength = 200;
 
     /// <summary>The names in the order of the methods.</summary>
@@ -41,7 +41,8 @@ internal static class CommandNames
             string name = names[i];
             while (!used.Add(names[i]))
             {
-                // The number goes on where the name's last one ended: there may be thousands.
+                // Continues after the name's last number, because thousands of methods may have the same
+                // name.
                 last[name] = last.GetValueOrDefault(name, 1) + 1;
                 names[i] = $"{name}{last[name]}";
             }
@@ -56,7 +57,7 @@ internal static class CommandNames
 
     private static string Cut(string name) => name.Length <= MaxLength ? name : name[..MaxLength];
 
-    // Null where the method's first words are no verb.
+    // Returns null if the method's name does not begin with a verb.
     private static string? VerbAndNoun(RpcMethodInfo method, string prefix)
     {
         IReadOnlyList<string> words = NameWords.Split(method.Name);
@@ -87,7 +88,7 @@ internal static class CommandNames
 
     private static string NounOf(RpcServiceInfo service) => PascalOrNumbered(service.Name);
 
-    // An identifier may consist of underscores.
+    // An identifier may consist of underscores only.
     private static string PascalOrNumbered(string name) =>
         NameWords.Pascal(name) is { Length: > 0 } pascal ? pascal : "Method";
 }
@@ -132,7 +133,8 @@ internal static class NameWords
     /// <summary>An identifier in Pascal case; empty where it consists of underscores.</summary>
     public static string Pascal(string name) => Pascal(Split(name));
 
-    // A capital letter after a small one or a digit; the last capital of several before a small letter.
+    // An upper-case letter after a lower-case letter or a digit, or the last of several upper-case letters
+    // before a lower-case one.
     private static bool BeginsWord(string name, int i) => char.IsAsciiLetterUpper(name[i])
         && (!char.IsAsciiLetterUpper(name[i - 1])
             || (i + 1 < name.Length && char.IsAsciiLetterLower(name[i + 1])));
@@ -146,8 +148,8 @@ internal static class NameWords
 /// Cat, Dir, In, Into, Input, Output and Quota.</remarks>
 internal static class VerbTable
 {
-    // Each verb with its synonyms. Words after the bar are of this project: the guidelines do not name them,
-    // and methods of services begin with them all the time.
+    // Each verb with its synonyms. Words after the bar are not in the guidelines of PowerShell, but many
+    // methods of services begin with them.
     private const string Lines =
         """
         Add Append Attach Concatenate Insert

@@ -16,7 +16,8 @@ internal static class CommandParameters
     /// pages.</param>
     public static IReadOnlyList<CommandParameter> Create(RpcMessageInfo request, bool isPaged = false)
     {
-        // A hashtable or a list is itself such a request, and its keys are not the fields.
+        // A Struct, Value or ListValue request is itself a hashtable or a list, whose keys are not its
+        // fields.
         IReadOnlyList<RpcFieldInfo> fields = IsAnyObject(WellKnownTypes.Get(request)) ? [] : request.Fields;
         string[] names = NamesOf(fields, isPaged);
         HashSet<string> used = new(names, StringComparer.OrdinalIgnoreCase);
@@ -31,15 +32,15 @@ internal static class CommandParameters
             : Array.FindIndex(parameters, parameter => parameter.IsMandatory);
         if (first >= 0)
         {
-            // The shell binds no switch by position.
+            // PowerShell does not bind switches by position.
             parameters[first] = parameters[first] with { IsPositional = !parameters[first].IsSwitch };
         }
 
         return parameters;
     }
 
-    // Several fields may be the same in Pascal case, or without regard to case: all but the first get their
-    // number, which no other field has.
+    // Several fields may have the same name in Pascal case or without regard to case. All but the first one
+    // are named with their number.
     private static string[] NamesOf(IReadOnlyList<RpcFieldInfo> fields, bool isPaged)
     {
         string[] names = [.. fields.Select(field => NameOf(field, isPaged))];
@@ -75,7 +76,8 @@ internal static class CommandParameters
             : name;
     }
 
-    // The names that columns and properties have, and the plain name where only its variable is taken.
+    // The field's name in Pascal case, as in properties, and the original name. A name may be reserved only
+    // as a variable; it can then be an alias.
     private static List<string> AliasesOf(RpcFieldInfo field, HashSet<string> used, bool isPaged)
     {
         List<string> aliases = [];
@@ -103,13 +105,13 @@ internal static class CommandParameters
         {
             return new(name, aliases, field, type)
             {
-                // With a value it says false: -All:$false. Without the switch, the field is absent.
+                // -All:$false sets false. Without the switch, the field is absent.
                 IsSwitch = type == typeof(bool) && !field.IsRequired,
                 Text = text,
             };
         }
 
-        // The mapper of messages reads the elements of the others better than a shell would.
+        // The message mapper converts the elements of other types more precisely than PowerShell.
         return new(name, aliases, field, ListOf(type))
         {
             Text = type == typeof(string) ? ArgumentText.Plain
@@ -134,7 +136,7 @@ internal static class CommandParameters
         _ => MessageOf(field),
     };
 
-    // Written down, since programs that are compiled ahead of time make no types.
+    // Listed, because NativeAOT programs cannot create array types at run time.
     private static Type ListOf(Type element) =>
         element == typeof(string) ? typeof(string[])
         : element == typeof(int) ? typeof(int[])
@@ -163,8 +165,7 @@ internal static class ReservedNames
     /// <summary>The suffix of a parameter whose field has a reserved name.</summary>
     public const string Suffix = "Field";
 
-    // Every command has these parameters and aliases, and some are refused by the shell where a
-    // command declares them.
+    // All commands have these parameters and aliases. PowerShell rejects commands that declare some of them.
     private const string Common =
         """
         Verbose Debug ErrorAction WarningAction InformationAction ProgressAction ErrorVariable
@@ -172,21 +173,21 @@ internal static class ReservedNames
         UseTransaction vb db ea wa infa proga ev wv iv ov ob pv wi cf usetx
         """;
 
-    // The same for all commands of services.
+    // The parameters that all commands of services have.
     private const string Own = "InputObject Connection Deadline Header AsHashtable ThrottleLimit AsJob";
 
-    // Only of the commands of methods that return a list in pages.
+    // A parameter of commands whose methods return a list in pages.
     private const string All = "All";
 
-    // Properties of all cmdlets.
+    // The properties of every cmdlet.
     private const string Members =
         """
         CommandOrigin CommandRuntime CurrentPSTransaction Events InvokeCommand InvokeProvider JobManager
         JobRepository PagingParameters ParameterSetName PipelineStopToken SessionState Stopping
         """;
 
-    // A parameter is a variable in a mock of the command, and where it is splatted from. These have a meaning
-    // for the shell, and some cannot be set.
+    // A parameter becomes a variable in a mock of the command and when it is splatted. These variables have a
+    // meaning in PowerShell, and some are read-only.
     private const string Variables =
         """
         args input this PSItem PSCmdlet PSBoundParameters MyInvocation ExecutionContext PSScriptRoot

@@ -9,13 +9,14 @@ internal sealed class ServicePlan
     /// <summary>How many methods one module takes.</summary>
     public const int MaxCommands = 10_000;
 
-    // A command is a class with a property for each parameter, and classes stay until the process ends.
+    // Each command is a class with a property for each parameter, and classes stay in memory until the
+    // process ends.
     private const int MaxParameters = 1000;
     private const int MaxAllParameters = 50_000;
 
     private const int MaxPrefixLength = 60;
 
-    // Services of gRPC itself, which other tools call.
+    // The services of gRPC itself, which other tools call.
     private static readonly string[] OwnPackages = ["grpc.reflection.", "grpc.health.", "grpc.channelz."];
 
     private readonly Dictionary<string, ServiceCommand> _byName;
@@ -125,7 +126,7 @@ internal sealed class ServicePlan
 /// <summary>The command of a method, as it is planned from the schema.</summary>
 internal sealed class ServiceCommand
 {
-    // Methods with other verbs may change what cannot be changed back.
+    // Methods with other verbs may make changes that cannot be undone.
     private static readonly FrozenSet<string> ReadingVerbs = FrozenSet.Create(
         StringComparer.OrdinalIgnoreCase,
         "ConvertFrom", "ConvertTo", "Find", "Get", "Measure", "Read", "Search", "Test", "Watch");
@@ -185,7 +186,8 @@ internal sealed class ServiceCommand
     public CommandParameter? FindParameter(string name) =>
         _byField.Value.GetValueOrDefault(name) ?? _byName.Value.GetValueOrDefault(name);
 
-    // Fields may differ only in case, and one's parameter may have the name of another one.
+    // The names of fields may differ only in case, and one field's parameter may have the name of another
+    // field.
     private static FrozenDictionary<string, CommandParameter> IndexFields(
         IReadOnlyList<CommandParameter> parameters)
     {
@@ -199,7 +201,7 @@ internal sealed class ServiceCommand
         return byField.ToFrozenDictionary(StringComparer.Ordinal);
     }
 
-    // Names first: one parameter's name may be the name of another one's field.
+    // Parameter names are added first, because one parameter's name may be another one's field.
     private static FrozenDictionary<string, CommandParameter> Index(
         IReadOnlyList<CommandParameter> parameters)
     {
@@ -235,7 +237,7 @@ internal sealed class ServiceCommand
 internal sealed record CommandParameter(
     string Name, IReadOnlyList<string> Aliases, RpcFieldInfo Field, Type Type)
 {
-    // More is not useful in a syntax, and a hostile schema can have millions.
+    // Further values would not help in a syntax, and a hostile schema can have millions.
     private const int MaxValues = 200;
 
     /// <summary>Whether it is a switch: a bool that may be left out.</summary>

@@ -186,8 +186,8 @@ internal static unsafe class GssErrors
         + $"{Text(major, minor)}. "
         + "Put the service's key into the machine's keytab, or name another with KRB5_KTNAME.");
 
-    // A general failure says nothing by itself; the mechanism's text does, but where it adds nothing it is
-    // "Success".
+    // The text of a general failure contains no reason, so the mechanism's text is used. "Success" as the
+    // mechanism's text contains none either.
     private static string Text(uint major, uint minor)
     {
         string detail = minor == 0 ? "" : Display(minor, OfMechanism).TrimEnd('.');

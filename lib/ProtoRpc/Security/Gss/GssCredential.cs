@@ -73,7 +73,7 @@ internal sealed unsafe class GssCredential : SafeHandle
             (realm, name) = (name[..backslash], name[(backslash + 1)..]);
         }
 
-        // Realms are upper case; domains are written as anybody likes.
+        // Realms are upper case, but users write domains in any case.
         return realm.Length == 0 || name.Contains('@') ? name : $"{name}@{realm.ToUpperInvariant()}";
     }
 

@@ -65,9 +65,9 @@ internal sealed unsafe class KerberosContext : SecurityContext
 
         if (_target is null && _context == 0 && _isDce)
         {
-            // Some clients say DCE style and send a frame nevertheless (seen with impacket 0.10). Windows
-            // takes it, MIT's library does not. Callers of DCE/RPC have no other style; those of HTTP
-            // have the frame, and no style.
+            // Some clients request DCE style but send a frame (seen with impacket 0.10). Windows accepts it,
+            // MIT's library does not, so the frame is removed. Callers of DCE/RPC always use DCE style;
+            // callers of HTTP always send a frame.
             token = GssFrame.Remove(token);
         }
 
@@ -113,7 +113,7 @@ internal sealed unsafe class KerberosContext : SecurityContext
         return next;
     }
 
-    // RFC 8062: a KDC gives tickets to everybody who asks as this user, of its realm or of none.
+    // RFC 8062: a KDC issues tickets for this anonymous user without authentication, with or without a realm.
     private static GenericIdentity IdentityOf(string name) =>
         name.StartsWith("WELLKNOWN/ANONYMOUS@", StringComparison.Ordinal)
             ? throw SecurityErrors.Refused(GssErrors.Mechanism, $"'{name}' is anonymous")
@@ -125,7 +125,7 @@ internal sealed unsafe class KerberosContext : SecurityContext
 
     public override int SignatureSize(bool encrypted)
     {
-        // Any data of the right alignment: the token's size does not depend on how much there is.
+        // The size of the token does not depend on the size of the data, if it is aligned.
         const int SomeData = 16;
         GssIov* parts = stackalloc GssIov[2];
         parts[0] = new GssIov(
@@ -223,7 +223,8 @@ internal sealed unsafe class KerberosContext : SecurityContext
 
     private ReadOnlySpan<byte> Signed(Span<byte> pdu, Range data) => SignsHeaders ? pdu : pdu[data];
 
-    // Header and trailer of the PDU are signed around the data where both sides agreed on it.
+    // If both sides negotiated header signing, the header and the trailer of the PDU are signed around the
+    // data.
     private int Describe(GssIov* parts, byte* pdu, int length, Range data, GssBuffer token)
     {
         (int offset, int size) = data.GetOffsetAndLength(length);
@@ -256,7 +257,7 @@ internal sealed unsafe class KerberosContext : SecurityContext
         }
     }
 
-    // Codes other than 0 also report repeated, old and missing messages.
+    // Other results than 0 also report repeated, old and missing messages.
     private bool Verify(ReadOnlySpan<byte> message, ReadOnlySpan<byte> code)
     {
         uint minor;
@@ -277,7 +278,7 @@ internal static class GssFrame
     private const string Kerberos = "1.2.840.113554.1.2.2";
     private static readonly Asn1Tag Tag = new(TagClass.Application, 0, isConstructed: true);
 
-    // Which of Kerberos' tokens it is (RFC 4121 section 4.1).
+    // The id of a token (RFC 4121 section 4.1).
     private static ReadOnlySpan<byte> IsRequest => [0x01, 0x00];
 
     /// <summary>The request of Kerberos in a frame.</summary>

@@ -47,7 +47,7 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
             clientChallenge,
             Attributes(challenge.TargetInfo, serverTime is not null));
 
-        // The response repeats the server's list, and its length has 16 bits.
+        // The response contains the server's list of pairs, and the length field of the response has 16 bits.
         if (blob.Length > ushort.MaxValue - NtlmV2Response.ProofSize)
         {
             throw SecurityErrors.Malformed(Name, "the challenge");
@@ -174,7 +174,7 @@ internal sealed class NtlmCredential
         return new NtlmCredential(user, domain, HashOf(credential.SecurePassword));
     }
 
-    // The password is in plain memory no longer than it takes to hash it.
+    // The password is in unprotected memory only while it is hashed.
     private static unsafe byte[] HashOf(SecureString password)
     {
         nint text = Marshal.SecureStringToGlobalAllocUnicode(password);

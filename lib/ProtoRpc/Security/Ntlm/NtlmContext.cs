@@ -26,8 +26,8 @@ internal abstract class NtlmContext : SecurityContext
 
     public override int SignatureSize(bool encrypted) => NtlmDirection.SignatureSize;
 
-    // With extended session security the signature covers the whole PDU, whether that was agreed on or not:
-    // it is how the peers of NTLMv2 do it ([MS-NLMP] section 3.4.6.1).
+    // With extended session security, the signature always covers the whole PDU, even if header signing was
+    // not negotiated: other NTLMv2 implementations do the same ([MS-NLMP] section 3.4.6.1).
 
     public override void Protect(Span<byte> pdu, Range data, bool encrypt, Span<byte> signature) =>
         Sending.Protect(pdu, encrypt ? pdu[data] : default, signature);

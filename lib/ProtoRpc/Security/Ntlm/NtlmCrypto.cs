@@ -62,7 +62,7 @@ internal static class NtlmCrypto
     /// RFC 2744 section 3.11, with no addresses and this application data.</summary>
     public static byte[] BindingHash(ReadOnlySpan<byte> applicationData)
     {
-        // Kind and length of the initiator's address and of the acceptor's.
+        // Type and length of the initiator's address and of the acceptor's, all zero.
         const int Addresses = 16;
         byte[] bindings = new byte[Addresses + sizeof(int) + applicationData.Length];
         BinaryPrimitives.WriteInt32LittleEndian(bindings.AsSpan(Addresses), applicationData.Length);
@@ -109,7 +109,7 @@ internal sealed class NtlmV2Response
     private const int ClientChallengeOffset = TimeOffset + 8;
     private const int PairsOffset = ClientChallengeOffset + ChallengeMessage.ChallengeSize + 4;
 
-    // Four octets of zero follow the list; every implementation sends them.
+    // All implementations send four zero octets after the list.
     private const int EndSize = 4;
 
     private NtlmV2Response(byte[] proof, byte[] blob, AvPairs pairs)
@@ -201,7 +201,7 @@ internal static class Md4
             BinaryPrimitives.WriteUInt32LittleEndian(hash[(4 * i)..], state[i]);
         }
 
-        // What was hashed is a password.
+        // The buffer contains a part of a password.
         CryptographicOperations.ZeroMemory(tail);
     }
 
@@ -218,7 +218,7 @@ internal static class Md4
         uint c = state[2];
         uint d = state[3];
 
-        // Each step makes a new a and the four words change places.
+        // Each step calculates a new a, and rotates the four words.
         for (int i = 0; i < 48; i++)
         {
             int step = i & 15;

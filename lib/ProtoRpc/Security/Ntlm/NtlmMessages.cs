@@ -57,7 +57,7 @@ internal sealed record ChallengeMessage(
     private const int TargetInfoField = ChallengeOffset + ChallengeSize + 8;
     private const int VersionOffset = TargetInfoField + NtlmField.Size;
 
-    // Product 10.0, and the revision of NTLM that there is; for debugging, and some clients want to see it.
+    // Windows 10.0 and NTLM revision 15. The field is for debugging, but some clients require it.
     private static ReadOnlySpan<byte> Version => [10, 0, 0, 0, 0, 0, 0, 15];
 
     /// <summary>Reads the message.</summary>
@@ -137,7 +137,7 @@ internal sealed record AuthenticateMessage
     /// <returns>Null when it is no such message, or points outside of itself.</returns>
     public static AuthenticateMessage? Read(ReadOnlySpan<byte> message)
     {
-        // Older clients have neither version nor integrity code.
+        // Messages of older clients have neither a version nor an integrity code.
         if (!NtlmField.IsMessage(message, Type, VersionOffset)
             || !NtlmField.TryRead(message, NtResponseField, out ReadOnlySpan<byte> response)
             || !NtlmField.TryReadText(message, DomainField, out string domain)
@@ -210,7 +210,7 @@ internal static class NtlmField
         value = default;
         if (length == 0)
         {
-            // The offset of nothing may be anything.
+            // The offset of an empty field does not matter.
             return true;
         }
 

@@ -23,7 +23,7 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
             return Challenge(token);
         }
 
-        // One challenge, one answer, right or wrong.
+        // A client has one attempt for each challenge.
         if (_isSpent)
         {
             throw SecurityErrors.OutOfTurn(Name);
@@ -123,7 +123,7 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         return key;
     }
 
-    // The signed part of the response says whether there is a code, so an attacker cannot remove it.
+    // The signed part of the response contains the flag of the code, so an attacker cannot remove the code.
     private void VerifyMic(ReadOnlySpan<byte> token, NtlmV2Response response, byte[] sessionKey)
     {
         if ((response.Pairs.Flags & AvPairs.HasMic) == 0)
@@ -157,8 +157,8 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
         }
     }
 
-    // No hash, and one of zeros, say that the client did not see TLS: it does not know bindings, or TLS ends
-    // before its server, at a proxy. The response is signed, so nobody can remove the hash on the way.
+    // A missing hash, or one of zeros, means that the client does not support channel bindings, or that a
+    // proxy ends its TLS connection. The response is signed, so an attacker cannot remove the hash.
     private void VerifyBinding(NtlmV2Response response)
     {
         if (options.ChannelBinding is { } binding

@@ -33,8 +33,8 @@ internal sealed record NegTokenInit(
                 mechanisms.Add(items.ReadObjectIdentifier());
             }
 
-            // Unused flags may precede the token; after the token come hints or a code,
-            // which are not needed yet.
+            // Optional flags may precede the token. The hints or the code after the token are not needed at
+            // this point.
             ReadOnlyMemory<byte>? mechanismToken = null;
             while (fields.HasData && mechanismToken is null)
             {
@@ -147,7 +147,7 @@ internal sealed record NegTokenResponse
         }
         catch (Exception e) when (e is AsnContentException or ArgumentException or OverflowException)
         {
-            // The last two for an enumerated value that is none.
+            // ArgumentException and OverflowException are thrown for an invalid enumerated value.
             return null;
         }
     }
@@ -201,7 +201,7 @@ internal static class SpnegoOid
     public const string Ntlm = "1.3.6.1.4.1.311.2.2.10";
     public const string Kerberos = "1.2.840.113554.1.2.2";
 
-    // Windows 2000 had a digit wrong, and every Windows since offers both.
+    // Windows 2000 had a wrong digit in the id, so later versions of Windows offer both.
     private const string KerberosOfWindows = "1.2.840.48018.1.2.2";
 
     /// <summary>Whether two identifiers mean one mechanism.</summary>

@@ -76,7 +76,7 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
         return _offered is null ? Offer() : Continue(token);
     }
 
-    // A mechanism that cannot even begin, as Kerberos without a ticket, is not offered.
+    // A mechanism that cannot begin, such as Kerberos without a ticket, is not offered.
     private byte[] Offer()
     {
         RpcException? last = null;
@@ -120,8 +120,8 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
         return answer.State == SpnegoState.AcceptCompleted ? Finish(answer, next) : Reply(next);
     }
 
-    // The server cannot do the best one: the other begins, and from then on a code over the list is needed,
-    // since somebody on the way could have taken the best one out.
+    // The server does not support the first mechanism, so the client begins with the chosen one. A signature
+    // over the list is then required, because an attacker could have removed the first mechanism.
     private byte[] Switch(string chosen, NegTokenResponse answer)
     {
         SpnegoMechanism other = Array.Find(_offered!, m => SpnegoOid.Same(m.Oid, chosen))
@@ -164,7 +164,7 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
 
     private byte[] Reply(byte[]? next)
     {
-        // NTLM's peers send the code always, those of Kerberos only when it is needed.
+        // NTLM always sends the signature of the list, Kerberos only if it is required.
         byte[]? mic = null;
         if (Inner!.IsComplete && !_isMicSent && (_isMicRequired || Inner is NtlmContext))
         {
@@ -216,8 +216,8 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
         return Inner is null ? Choose(token.ToArray()) : Continue(token.ToArray());
     }
 
-    // The Negotiate package of Windows also takes NTLM tokens without SPNEGO around them, and clients that
-    // have NTLM alone, such as Wine's, send them like that.
+    // The Negotiate package of Windows also accepts NTLM tokens without SPNEGO around them. Clients that only
+    // support NTLM, such as Wine's, send them.
     private static ReadOnlySpan<byte> NtlmSignature => "NTLMSSP\0"u8;
 
     private SpnegoMechanism FindNtlm() =>
@@ -234,7 +234,7 @@ internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechani
         Inner = mechanism.Create();
         _isMicRequired = index > 0;
 
-        // The token that came is of the client's best mechanism.
+        // The first token belongs to the client's preferred mechanism.
         byte[]? next = index == 0 && init.Token is { } first ? Inner.Step(first.Span) : null;
         _isComplete = Inner.IsComplete && !_isMicRequired;
         return new NegTokenResponse

@@ -152,7 +152,7 @@ internal static class SspiStatus
     public const int CompleteNeeded = 0x00090313;
     public const int CompleteAndContinue = 0x00090314;
 
-    // The names are those of winerror.h; words are given where they help more than the name does.
+    // The names are those of winerror.h. The texts are given where they say more than the name.
     private static readonly Dictionary<uint, (string Name, string? Words)> Known = new()
     {
         [0x80090300] = ("SEC_E_INSUFFICIENT_MEMORY", "there is not enough memory"),

@@ -12,14 +12,14 @@ namespace ProtoRpc.Security.Sspi;
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class SspiContext : SecurityContext
 {
-    // Tokens go over the wire with a length of 16 bits. The package is not asked to allocate them: Wine's
-    // NTLM ignores that on a server, and writes to address 0.
+    // The length of a token in a PDU has 16 bits. SSPI is not asked to allocate tokens: Wine's NTLM ignores
+    // the flag on a server, and writes to address 0.
     private const int MaxToken = ushort.MaxValue;
 
     private readonly SspiCredential _credential;
     private readonly bool _isServer;
 
-    // The service that is called; for a server null where it may be any that the account is.
+    // The service that the client calls. On a server, null accepts every service of the account.
     private readonly string? _target;
     private SspiHandle _context;
     private SspiSizes _sizes;
@@ -75,7 +75,7 @@ internal sealed unsafe class SspiContext : SecurityContext
             throw SecurityErrors.OutOfTurn(_mechanism);
         }
 
-        // A server that was called without a token has nothing to verify.
+        // A token without content cannot be verified.
         if (_isServer && token.IsEmpty)
         {
             throw SecurityErrors.Malformed(_mechanism, "the token");
@@ -130,7 +130,7 @@ internal sealed unsafe class SspiContext : SecurityContext
             }
         }
 
-        // The length stands in the header already, under the signature.
+        // The header already contains the length, and the signature covers the header.
         if (parts[SspiBuffers.OfPdu - 1].Length != signature.Length)
         {
             throw SecurityErrors.Refused(
@@ -143,7 +143,7 @@ internal sealed unsafe class SspiContext : SecurityContext
         const uint NotEncrypted = 0x80000001;
         SspiBuffer* parts = stackalloc SspiBuffer[SspiBuffers.OfPdu];
 
-        // A package may change the token.
+        // A copy, because a package may change the token.
         byte[] copy = signature.ToArray();
         uint quality = 0;
         fixed (byte* start = pdu)
@@ -200,7 +200,7 @@ internal sealed unsafe class SspiContext : SecurityContext
         }
     }
 
-    // Packages that want to finish a token say so; those of Windows do not, but others may be installed.
+    // Some packages require CompleteAuthToken. Those of Windows do not, but others may be installed.
     private int Complete(int status, SspiBuffers* output)
     {
         if (status is not (SspiStatus.CompleteNeeded or SspiStatus.CompleteAndContinue))
@@ -241,7 +241,7 @@ internal sealed unsafe class SspiContext : SecurityContext
                 _mechanism = negotiation.TakeName() ?? _mechanism;
             }
 
-            // NTLM knows no services.
+            // NTLM has no service names.
             if (_isServer && _target is not null && _mechanism != SecurityPackage.NameOf(
                 SecurityPackage.Ntlm))
             {
@@ -281,14 +281,13 @@ internal sealed unsafe class SspiContext : SecurityContext
             }
         }
 
-        // The identity duplicates the token.
+        // WindowsIdentity duplicates the token, so it can be closed.
         using SafeAccessTokenHandle own = new(token);
         try
         {
             WindowsIdentity caller = new(token, _mechanism);
 
-            // Windows also logs on callers without a name and a password,
-            // and unknown ones as guests if it may.
+            // Windows also accepts anonymous callers, and unknown accounts as guests if guests are enabled.
             return caller.IsAuthenticated
                 ? caller
                 : throw SecurityErrors.Refused(_mechanism, $"'{caller.Name}' is anonymous or a guest");

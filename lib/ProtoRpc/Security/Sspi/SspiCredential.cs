@@ -60,7 +60,7 @@ internal sealed unsafe class SspiCredential : IDisposable
         GC.SuppressFinalize(this);
     }
 
-    // DOMAIN\user is two names; user@realm is one, and the package knows what to do with it.
+    // DOMAIN\user is split into two names. The package itself splits user@realm.
     private static (string Domain, string Name) Split(NetworkCredential user)
     {
         int backslash = user.UserName.IndexOf('\\');
