@@ -34,7 +34,7 @@ internal sealed class HttpConnection : ISpareConnection
         _connection = connection;
         Address = AddressQuota.KeyOf(connection.RemoteEndPoint);
 
-        // Requests of HTTP/2 run at the same time, so that none of them may add to the table.
+        // Added now, because requests of HTTP/2 run in parallel and the table is not thread-safe.
         connection.Items[Key] = this;
         ConnectionPeer.AddTo(connection.Items);
     }
@@ -99,11 +99,12 @@ internal sealed class HttpConnection : ISpareConnection
                 return;
             }
 
-            // Kestrel may take bytes just between the two questions, but hardly so often in a row.
+            // Poll and Available are two calls, and Kestrel may read between them. That is unlikely several
+            // times in a row.
             _ends = Enumerable.Range(0, Questions).All(_ => HasEnded()) ? _ends + 1 : 0;
             if (_ends == Looks)
             {
-                // Under the gate, so that no other request has begun.
+                // Under the lock, so that no other request can begin.
                 request.Abort();
             }
         }
@@ -145,7 +146,7 @@ internal sealed class HttpConnection : ISpareConnection
         return true;
     }
 
-    // Bytes that wait before the end may be another request; they are read first.
+    // Bytes before the end may be another request, which is read first.
     private bool HasEnded()
     {
         try
@@ -170,8 +171,8 @@ internal sealed class HttpConnections : IDisposable
 {
     private static readonly TimeSpan WatchPeriod = TimeSpan.FromMilliseconds(250);
 
-    // Kestrel answers half a request with 408 when the time for it is up. It looks once a second and adds a
-    // second, and a busy machine is later still.
+    // Kestrel replies to an incomplete request with 408 after its timeout. It checks once a second and adds a
+    // second, and a busy machine needs longer.
     private static readonly TimeSpan KestrelDelay = TimeSpan.FromSeconds(4);
 
     private readonly RpcLimits _limits;

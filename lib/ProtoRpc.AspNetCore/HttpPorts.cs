@@ -43,7 +43,7 @@ internal sealed class HttpPorts
         return first;
     }
 
-    // Hosts as a listener compares them: without case, and addresses by value.
+    // Hosts are compared as a listener does: without regard to case, and addresses by value.
     private static (string Host, int Port, bool IsTls) KeyOf(RpcEndpoint endpoint, int port) => (
         endpoint.Host is "+" ? "*"
             : IPAddress.TryParse(endpoint.Host, out IPAddress? address) ? address.ToString()
@@ -64,7 +64,7 @@ internal sealed class HttpPorts
         // Whether new connections without TLS can use HTTP/1.1: not if all endpoints are gRPC.
         private volatile bool _hasHttp1 = wanted.IsTls || !wanted.IsGrpc;
 
-        // What replaced the certificate that it was bound with.
+        // The certificate that replaced the one at binding.
         private volatile SslStreamCertificateContext? _shown;
         private Task? _stopped;
 

@@ -41,8 +41,8 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     private RequestDelegate _handle = _ => Task.CompletedTask;
     private readonly HttpConnections _connections;
 
-    // Whether a handler of HTTP/1.1 that blocks its thread keeps Kestrel from reading the connection. HTTP/2
-    // runs requests on other threads. Under TLS, only reading detects that a client has disconnected.
+    // Whether an HTTP/1.1 handler that blocks its thread prevents Kestrel from reading the connection. HTTP/2
+    // runs requests on other threads. With TLS, only reading detects that a client has disconnected.
     private readonly bool _isInline;
     private volatile bool _stopping;
 
@@ -73,11 +73,11 @@ internal sealed class KestrelEndpoint : IServedEndpoint
                 ? UnixSocket.Bind(endpoint, path, allowed)
                 : SocketTransportOptions.CreateDefaultBoundListenSocket(place);
 
-            // A request is read, handled and answered by the thread that received it. Kestrel would pass it
-            // on twice, which takes longer than handling it.
+            // The thread that receives a request also runs the handler and sends the reply. Kestrel would
+            // change threads twice, which takes longer than the handler.
             sockets.UnsafePreferInlineScheduling = _isInline;
 
-            // A buffer for each open connection, of 4 KiB, saves a system call for each request.
+            // A buffer of 4 KiB for each open connection saves a system call for each request.
             sockets.WaitForDataBeforeAllocatingBuffer = !_isInline;
         });
         builder.WebHost.ConfigureKestrel(options =>
@@ -155,7 +155,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         }
         catch (OperationCanceledException)
         {
-            // The time was up, and Kestrel has aborted what was left.
+            // The drain time has passed, and Kestrel aborts the remaining connections.
         }
 
         await _application.DisposeAsync().ConfigureAwait(false);
@@ -177,7 +177,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
             new MinDataRate(MinBytesPerSecond, Patience(limits.FragmentTimeout));
     }
 
-    // Kestrel looks once a second.
+    // Kestrel checks the data rate once a second.
     private static TimeSpan Patience(TimeSpan timeout) => TimeSpan.FromSeconds(
         timeout == Timeout.InfiniteTimeSpan
             ? MaxPatienceSeconds
@@ -192,7 +192,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         {
             listen.Protocols = HttpProtocols.Http1;
 
-            // First, so that clients that send half a preface count as connections.
+            // First in the pipeline, so that clients that send an incomplete preface count as connections.
             listen.Use(_connections.Admit);
             listen.Use(version.Select);
         });
@@ -204,7 +204,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         {
             listen.Protocols = versions;
 
-            // Before TLS: a client that never ends its handshake counts as well.
+            // Before TLS, so that clients that never complete the handshake count as connections.
             listen.Use(_connections.Admit);
             tls.HandshakeTimeout = limits.BindTimeout;
             listen.UseHttps(tls);
@@ -246,13 +246,13 @@ internal sealed class KestrelEndpoint : IServedEndpoint
 
     private void Start()
     {
-        // The requests that come before the service is there wait for it.
+        // Requests that arrive before the service is created wait for it.
         TaskCompletionSource<RequestDelegate> ready = new(TaskCreationOptions.RunContinuationsAsynchronously);
         _handle = async http => await (await ready.Task.ConfigureAwait(false))(http).ConfigureAwait(false);
         _server.StartAsync(new KestrelApplication(HandleAsync), CancellationToken.None)
             .GetAwaiter().GetResult();
 
-        // The first address may be that of UnreachableEndPoint.
+        // The first address may be the one of UnreachableEndPoint.
         string address = _server.Features.GetRequiredFeature<IServerAddressesFeature>().Addresses.Last();
         if (Endpoint.Kind.HasPort)
         {
@@ -274,7 +274,7 @@ internal sealed class KestrelEndpoint : IServedEndpoint
         HttpConnection connection = HttpConnection.From(http);
         if (!connection.TryBegin(_isInline && !HttpProtocol.IsHttp2(http.Request.Protocol) ? http : null))
         {
-            // It is being closed, and its client will send the request on another one.
+            // The connection is closing. Its client sends the request again on another connection.
             http.Abort();
             return;
         }
@@ -296,7 +296,7 @@ internal sealed class KestrelApplication(RequestDelegate handle) : IHttpApplicat
 {
     public DefaultHttpContext CreateContext(IFeatureCollection contextFeatures)
     {
-        // A connection keeps its context from request to request.
+        // A connection reuses its context for all requests.
         if (contextFeatures is IHostContextContainer<DefaultHttpContext> container)
         {
             container.HostContext ??= new DefaultHttpContext();
@@ -398,7 +398,7 @@ internal static class UnixSocket
 
     private static Socket NewSocket() => new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
 
-    // The socket of a process that ended is still there as a file, but refuses.
+    // The socket file of an ended process still exists, but rejects connections.
     private static void RemoveDead(RpcEndpoint endpoint, UnixDomainSocketEndPoint path)
     {
         if (!File.Exists(endpoint.SocketPath))
@@ -409,8 +409,8 @@ internal static class UnixSocket
         using Socket probe = NewSocket();
         try
         {
-            // Off Windows, a Unix socket answers at once. Where too many connections wait to be accepted, a
-            // blocking call would wait as well.
+            // Outside Windows, connecting to a Unix socket completes immediately, except if its backlog is
+            // full: a blocking call would wait then.
             probe.Blocking = OperatingSystem.IsWindows();
             probe.Connect(path);
         }
@@ -422,13 +422,14 @@ internal static class UnixSocket
         }
         catch (SocketException)
         {
-            // Not for us to judge: binding says what is wrong.
+            // Binding will report the error.
         }
 
         throw EndpointErrors.InUse(endpoint);
     }
 
-    // A file that is no socket refuses as well, and is not to be lost; a socket cannot be opened as a file.
+    // Connecting to a regular file also fails, but the file must not be deleted. A socket cannot be opened as
+    // a file.
     private static bool IsSocket(string path)
     {
         try
@@ -446,7 +447,7 @@ internal static class UnixSocket
 /// <summary>Refuses requests that arrive over open connections while their endpoint stops.</summary>
 internal static class ShutdownRefusal
 {
-    // RFC 9113, section 8.7: the request was not processed, so clients may send it again, here or elsewhere.
+    // RFC 9113, section 8.7: the request was not processed, so clients may send it again.
     private const int RefusedStream = 0x7;
 
     // "code" and "message" are for clients of the Connect protocol, "error_text" for those of ProtoRpc.

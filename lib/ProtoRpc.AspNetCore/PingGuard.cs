@@ -40,7 +40,7 @@ internal sealed class PingGuard(TimeSpan minInterval)
 
     public void AddPing()
     {
-        // Answers to pings are no data, however many of them are still to be sent.
+        // The acknowledgements of pings are not data, even if they are still to be sent.
         long now = Environment.TickCount64;
         long data = Interlocked.Read(ref _written) - (++_pings * AckLength);
         bool isFine = data > _dataAtPing || _pings == 1 || now - _lastPing >= minInterval.TotalMilliseconds;
@@ -93,7 +93,7 @@ internal sealed class PingReader(PipeReader inner, PingGuard guard) : PipeReader
         _buffer = result.Buffer;
         _scanner.Scan(_buffer.Slice(_scanned));
 
-        // After the farewell, what the client still sends looks like its end.
+        // After GOAWAY, further input is reported as the end of the connection.
         return guard.IsOver ? new ReadResult(_buffer, result.IsCanceled, isCompleted: true) : result;
     }
 }

@@ -74,8 +74,8 @@ internal static class Http2Preface
                     continue;
                 }
 
-                // A pipe rejects an earlier examined position. Later bytes stay unexamined, so that the next
-                // read returns at once.
+                // A pipe rejects an earlier examined position. The bytes after it are not marked as examined,
+                // so the next read returns them without waiting.
                 input.AdvanceTo(read.Buffer.Start, read.Buffer.GetPosition(examined));
                 return read.IsCanceled ? null : found ?? (read.Buffer.IsEmpty ? null : false);
             }

@@ -16,7 +16,7 @@ internal static class StubTypes
     /// Buffers.</exception>
     public static MessageDescriptor MessageOf<TMessage>(Marshaller<TMessage> marshaller, IMethod method)
         where TMessage : class =>
-        // An instance, because a static property is only reached by reflection.
+        // Reads the descriptor from an instance, because the static property would need reflection.
         typeof(TMessage).IsAssignableTo(typeof(IMessage))
         && marshaller.ContextualDeserializer(new EmptyPayload()) is IMessage empty
         && empty.Descriptor.Parser is not null

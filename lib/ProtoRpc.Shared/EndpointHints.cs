@@ -3,7 +3,7 @@ namespace ProtoRpc;
 /// <summary>Finds the endpoints that a text that is not one may have meant.</summary>
 internal static class EndpointHints
 {
-    // As far as ncacn_tcp is from ncacn_ip_tcp.
+    // The distance between ncacn_tcp and ncacn_ip_tcp.
     private const int MaxDistance = 3;
 
     private static readonly RpcTransport[] Usual =
@@ -29,7 +29,7 @@ internal static class EndpointHints
     public static string UsualForms() => EndpointKinds.Enumerate(
         [.. Usual.Select(transport => $"'{EndpointKinds.Get(transport).ExampleBinding("host")}'")], "or");
 
-    // The nearest first.
+    // Returns the best suggestions first.
     private static IEnumerable<IEnumerable<string>> Find(string text)
     {
         if (FindPipe(text) is { } pipe)
@@ -37,7 +37,7 @@ internal static class EndpointHints
             return [[pipe]];
         }
 
-        // The path of a socket.
+        // The text is the path of a socket.
         if (text.StartsWith('/'))
         {
             return [[$"{EndpointKinds.Get(RpcTransport.GrpcUnix).Scheme}://{text}"]];
@@ -76,7 +76,7 @@ internal static class EndpointHints
                 .Select(kind => $"{kind.Scheme}://{address}");
         }
 
-        // Another word may be the name of a registered endpoint.
+        // A single word may also be the name of a registered endpoint.
         if (text.Contains('.') || HostNames.IsThisMachine(text) || text.StartsWith('['))
         {
             yield return WithPort("").Select(kind => kind.ExampleUri(text.Trim('[', ']')));
@@ -87,8 +87,8 @@ internal static class EndpointHints
     {
         if (EndpointKinds.OfScheme(scheme) is { } known)
         {
-            // Another part is wrong: perhaps the path of a kind that has none, or it is written as in a
-            // string binding.
+            // The scheme is right but another part is wrong: a path that the scheme does not have, or the
+            // form of a string binding.
             string bare = rest.Trim('/');
             yield return known.Form switch
             {
@@ -105,10 +105,10 @@ internal static class EndpointHints
         yield return Nearest(scheme, kind => kind.Scheme).Select(near => $"{near}:{rest}");
     }
 
-    // A name of gRPC of which another part is wrong.
+    // A gRPC name with a known scheme, of which another part is wrong.
     private static IEnumerable<string> FindOfName(string scheme, string rest)
     {
-        // The host behind a name server, or behind the path of another resolver.
+        // The host after a name server, or after the path of another resolver.
         string host = rest[(rest.LastIndexOf('/') + 1)..];
         return scheme switch
         {
@@ -158,7 +158,7 @@ internal static class EndpointHints
         }
     }
 
-    // The address of a string binding without its brackets, or with one of them.
+    // The address of a string binding with missing brackets.
     private static IEnumerable<string> FindBindings(string sequence, string rest)
     {
         if (EndpointKinds.OfSequence(sequence) is not { } kind)
@@ -178,7 +178,7 @@ internal static class EndpointHints
         };
     }
 
-    // An address of IPv6 without brackets, and its port: ::1:50051.
+    // An IPv6 address without brackets but with a port, such as ::1:50051.
     private static string? FindAddressOf6(string text)
     {
         int port = text.LastIndexOf(':');
@@ -188,7 +188,7 @@ internal static class EndpointHints
             : null;
     }
 
-    // The kinds with a port, the likeliest first.
+    // The kinds of endpoints with a port, the likely ones first.
     private static IEnumerable<EndpointKindAttribute> WithPort(string port)
     {
         bool isTls = port is "443" or "8443";
@@ -204,7 +204,7 @@ internal static class EndpointHints
             .ThenBy(kind => kind.Protocol == EndpointProtocol.Native);
     }
 
-    // The name of a pipe as Windows has it, \\HOST\pipe\NAME.
+    // A pipe in the form of Windows, \\HOST\pipe\NAME.
     private static string? FindPipe(string text)
     {
         const string folder = @"\pipe\";

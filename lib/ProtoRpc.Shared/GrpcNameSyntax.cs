@@ -15,7 +15,7 @@ internal static class GrpcNameSyntax
 
     private static readonly string[] Known = [Dns, Unix, UnixAbstract, Ipv4, Ipv6];
 
-    // Names of other resolvers that users of gRPC have in their configurations.
+    // Resolvers that users of gRPC may have in their configurations, and that ProtoRpc does not support.
     private static readonly string[] ControlPlanes = ["xds", "google-c2p"];
     private static readonly string[] Registries =
         ["consul", "discovery", "etcd", "eureka", "k8s", "kubernetes", "nacos", "srv", "zookeeper"];
@@ -95,7 +95,7 @@ internal static class GrpcNameSyntax
         };
     }
 
-    // scheme:[//authority/]path. Only DNS has an authority, the name server, which the system selects here.
+    // scheme:[//authority/]path. Only dns can have an authority, the name server. The system selects it here.
     private static string? SplitAuthority(string scheme, string rest, out string path)
     {
         path = rest;
@@ -187,7 +187,7 @@ internal static class GrpcNameSyntax
             Ipv6 when type != UriHostNameType.IPv6 || host.StartsWith('[') =>
                 $"'{host}' is not an IPv6 address",
 
-            // The name may be missing before the port: dns:50051.
+            // Only a port was given, as in dns:50051.
             null when host.Length > 0 && host.All(char.IsAsciiDigit) => $"'{host}' is not a host",
             _ => null,
         };

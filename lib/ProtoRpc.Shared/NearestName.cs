@@ -5,7 +5,7 @@ namespace ProtoRpc;
 /// <summary>Finds the names that a mistyped one may have meant.</summary>
 internal static class NearestName
 {
-    // Names come from users and peers; longer ones are not worth the time.
+    // A peer may send long names, and comparing them takes quadratic time.
     private const int MaxLength = 128;
     private const int MaxHints = 3;
 

@@ -17,7 +17,8 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>The maximum number of hosts in one address.</summary>
     internal const int MaxHosts = 64;
 
-    // The servers of an address with several hosts; null for one host. The members show the first.
+    // The servers of an address with several hosts; null for one host. The properties return those of the
+    // first server.
     private readonly RpcEndpoint[]? _servers;
 
     private RpcEndpoint(
@@ -233,11 +234,11 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     internal static bool IsInvisible(char c) => char.GetUnicodeCategory(c) is UnicodeCategory.Control
         or UnicodeCategory.Format or UnicodeCategory.LineSeparator or UnicodeCategory.ParagraphSeparator;
 
-    // Behind the '/' of the URI, a path of Windows may begin with a drive, as in file URIs (RFC 8089, E.2).
+    // After the '/' of a URI, a Windows path may begin with a drive, as in file URIs (RFC 8089, E.2).
     internal static string SocketPathOf(string name, bool isWindows) =>
         isWindows && name.Length > 2 && char.IsAsciiLetter(name[1]) && name[2] == ':' ? name[1..] : name;
 
-    // A server may distinguish the case of paths.
+    // A server may treat paths as case-sensitive.
     private bool HasCase =>
         Kind.Form is AddressForm.SocketPath or AddressForm.HostsAndPrefix || Name.Contains('?');
 
@@ -258,7 +259,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
 
     private static RpcException Invalid(string text, string problem, string hint = "")
     {
-        // All forms at once would hide the right one.
+        // Without a suggestion, the usual forms are listed. With one, they would hide it.
         string usual = hint.Length > 0 || EndpointHints.HasKnownKind(text)
             ? ""
             : $" Write it, for example, as {EndpointHints.UsualForms()}.";
@@ -316,7 +317,7 @@ internal static class StringBindingSyntax
             return null;
         }
 
-        // An option that has no effect would be silently ignored: report it instead.
+        // Options for other protocol sequences would have no effect, so they are reported.
         if (EndpointKinds.OfSequence(sequence, option) is not { } kind)
         {
             problem = FindOptionProblem(sequence);
@@ -468,7 +469,7 @@ internal static class UriEndpointSyntax
     private static RpcEndpoint? ReadServer(
         EndpointKindAttribute kind, string authority, string name, out string? problem)
     {
-        // The last colon outside an IPv6 address's brackets parts host and port.
+        // The last colon outside the brackets of an IPv6 address separates host and port.
         int bracket = authority.LastIndexOf(']');
         int colon = authority.IndexOf(':', bracket + 1);
         string written = colon < 0 ? authority : authority[..colon];
@@ -532,7 +533,7 @@ internal static class HostNames
             return "the host is missing";
         }
 
-        // Brackets are for addresses and gone already; Uri would take them.
+        // The brackets of an address are already removed, but Uri.CheckHostName would accept others.
         bool isHost = host is "*" or "+"
             || (!host.Any(c => c is '[' or ']' || char.IsWhiteSpace(c) || RpcEndpoint.IsInvisible(c))
                 && Uri.CheckHostName(host) is not (UriHostNameType.Unknown or UriHostNameType.Basic));

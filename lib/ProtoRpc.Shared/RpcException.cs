@@ -18,7 +18,8 @@ public sealed class RpcException : Exception
     {
     }
 
-    // The compiler prefers this constructor where it is visible, which is in ProtoRpc's own assemblies.
+    // The priority makes the compiler select this constructor in ProtoRpc's own assemblies, where it is
+    // visible.
     [OverloadResolutionPriority(1)]
     internal RpcException(
         RpcStatusCode code, string message, Exception? innerException = null, bool isByProtoRpc = true)

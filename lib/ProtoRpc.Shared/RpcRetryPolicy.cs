@@ -156,7 +156,7 @@ public sealed record RpcRetryPolicy
         }
     }
 
-    // NaN is in no range.
+    // NaN compares as less than all numbers, so it is checked separately.
     private static void Require<T>(string name, T value, T least, T most)
         where T : IComparable<T>
     {

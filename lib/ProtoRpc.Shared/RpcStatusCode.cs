@@ -58,7 +58,7 @@ public enum RpcStatusCode
 /// <summary>Maps status codes to DCE/RPC faults, HTTP statuses and PowerShell's error categories.</summary>
 public static class RpcStatusTable
 {
-    // The status, the fault that a server sends, the HTTP status, and the name of the ErrorCategory.
+    // The status, the fault that a server sends, the HTTP status, and PowerShell's ErrorCategory.
     private static readonly (RpcStatusCode Code, uint Fault, int Http, string Category)[] Rows =
     [
         (RpcStatusCode.OK, 0, 200, "NotSpecified"),
@@ -80,8 +80,8 @@ public static class RpcStatusTable
         (RpcStatusCode.Unauthenticated, 0x1C00001D, 401, "AuthenticationError"),
     ];
 
-    // Faults and return codes of peers, with their meanings (C706 appendix E, [MS-RPCE] 2.2.2.11, [MS-ERREF]
-    // 2.2). Small numbers are Win32 error codes.
+    // The statuses and meanings of faults and return codes of peers (C706 appendix E, [MS-RPCE] 2.2.2.11,
+    // [MS-ERREF] 2.2). Small numbers are Win32 error codes.
     private static readonly Dictionary<uint, (RpcStatusCode Code, string Meaning)> Faults = new()
     {
         [0x00000005] = (RpcStatusCode.PermissionDenied, "access denied"),

@@ -9,7 +9,7 @@ namespace ProtoRpc;
 /// <summary>The transport of an endpoint.</summary>
 public enum RpcTransport
 {
-    // The attributes define the kinds of endpoints for EndpointKinds. To add a kind, add a member here.
+    // EndpointKinds reads the kinds of endpoints from these attributes. To add a kind, add a member.
 
     /// <summary>DCE/RPC over TCP (<c>ncacn_ip_tcp</c>, <c>tcp://</c>).</summary>
     [EndpointKind(
@@ -246,7 +246,8 @@ internal sealed class EndpointKindAttribute(
     string sequence = "", string option = "", int defaultPort = EndpointKindAttribute.NoPort,
     int examplePort = EndpointKindAttribute.NoPort) : Attribute
 {
-    // All values are parameters: the runtime compiles code for each property that an attribute sets.
+    // All values are constructor parameters, because the runtime compiles code for each property that an
+    // attribute sets.
     private const int NoPort = -1;
 
     public string Scheme => scheme;

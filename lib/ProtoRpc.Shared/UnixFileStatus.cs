@@ -24,14 +24,14 @@ internal readonly unsafe partial record struct UnixFileStatus(
     private const int FifoType = 0x1000;
     private const int PermissionMask = 0xFFF;
 
-    // statx(2), whose result looks the same on every Linux architecture, unlike that of stat.
+    // statx(2): its structure is the same on all Linux architectures, unlike that of stat.
     private const int CurrentDirectory = -100;
     private const int NoFollow = 0x100;
     private const int EmptyPath = 0x1000;
     private const uint BasicStatus = 0x7FF;
     private const int StatusSize = 256;
 
-    // The end of the year 9999, and of a second.
+    // The last second of the year 9999, and the last nanosecond of a second.
     private const long MaxSeconds = 253_402_300_799;
     private const long MaxNanoseconds = 999_999_999;
 
@@ -89,7 +89,7 @@ internal readonly unsafe partial record struct UnixFileStatus(
         }
     }
 
-    // struct statx, and struct stat of macOS with 64-bit inodes.
+    // The layouts of struct statx, and of macOS' struct stat with 64-bit inodes.
     private static UnixFileStatus Parse(byte* status) => OperatingSystem.IsLinux()
         ? new(
             Owner: *(uint*)(status + 20), Mode: *(ushort*)(status + 28), Links: *(uint*)(status + 16),
@@ -100,7 +100,7 @@ internal readonly unsafe partial record struct UnixFileStatus(
             Inode: *(ulong*)(status + 8), Device: *(uint*)status,
             Changed: TimeOf(*(long*)(status + 64), *(long*)(status + 72)));
 
-    // A file system can report years that DateTime does not have.
+    // A file system can report years that DateTime does not support.
     private static DateTime TimeOf(long seconds, long nanoseconds) => DateTime.UnixEpoch.AddTicks(
         (Math.Clamp(seconds, 0, MaxSeconds) * TimeSpan.TicksPerSecond)
         + (Math.Clamp(nanoseconds, 0, MaxNanoseconds) / TimeSpan.NanosecondsPerTick));
@@ -148,7 +148,7 @@ internal static unsafe partial class UnixAccounts
 
             try
             {
-                // user_namespaces(7): id here, id outside, count. Outside of containers, the only line maps
+                // user_namespaces(7): id inside, id outside, count. Outside containers, a single line maps
                 // all ids.
                 string[] map = File.ReadAllText("/proc/self/uid_map").Split(
                     (char[]?)null, StringSplitOptions.RemoveEmptyEntries);
@@ -182,7 +182,7 @@ internal static unsafe partial class UnixAccounts
 
             if (error != OutOfRange)
             {
-                // The id is behind the name and the password on every system.
+                // On every system, the id follows the pointers to name and password.
                 return error == 0 && found != null ? *(uint*)(entry + (2 * sizeof(nint))) : null;
             }
         }

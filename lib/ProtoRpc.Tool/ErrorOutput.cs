@@ -11,7 +11,7 @@ internal static class ErrorOutput
     private const string Faint = "\u001B[2m";
     private const string Reset = "\u001B[0m";
 
-    // A server may add as much as fits into a message.
+    // A server may send as many details as fit into a message.
     private const int MaxDetails = 20;
     private const int MaxDetailLength = 4000;
 
@@ -64,7 +64,7 @@ internal static class ErrorOutput
             : detail.ToString(),
         MaxDetailLength);
 
-    // As ProtoJSON has messages in an Any. Bytes of a type that is not known stay base64.
+    // The ProtoJSON form of a message in an Any. Bytes of an unknown type stay base64.
     private static JsonNode JsonOf(DynamicMessage detail)
     {
         try
@@ -136,7 +136,7 @@ internal static class FlagNames
             "--stream-length",
         ["Give a schema"] = "Use --schema to give a schema",
         ["as an import path"] = "with --import-path",
-        // A command line has only text.
+        // Replaces terms of the library that do not apply to a command line.
         ["a byte array, "] = "",
         ["the documentation of RpcEndpoint"] = "docs/tool.md",
         ["Choose fewer services"] = "Choose fewer services with --service",

@@ -34,7 +34,7 @@ internal static partial class FieldAssignments
         Dictionary<string, object?> target = message;
         foreach (string step in steps[..^1])
         {
-            // An unknown name goes on: the mapper names it with its path and the nearest one.
+            // An unknown name is kept: the mapper reports it with its path and a suggestion.
             type = type?.FindField(step)?.MessageType;
             if (!target.TryGetValue(step, out object? inner))
             {
@@ -65,7 +65,7 @@ internal static partial class FieldAssignments
         }
     }
 
-    // Not one in the name of an extension: [package.name].
+    // Does not match the dots in the name of an extension: [package.name].
     [GeneratedRegex("""\.(?![^\[]*\])""")]
     private static partial Regex DotBetweenNames();
 
@@ -80,7 +80,7 @@ internal static partial class FieldAssignments
         return field?.Kind == RpcFieldKind.Bool && bool.TryParse(text, out bool flag) ? flag : text;
     }
 
-    // The value is read as a part of its message, so that it may be all that a field can be.
+    // The value is read as a part of its message, so that every JSON form of the field is accepted.
     private static object? FromJson(RpcMessageInfo type, RpcFieldInfo field, string path, string json)
     {
         bool isList = field is { IsRepeated: true, IsMap: false };
@@ -95,7 +95,7 @@ internal static partial class FieldAssignments
         }
         catch (RpcException e) when (e.ErrorId == RpcErrorIds.MissingRequiredField)
         {
-            // The whole message is checked when it has all its fields.
+            // Missing required fields are reported later, when the message has all its fields.
         }
         catch (RpcException e)
         {
@@ -160,7 +160,7 @@ internal static class JsonArgument
 /// <summary>A message to fill in, as JSON.</summary>
 internal static class RequestTemplate
 {
-    // Every field, those with their defaults as well.
+    // A template shows every field, including those with default values.
     private static readonly FormatOptions Filled = new() { Indented = true, IncludeDefaults = true };
 
     private static readonly MessageMapper Mapper = new();

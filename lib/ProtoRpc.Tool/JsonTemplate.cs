@@ -14,11 +14,11 @@ namespace ProtoRpc.Tool;
 /// </remarks>
 internal sealed class JsonTemplate
 {
-    // As deep as the reader of messages reads.
+    // The nesting limit of the message reader.
     private static readonly JsonDocumentOptions Reading =
         new() { MaxDepth = JsonMessageReader.MaxJsonDepth };
 
-    // A template may write what ProtoJSON refuses, which says where.
+    // Larger than the limit of ProtoJSON, whose reader then reports the position of the error.
     private static readonly JsonWriterOptions Writing = new()
     {
         Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping,
@@ -133,7 +133,7 @@ internal sealed class JsonTemplate
             switch (values.Find(path))
             {
                 case { ValueKind: JsonValueKind.Number } number:
-                    // ProtoJSON reads numbers in quotes, and texts need them.
+                    // In quotes: ProtoJSON accepts numbers in quotes, and string fields require them.
                     writer.WriteStringValue(number.GetRawText());
                     break;
                 case { } value:

@@ -68,7 +68,8 @@ internal static class ManualPage
         }
     }
 
-    // A backslash begins an escape, a dash is a hyphen, and a dot or quote that begins a line a macro.
+    // In roff, a backslash begins an escape, a dash is a hyphen, and a dot or quote at the start of a line
+    // begins a macro.
     private static string Escape(string? text)
     {
         string escaped = (text ?? "").Replace("\\", "\\e", StringComparison.Ordinal)
@@ -114,7 +115,7 @@ internal sealed class ToolHelp(HelpAction inner) : SynchronousCommandLineAction
 
     public override bool Terminating => true;
 
-    // Help is asked for where arguments are missing.
+    // Help must work even if arguments are missing.
     public override bool ClearsParseErrors => true;
 
     public override int Invoke(ParseResult parseResult)
@@ -127,7 +128,7 @@ internal sealed class ToolHelp(HelpAction inner) : SynchronousCommandLineAction
         int code = inner.Invoke(parseResult);
         parseResult.InvocationConfiguration.Output = output;
 
-        // The library takes the name of the file that runs: an assembly, or a host of tests.
+        // The library uses the name of the running file, which may be an assembly or a test host.
         string file = parseResult.RootCommandResult.Command.Name;
         output.WriteLine(help.ToString().Replace($"  {file} ", $"  {Name} ", StringComparison.Ordinal)
             .TrimEnd());

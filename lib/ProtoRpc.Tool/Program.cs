@@ -8,5 +8,5 @@ return await ToolCommand.RunAsync(args, new ToolConsole(Console.In, StandardOutp
     AskSecret = Console.IsInputRedirected || Console.IsErrorRedirected ? null : SecretPrompt.Ask,
 });
 
-// Else a generator of ASP.NET Core makes the class public, for tests of web applications.
+// Declared, because otherwise a source generator of ASP.NET Core makes the class public.
 internal sealed partial class Program;

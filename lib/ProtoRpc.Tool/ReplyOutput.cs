@@ -10,7 +10,7 @@ internal sealed class ReplyOutput(
     ToolConsole console, MessageFormat format, bool isSequence, FormatOptions options,
     ReplyField? field = null)
 {
-    // As requests are split: MessageSequenceReader.
+    // The same separator as MessageSequenceReader uses for requests.
     private const string Separator = "\u001E\n";
 
     private bool _hasWritten;
@@ -29,7 +29,8 @@ internal sealed class ReplyOutput(
             return;
         }
 
-        // JSON and text read what is escaped here as the character itself; XML does not.
+        // Neutralize writes control characters as escapes, which JSON and the text format read as the
+        // characters. XML does not.
         string text = format.ToText(reply, options).TrimEnd('\n');
         if (format != MessageFormats.Xml || console.IsOutputTerminal)
         {
@@ -127,7 +128,7 @@ internal sealed class CallReport(ToolConsole console, bool isShown, bool hasSize
         }
     }
 
-    // Names and values may come from a server.
+    // Names and values may come from a server, so control characters are escaped.
     private void Write(string line)
     {
         if (isShown)

@@ -15,7 +15,7 @@ internal static class ToolCommand
     // Longer than a listener's drain time, so that Ctrl+C lets running calls end.
     private static readonly TimeSpan StopTime = RpcLimits.Default.DrainTimeout + TimeSpan.FromSeconds(2);
 
-    // A verb that calls has nothing to end, but may hang in a write that is not read.
+    // Commands that only call have nothing to drain, but may be blocked in a write to a full pipe.
     private static readonly TimeSpan ClientStopTime = TimeSpan.FromMilliseconds(150);
     private static readonly string[] AtOnce =
         ["call", "describe", "diff", "export", "health", "list", "ping"];
@@ -43,7 +43,7 @@ internal static class ToolCommand
             ReplVerb.Create(console),
         };
 
-        // @FILE is the file of a message here, not a file of further arguments.
+        // @FILE is a file with a message, not a file with further arguments.
         ParserConfiguration parsing = new() { ResponseFileTokenReplacer = null };
         ToolHelp.Use(root);
         if (args is [WordCompleter.Word, ..])
@@ -59,7 +59,8 @@ internal static class ToolCommand
         ParseResult parsed = root.Parse(args.Length == 0 ? ["--help"] : args, parsing);
         if (parsed.Errors.Count > 0)
         {
-            // The last says the most: an unknown verb is first of all a missing one.
+            // The last error is the most useful one: the first error for an unknown command is that a command
+            // is missing.
             string verb = parsed.CommandResult.Command == root ? "" : $"{parsed.CommandResult.Command.Name} ";
             console.WriteError(
                 (UnknownVerb(parsed) ?? UnknownOption(parsed) ?? RequestWithoutOption(parsed)
@@ -80,7 +81,7 @@ internal static class ToolCommand
             };
             int code = await parsed.InvokeAsync(configuration, cancellation);
 
-            // System.CommandLine writes help and version without a flush.
+            // System.CommandLine does not flush help and version.
             ToolConsole.Guard(console.Output.Flush);
             return code;
         }
@@ -121,7 +122,7 @@ internal static class ToolCommand
         "; ",
         error.Message.Split('\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries));
 
-    // System.CommandLine names the last word, which may be right.
+    // System.CommandLine reports the last word, even if an earlier one is wrong.
     private static string? UnknownVerb(ParseResult parsed)
     {
         Command root = parsed.RootCommandResult.Command;
@@ -137,7 +138,7 @@ internal static class ToolCommand
                     word, root.Subcommands.SelectMany(verb => verb.Aliases.Prepend(verb.Name)));
     }
 
-    // The request of a call after the method, where other tools have it.
+    // Other tools have the request after the method, so its option is suggested.
     private static string? RequestWithoutOption(ParseResult parsed)
     {
         Command verb = parsed.CommandResult.Command;
@@ -155,7 +156,7 @@ internal static class ToolCommand
             : null;
     }
 
-    // System.CommandLine takes the value of an unknown option for an argument, and names that last.
+    // System.CommandLine treats the value of an unknown option as an argument, and reports that.
     private static string? UnknownOption(ParseResult parsed)
     {
         Command verb = parsed.CommandResult.Command;

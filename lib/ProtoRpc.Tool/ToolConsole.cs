@@ -127,8 +127,8 @@ internal static class StandardOutput
             return Console.OpenStandardOutput();
         }
 
-        // A FileStream writes to a file at positions that it counts itself. Programs that write to the same
-        // file would not see the file position move, and would overwrite each other's output.
+        // A FileStream counts its own position in a file. Programs that share the file would not see it move,
+        // and would overwrite each other's output.
         FileStream stream = new(
             new SafeFileHandle(Descriptor, ownsHandle: false), FileAccess.Write, bufferSize: 0);
         return stream.CanSeek ? Console.OpenStandardOutput() : stream;
@@ -151,7 +151,7 @@ internal static class SecretPrompt
     /// <exception cref="OperationCanceledException">Ctrl+C.</exception>
     public static string Ask(string prompt)
     {
-        // Else Ctrl+C would wait for the key that is read here.
+        // Otherwise Ctrl+C would have no effect until a key is read.
         bool before = Console.TreatControlCAsInput;
         Console.TreatControlCAsInput = true;
         try

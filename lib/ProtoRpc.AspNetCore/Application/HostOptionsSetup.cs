@@ -206,7 +206,7 @@ internal static class SectionReader
                 : null;
         }
 
-        // Numbers are no names.
+        // Enum.TryParse also accepts numbers, which are not names.
         return !text.Any(char.IsAsciiDigit) && Enum.TryParse(type, text, ignoreCase: true, out object? value)
             ? value
             : null;

@@ -77,7 +77,8 @@ internal sealed record HostedInterceptor(IRpcInterceptor Interceptor);
 /// filtering lets pass.</summary>
 internal static class ApplicationHosts
 {
-    // As host filtering reads them. The templates of applications have "*", so it says nothing of who calls.
+    // The values that ASP.NET Core's host filtering treats as all hosts. Application templates set "*", which
+    // does not mean that every host was intended.
     private static readonly string[] All = ["*", "[::]", "0.0.0.0"];
 
     public static IEnumerable<string> Get(IServiceProvider services)
@@ -86,7 +87,7 @@ internal static class ApplicationHosts
         return names.Any(name => All.Contains(name.Trim())) ? [] : names.Where(IsName);
     }
 
-    // A name with a port matches no request there, and is no error.
+    // Host filtering ignores a name with a port, so it is not an error.
     private static bool IsName(string name)
     {
         string bare = name.Trim();
@@ -101,8 +102,8 @@ internal sealed partial class ServerLifetime(
     ILogger<RpcServer> logger)
     : IHostedLifecycleService
 {
-    // What is left of the application's time when running calls are cancelled: they answer, and connections
-    // are closed, before the host waits no longer.
+    // The share of the shutdown timeout after which running calls are cancelled. The rest of the time is for
+    // their replies, and for closing connections.
     private const double ShareOfDrain = 0.8;
 
     private Task _stopping = Task.CompletedTask;
@@ -111,7 +112,7 @@ internal sealed partial class ServerLifetime(
 
     public Task StartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 
-    // The routes of the application are complete only now, and may require authorization that the server's
+    // All routes of the application exist at this point. They may require authorization, which the server's
     // own endpoints do not run.
     public async Task StartedAsync(CancellationToken cancellationToken)
     {
@@ -130,7 +131,7 @@ internal sealed partial class ServerLifetime(
         }
     }
 
-    // Before any part of the application stops, so that all parts drain at the same time.
+    // Begins before other parts of the application stop, so that all parts drain at the same time.
     public Task StoppingAsync(CancellationToken cancellationToken)
     {
         _stopping = server.StopAsync(DrainOf(host.Value));
@@ -145,7 +146,8 @@ internal sealed partial class ServerLifetime(
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {
-            // The time of the host is up. The server closes what is left when the application is disposed.
+            // The host's shutdown timeout has passed. The server closes the remaining connections when the
+            // application is disposed.
             return;
         }
 

@@ -29,7 +29,7 @@ internal sealed class MappedProtocols : IDisposable
     private readonly HttpRoutes _http;
     private readonly GrpcRoutes _grpc;
 
-    // As many as the application has addresses and ports.
+    // One entry for each address and port of the application.
     private readonly ConcurrentDictionary<MappedPlace, (HttpService Http, GrpcService Grpc)> _services =
         new();
     private readonly MappedCalls _calls = new();
@@ -93,7 +93,8 @@ internal sealed class MappedProtocols : IDisposable
         }
         catch (RpcException e)
         {
-            // What the server demands of an endpoint, and what only the application can give it.
+            // The server requires authentication or TLS for this endpoint, which only the application can
+            // configure.
             http.Response.StatusCode = StatusCodes.Status403Forbidden;
             await http.Response.WriteAsync(e.Message, http.RequestAborted).ConfigureAwait(false);
             return;
@@ -135,8 +136,8 @@ internal sealed class MappedProtocols : IDisposable
             new GrpcService(_host, hosts, _grpc, authentication, grpc));
     }
 
-    // Connections of a proxy bring the requests of many, so nothing is kept from request to request, and the
-    // name that the kernel has of the proxy is not that of the caller.
+    // A proxy sends the requests of several callers over one connection, so identities are not cached. The
+    // account at the other end of a Unix socket is the proxy's, not the caller's.
     private static PeerIdentity PeerOf(HttpContext http)
     {
         PeerIdentity peer = PeerIdentity.Anonymous(
@@ -182,7 +183,7 @@ internal readonly record struct MappedPlace(IPAddress? Address, int Port, string
             return new(null, 0, PathOf(http), http.Request.IsHttps);
         }
 
-        // Without the number of the network interface, which differs from request to request.
+        // The scope id is removed, because it differs between requests.
         IPAddress address = local.IsIPv4MappedToIPv6 ? local.MapToIPv4()
             : local is { AddressFamily: AddressFamily.InterNetworkV6, ScopeId: not 0 }
                 ? new(local.GetAddressBytes())
@@ -199,7 +200,7 @@ internal readonly record struct MappedPlace(IPAddress? Address, int Port, string
         }
         catch (Exception e) when (e is SocketException or ObjectDisposedException)
         {
-            // The client has gone.
+            // The client disconnected.
             return null;
         }
     }
@@ -208,7 +209,7 @@ internal readonly record struct MappedPlace(IPAddress? Address, int Port, string
 /// <summary>The requests to a mapped server that run now, and their end when it stops.</summary>
 internal sealed class MappedCalls : IDisposable
 {
-    // Handlers that heed the cancellation can still answer.
+    // The time for cancelled handlers to reply.
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
 
     private readonly CancellationTokenSource _ends = new();
@@ -297,7 +298,7 @@ internal sealed class MappedCalls : IDisposable
 /// <summary>The routes of an application that lead to a server.</summary>
 internal static class MappedRoutes
 {
-    // A name that route groups do not use for their own parameters.
+    // A name that parameters of route groups do not use.
     private const string Rest = "protorpc-method";
 
     public static IEndpointConventionBuilder Add(IEndpointRouteBuilder endpoints, MappedProtocols protocols)
@@ -334,7 +335,7 @@ internal static class MappedRoutes
                 .WithDisplayName($"ProtoRpc {template.Text}");
         }
 
-        // Behind what the application itself has there.
+        // Order 1: the application's own route for this path has priority.
         group.Map("/", http => protocols.HandleAsync(
             http, "/", http.Request.PathBase.Add(http.Request.Path).Value ?? ""))
             .WithDisplayName("ProtoRpc services")
@@ -342,8 +343,8 @@ internal static class MappedRoutes
         return group;
     }
 
-    // The routing of the application finds the server, and the server finds the rule: it knows variables of
-    // several segments, and which method of HTTP a rule has.
+    // ASP.NET Core's routing only finds the server. The server then finds the rule, because rules have
+    // variables of several segments and are selected by HTTP method.
     private static RoutePattern PatternOf(RestTemplate template)
     {
         List<RoutePatternPathSegment> segments = [];
@@ -371,7 +372,7 @@ internal static class MappedRoutes
         return RoutePatternFactory.Pattern(text.ToString(), segments);
     }
 
-    // Without the segments that the application put before the rule.
+    // The path without the segments that the application added before the rule.
     private static string PathOf(HttpContext http, int count)
     {
         string path = http.Request.Path.Value ?? "/";
@@ -403,7 +404,7 @@ internal static class MappedRoutes
 /// application.</summary>
 internal static class MethodRoutes
 {
-    // As many as the routes have methods.
+    // One entry for each method of a route.
     private static readonly ConditionalWeakTable<Endpoint, ConcurrentDictionary<string, Endpoint>> Known = [];
 
     public static void Set(HttpContext http, string? method)
@@ -447,7 +448,7 @@ internal sealed class MapMark : EndpointDataSource
 /// <summary>What the CORS policies of an application say of a request.</summary>
 internal static class ApplicationCors
 {
-    // The CORS middleware marks requests that it has seen by this.
+    // The CORS middleware marks processed requests with this key.
     private const string Seen = "__CorsMiddlewareWithEndpointInvoked";
 
     /// <summary>Whether the application lets pages of the request's origin call: by the policy of the

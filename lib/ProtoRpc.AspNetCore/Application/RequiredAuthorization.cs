@@ -10,8 +10,8 @@ namespace ProtoRpc.AspNetCore.Application;
 /// opens itself do not run.</summary>
 internal static class RequiredAuthorization
 {
-    // Not by the attribute: its generator writes the classes of an assembly in random order, and builds would
-    // differ.
+    // Not with the LoggerMessage attribute: its generator writes the classes of an assembly in random order,
+    // so builds would not be reproducible.
     private static readonly Action<ILogger, string, Exception?> LogViolation = LoggerMessage.Define<string>(
         LogLevel.Critical, new EventId(13, nameof(LogViolation)), "The application stops: {Reason}");
 
@@ -48,7 +48,7 @@ internal static class RequiredAuthorization
         }
     }
 
-    // As the middleware for authorization reads the metadata.
+    // The same rules as those of ASP.NET Core's authorization middleware.
     private static bool IsRequired(EndpointMetadataCollection metadata, bool isRequiredByDefault) =>
         metadata.GetMetadata<IAllowAnonymous>() is null
         && (isRequiredByDefault

@@ -193,7 +193,7 @@ internal sealed class BoundMethod(RpcMethodInfo info, Type service, MethodInfo m
                 return;
             }
 
-            // Of any type of messages: the interface is covariant.
+            // The interface is covariant, so this cast works for every type of reply.
             IAsyncEnumerable<IMessage> replies = (IAsyncEnumerable<IMessage>)Call(context, request);
             await foreach (IMessage reply in replies
                 .WithCancellation(context.CancellationToken).ConfigureAwait(false))

@@ -77,7 +77,7 @@ internal sealed class GrpcCallProtocol(
             Request = http.Request,
         };
 
-        // A method with one request and one reply goes without the machinery of streams.
+        // A method without streams does not need the handling of streams.
         return new(method.Info.IsUnary ? null : _stream);
     }
 
@@ -193,8 +193,7 @@ internal static class GrpcRequest
 /// <summary>What is sent before the first message of a reply, and after the last.</summary>
 internal class GrpcResponse(HttpContext http)
 {
-    // Clients bound what they take as headers, many at 8 KiB for all of them. The text goes twice where there
-    // are details.
+    // Many clients limit all headers to 8 KiB, and the text is also sent in the details.
     private const int MaxTextLength = 3072;
 
 
@@ -246,7 +245,7 @@ internal class GrpcResponse(HttpContext http)
             }
             catch (RpcException)
             {
-                // What goes beside the status cannot be written; the status is.
+                // The handler's headers cannot be written, but the status is still sent.
             }
         }
 
@@ -290,7 +289,7 @@ internal class GrpcResponse(HttpContext http)
     protected virtual void AppendTrailer(string name, string value) =>
         Response.AppendTrailer(name, new StringValues(value));
 
-    // Headers that the handler set are headers, also where nothing but trailers would follow.
+    // Headers of the handler must be sent as headers, even if only trailers follow.
     private ValueTask BeginEmptyAsync(RpcServerCallContext context)
     {
         if (HasBody || context.SetHeaders is not { Count: > 0 })
@@ -319,8 +318,8 @@ internal class GrpcResponse(HttpContext http)
         Append(GrpcHeaders.Status, "0");
     }
 
-    // Without messages the trailers are the headers.
-    // nginx loses trailers that follow immediately after headers.
+    // Without messages, the trailers are sent as headers. nginx loses trailers that follow immediately after
+    // headers.
     private void Append(string name, string value)
     {
         if (HasTrailersOnly)

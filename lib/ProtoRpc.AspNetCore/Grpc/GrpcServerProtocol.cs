@@ -91,7 +91,7 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, HttpPorts po
 
         return new GrpcRoutes(basePath, services, [.. further])
         {
-            // A rule of authorization may hide reflection, and an error comes before the rules.
+            // Authorization rules may hide reflection, but this error is sent before they run.
             NamesServices = () => options.EnableReflection
                 && !host.Interceptors.OfType<RpcAuthorization>().Any(),
         };
@@ -147,7 +147,7 @@ internal sealed class GrpcEndpoint(IServedEndpoint kestrel, HealthService? healt
 /// <summary>The methods by their paths.</summary>
 internal sealed class GrpcRoutes
 {
-    // Methods of services are looked up for each call: they are replaced while the server listens.
+    // Services are replaced while the server listens, so their methods are looked up for each call.
     private readonly FrozenDictionary<string, (ServerService Service, string Method)> _methods;
     private readonly FrozenDictionary<string, ServerMethod> _further;
     private readonly FrozenDictionary<string, ServerService> _services;
@@ -245,7 +245,7 @@ internal sealed class GrpcService(
         bool isGrpc = IsGrpc(http.Request);
         bool isHttp2 = HttpProtocol.IsHttp2(http.Request.Protocol);
 
-        // There are no trailers before HTTP/2.
+        // gRPC sends its status in trailers, which HTTP/1.1 does not support in this way.
         int? rejection = !isAllowed && !(isGrpc && isHttp2) ? StatusCodes.Status403Forbidden
             : !HttpMethods.IsPost(http.Request.Method) ? StatusCodes.Status405MethodNotAllowed
             : !isGrpc ? StatusCodes.Status415UnsupportedMediaType
@@ -273,13 +273,13 @@ internal sealed class GrpcService(
         catch (HttpRefusal refusal)
         {
             Record(http, path, peer, refusal.Code);
-            // gRPC says it in its own status, in an answer that is a success to HTTP.
+            // gRPC sends the error as its own status, in a reply with the HTTP status 200.
             await response.FailAsync(CallFailure.OfRequest(refusal, refusal.Code), null)
                 .ConfigureAwait(false);
         }
         catch (Exception e) when (!http.RequestAborted.IsCancellationRequested)
         {
-            // Anything else comes from a check of the application.
+            // All other exceptions come from the application's check of callers.
             CallFailure failure = e is RpcException or MissingMethodException
                 ? CallFailure.OfRequest(e)
                 : host.Fail(context: null, peer, e);
@@ -297,7 +297,7 @@ internal sealed class GrpcService(
         }
     }
 
-    // Answers a request that is no call of gRPC, by HTTP alone.
+    // Rejects a request that is not gRPC, with an HTTP status.
     private void Reject(HttpContext http, string path, PeerIdentity peer, int status)
     {
         Record(
@@ -319,7 +319,8 @@ internal sealed class GrpcService(
 
         if (!HttpProtocol.IsHttp2(http.Request.Protocol))
         {
-            // A proxy may see another end of the body than Kestrel does.
+            // The connection is closed, because a proxy may find the end of the body at another position than
+            // Kestrel.
             headers.Connection = "close";
         }
     }
@@ -328,7 +329,7 @@ internal sealed class GrpcService(
         host.Monitor.Refuse(
             "grpc", endpoint, path.TrimStart('/'), peer, status, parent: HttpActivity.ParentOf(http));
 
-    // Each message has its bound. A stream of them has none, and may rest for as long as it likes.
+    // The size of each message is limited, but not that of a stream, which may also pause for any time.
     public static void Bound(HttpContext http, ServerMethod method)
     {
         if (http.Features.Get<IHttpMaxRequestBodySizeFeature>() is { IsReadOnly: false } size)

@@ -63,7 +63,7 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
         }
         finally
         {
-            // The call counts what was decoded.
+            // The decoded message is counted for the call instead.
             memory.Release();
         }
     }
@@ -111,7 +111,7 @@ internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
 
             if (!memory.TryHold(result.Buffer.Length))
             {
-                // Kestrel receives the rest, so that a client that still sends gets the answer.
+                // The rest is received and discarded, so that a client that still sends can read the reply.
                 reader.AdvanceTo(result.Buffer.End);
                 throw memory.Full();
             }
@@ -152,7 +152,8 @@ internal sealed class GrpcWebText(PipeWriter inner) : PipeWriter
         int length = 0;
         while (text.Length > 0)
         {
-            // Up to the end of the quantum with the first padding, where a piece ends.
+            // A piece with padding ends in its last quantum of four characters, so the text is decoded up to
+            // there.
             int padding = text.IndexOf((byte)'=');
             int end = padding < 0 ? text.Length : Math.Min(text.Length, ((padding / Quantum) + 1) * Quantum);
             OperationStatus status = Base64.DecodeFromUtf8(

@@ -52,7 +52,7 @@ internal sealed class HealthService
             : throw new RpcException(RpcStatusCode.NotFound, $"'{service}' is not served here.");
     }
 
-    // A service that is not there now is never there: what a listener serves does not change.
+    // The services of a listener do not change, so an unknown service stays unknown.
     private async ValueTask WatchAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         string? service = await stream.ReadAsync().ConfigureAwait(false) is HealthCheckRequest request
@@ -87,7 +87,7 @@ internal sealed class HealthService
     private Status StatusOf(bool isHealthy) =>
         isHealthy && !_stopping.Task.IsCompleted ? Status.Serving : Status.NotServing;
 
-    // Waits for the stop, or for the next time to look.
+    // Waits until the listener stops, or until the next check.
     private async ValueTask<bool> IsStoppedAsync(HealthReports? reports, CancellationToken cancellation)
     {
         try
@@ -143,7 +143,7 @@ internal sealed class HealthReports(HealthCheckService checks, TimeSpan period)
     {
         lock (_gate)
         {
-            // Those who watch come a moment early or late, for clocks are coarse.
+            // Half the period, because timers of clients that watch may fire slightly early or late.
             long now = Environment.TickCount64;
             if (_last is null || (_last.IsCompleted && now - _since >= period.TotalMilliseconds / 2))
             {

@@ -38,7 +38,7 @@ internal sealed class ReflectionService
 
     public ServerService Service { get; }
 
-    // Copied from version 1, so that there is nothing to keep in step.
+    // Version 1alpha has the same messages, so it is created from version 1.
     private static FileDescriptorProto AlphaFile()
     {
         FileDescriptorProto file = FileDescriptorProto.Parser.ParseFrom(
@@ -132,7 +132,7 @@ internal sealed class ReflectionFiles
 {
     private readonly Dictionary<string, FileDescriptorProto> _byName = new(StringComparer.Ordinal);
 
-    // Serialized with the first request.
+    // Serialized on demand.
     private readonly ConcurrentDictionary<string, ByteString> _bytes = new(StringComparer.Ordinal);
     private readonly Dictionary<string, FileDescriptorProto> _bySymbol = new(StringComparer.Ordinal);
     private readonly Dictionary<string, SortedDictionary<int, FileDescriptorProto>> _extensions = new(

@@ -68,7 +68,8 @@ internal sealed class ConnectCallProtocol(
     public override async ValueTask<RpcServerStream?> OpenStreamAsync(
         ServerMethod method, RpcServerCallContext context)
     {
-        // An HTTP/1.1 endpoint runs handlers on the thread that receives the bytes of the connection.
+        // On an HTTP/1.1 endpoint, the handler would run on the thread that receives the connection's bytes,
+        // and block its own requests.
         bool leavesReader =
             method.Info.IsClientStreaming && !HttpProtocol.IsHttp2(http.Request.Protocol);
         if (leavesReader)
@@ -214,7 +215,7 @@ internal sealed class ConnectServerStream(
     /// <summary>Prepares the head of the response, with the compression of the replies.</summary>
     public required Action<ContentEncoding?> Begin { get; init; }
 
-    // A handler selects the compression of its replies; else the listener's setting does.
+    // The handler can select the compression of its replies; otherwise the listener's setting applies.
     protected override ContentEncoding? BeginReplies()
     {
         ContentEncoding? encoding = ContentEncoding.Get(Context.ReplyCompression);
@@ -251,7 +252,7 @@ internal sealed class ConnectServerStream(
         return bytes.Length;
     }
 
-    // As other implementations of Connect do.
+    // Other implementations of Connect also use this status.
     protected override RpcException NotOne(string why) => new(
         RpcStatusCode.Unimplemented, $"The request is not for '{Method.Info.FullName}': {why}.");
 }

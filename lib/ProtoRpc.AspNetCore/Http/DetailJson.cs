@@ -12,7 +12,8 @@ internal sealed class DetailJson(RpcLimits limits)
     private const int MaxBytes = 16 * 1024;
     private const int MaxDepth = 16;
 
-    // The details are only a part of the reply. In a message, a level of JSON is several levels.
+    // All details together use a small part of the reply. One level of JSON can be several levels of a
+    // message.
     private const int PartOfReply = 16;
     private const int LevelsOfMessage = 4;
 
@@ -28,7 +29,7 @@ internal sealed class DetailJson(RpcLimits limits)
     {
         if (detail.Descriptor.FullName == Any.Descriptor.FullName)
         {
-            // Its type is not known here.
+            // An Any has no JSON, because its type is unknown here.
             return null;
         }
 
@@ -46,7 +47,7 @@ internal sealed class DetailJson(RpcLimits limits)
         }
         catch (Exception e) when (e is RpcException or JsonException)
         {
-            // Nested too deeply.
+            // The detail is nested too deeply, or it has no JSON.
             return null;
         }
     }

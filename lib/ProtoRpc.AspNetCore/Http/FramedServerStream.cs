@@ -113,7 +113,8 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
         }
         catch (RpcException e)
         {
-            // The error of the request is for its sender, also if it passes through the handler.
+            // CallFailure compares this error with the handler's: its text is about the request, so the
+            // caller receives it.
             _context.Refusal = e;
             throw;
         }
@@ -181,7 +182,7 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
     /// <summary>The error for a method with one request that got none or several.</summary>
     protected virtual RpcException NotOne(string why) => _rules.Violation(why);
 
-    // The encoding is named in the head of the response, so it stays as it is for the first reply.
+    // The header of the first reply contains the encoding, so it cannot change afterwards.
     private ContentEncoding? Begin()
     {
         if (!_hasBegun)
@@ -193,7 +194,7 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
         return _encoding;
     }
 
-    // The one request of a method that takes one.
+    // Reads the request of a method that has only one.
     private async ValueTask<IMessage?> ReceiveOnlyAsync()
     {
         if (_ended)
@@ -210,7 +211,7 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
 
     private async ValueTask<IMessage?> ReadFrameAsync()
     {
-        // The one before was handled.
+        // The handler asks for the next request, so it no longer needs the memory of the previous one.
         if (Method.Info.IsClientStreaming)
         {
             Memory.Release();

@@ -23,7 +23,7 @@ internal sealed class HostPolicy
     private readonly bool _isLoopback;
     private readonly bool _takesAll;
 
-    // Most requests name the host as the last one did; Kestrel keeps the text for a connection.
+    // Most requests have the same host as the previous one, and Kestrel reuses the string for a connection.
     private string? _lastAllowed;
 
     /// <param name="options">The names that are allowed.</param>
@@ -35,7 +35,7 @@ internal sealed class HostPolicy
         _allowed = [.. options.AllowedHosts.Select(name => new StringSegment(Normalize(name, endpoint)))];
         _isLoopback = HttpTransport.IsLoopback(endpoint.Host);
 
-        // Browsers cannot open Unix sockets, and gRPC clients send all kinds of names there.
+        // Browsers cannot connect to Unix sockets, and gRPC clients send arbitrary host names over them.
         _takesAll = isLocalOnly || endpoint.IsLocalOnly || (!_isLoopback && _allowed.Length == 0);
     }
 
@@ -64,7 +64,7 @@ internal sealed class HostPolicy
             return true;
         }
 
-        // The certificate may be another one on the next connection.
+        // Not cached, because the next connection may have another certificate.
         return _isLoopback && IsCertified(request, name);
     }
 
@@ -88,23 +88,24 @@ internal sealed class HostPolicy
         + (_isLoopback ? "Call it as localhost or 127.0.0.1, or add" : "Add")
         + $" the name to {Setting}.");
 
-    // As it was sent: HttpRequest.Host has international names in Unicode.
+    // The header as it was sent, because HttpRequest.Host converts international names to Unicode.
     private static string HostOf(HttpRequest request) => new HostString(request.Headers.Host.ToString()).Host;
 
     private static bool IsLoopbackName(string name) =>
         HttpTransport.IsLoopback(name.Trim('[', ']'))
         || name.EndsWith(".localhost", StringComparison.OrdinalIgnoreCase);
 
-    // Only the owner of the certificate can have a page under one of its names.
+    // Only the owner of the certificate can serve a web page under one of its names.
     private bool IsCertified(HttpRequest request, string name) =>
         Uri.CheckHostName(name) == UriHostNameType.Dns
         && CertificateOf(request) is { } certificate && certificate.MatchesHostname(name);
 
-    // That of the connection: certificates are replaced, and those of an application only Kestrel knows.
+    // The certificate of this connection: the listener's may have been replaced since, and an application's
+    // is only known to Kestrel.
     private static X509Certificate2? CertificateOf(HttpRequest request) =>
         request.HttpContext.Features.Get<ISslStreamFeature>()?.SslStream.LocalCertificate as X509Certificate2;
 
-    // The dot at the end stands for the root of the name system and changes nothing else.
+    // A trailing dot stands for the root of DNS. The name is the same without it.
     private static string WithoutRootDot(string name) => name.EndsWith('.') ? name[..^1] : name;
 
     private static string Normalize(string name, RpcEndpoint endpoint)
@@ -154,7 +155,8 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
 {
     private const string MaxAgeSeconds = "600";
 
-    // Handlers have their metadata from headers. A page that asks for more names is not answered with them.
+    // Headers become the metadata of the call. If a page requests more or longer names, the reply does not
+    // list them.
     private const int MaxHeaderNames = 100;
     private const int MaxHeaderNamesLength = 4096;
     private const string Authorization = "Authorization";
@@ -168,7 +170,7 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
     private static readonly string[] Exposed =
         [HttpNames.CallContext, "Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"];
 
-    // Pages read these without leave, or have no use for them.
+    // Pages can always read these headers, or do not need them.
     private static readonly FrozenSet<string> NotExposed = new[]
     {
         "Access-Control-Allow-Origin", "Cache-Control", "Connection", "Content-Language", "Content-Length",
@@ -213,7 +215,7 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
         string site = request.Headers["Sec-Fetch-Site"].ToString();
         if (origin.Length == 0 && site.Length == 0)
         {
-            // Not a browser.
+            // The request has no header of a browser.
             return;
         }
 
@@ -246,8 +248,9 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
         }
     }
 
-    // A password could be guessed by every page that a user visits, from within the user's network. What a
-    // page asks for is a name that it knows, and reaches the handler as metadata.
+    // With passwords, any page that a user visits could guess them from within the user's network, so
+    // credentials are not allowed for all origins. Other names that a page requests are allowed, and become
+    // metadata.
     private string AllowedHeaders(HttpRequest request)
     {
         if (_all && hasPasswords)
@@ -264,7 +267,7 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
             : $"{Headers}, {Authorization}, {string.Join(", ", names)}";
     }
 
-    // The headers and trailers of handlers are known when the response begins.
+    // The handler's headers and trailers are only known when the response begins.
     private static Task Expose(object state)
     {
         IHeaderDictionary headers = ((HttpResponse)state).Headers;
@@ -275,7 +278,7 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
         return Task.CompletedTask;
     }
 
-    // Our own pages, and what the user himself opens. The name in Host is one of ours: it was checked before.
+    // The listener's own pages, and addresses that the user opens. The host name was already checked.
     private static bool IsOwn(HttpRequest request, string origin, string site) => origin.Length > 0
         ? origin.Equals($"{request.Scheme}://{request.Headers.Host}", StringComparison.OrdinalIgnoreCase)
         : site is "same-origin" or "none";

@@ -76,7 +76,7 @@ internal sealed class HttpAuthentication
             Allowed = AllowedAccounts.Resolve(endpoint, server),
         };
 
-    // The accounts that may connect; null if the endpoint alone decides who can.
+    // The accounts that may connect; null if only the endpoint restricts callers.
     private AllowedAccounts? Allowed { get; init; }
 
     /// <summary>Whether callers prove themselves by what a browser has or a page can guess: passwords, and
@@ -159,14 +159,15 @@ internal sealed class HttpAuthentication
         throw Refused(presented);
     }
 
-    // A connection that proved it keeps its name; others prove each request. The process on the other side
-    // of a Unix socket can be a proxy, so its account does not stand in for a check of each caller.
+    // A connection that was authenticated by NTLM or Negotiate stays authenticated; otherwise each request
+    // needs credentials. The process at the other end of a Unix socket may be a proxy, so its account does
+    // not replace the check of each caller.
     private bool IsKnown(HttpContext http, PeerIdentity peer) =>
         peer.User.IsAuthenticated && http.Request.Headers.Authorization.Count == 0
         && (_security.IsOpen || ConnectionPeer.From(http).IsProved);
 
-    // A proxy sends the requests of several clients on one connection. With None as well: the caller whose
-    // handshake it was would otherwise become anonymous without a word.
+    // A proxy sends the requests of several clients over one connection. The check also applies without
+    // authentication: otherwise the caller who authenticated would become anonymous without an error.
     private static bool IsOfAnother(HttpContext http, PeerIdentity peer)
     {
         IHeaderDictionary headers = http.Request.Headers;
@@ -230,7 +231,7 @@ internal sealed class HttpAuthentication
         : _security.ClientCertificate is { } check ? AskAsync(check, certificate, http)
         : new(new GenericIdentity(CallerCertificate.NameOf(certificate), "Certificate"));
 
-    // Building a chain takes longer than most calls.
+    // Cached, because building a chain takes longer than most calls.
     private static bool IsIssued(
         HttpContext http, X509Certificate2Collection authorities, X509Certificate2 certificate)
     {
@@ -260,7 +261,7 @@ internal sealed class HttpAuthentication
                 : default;
     }
 
-    // The errors of other calls that a check makes name servers that the caller must not see.
+    // A check may call other servers. Their errors contain names that the caller must not see.
     private static async ValueTask<IIdentity?> AskAsync<TProof>(
         HttpCallerCheck<TProof> check, TProof proof, HttpContext http)
     {
@@ -275,7 +276,7 @@ internal sealed class HttpAuthentication
         }
     }
 
-    // The user name ends at the first colon; the password may have more.
+    // The user name ends at the first colon; the password may contain further colons.
     private static NetworkCredential? ReadBasic(string value)
     {
         byte[] bytes = new byte[value.Length];
@@ -315,7 +316,7 @@ internal sealed class HttpAuthentication
 /// and then the whole connection is proved.</summary>
 internal sealed class NegotiateHandshake(SecurityPolicy policy)
 {
-    // What agrees on the others comes last in their table, and first here.
+    // Mechanisms that negotiate others are last in the table, but offered first.
     private static readonly (string Scheme, byte Package)[] Schemes =
     [
         .. SecurityMechanisms.All.Where(mechanism => mechanism.HttpScheme is not null)
@@ -362,7 +363,7 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
         connection.Handshake = null;
     }
 
-    // The certificate that this connection was opened with, which can have been replaced since.
+    // The certificate of this connection. The listener's may have been replaced since.
     private static byte[]? BindingOf(HttpContext http) =>
         http.Features.Get<ISslStreamFeature>()?.SslStream.LocalCertificate is X509Certificate2 certificate
             ? TlsEndPoint.BindingOf(certificate)
@@ -393,7 +394,7 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
         }
         catch (Exception e) when (e is RpcException or FormatException or CryptographicException)
         {
-            // The last one as where a system forbids MD5.
+            // CryptographicException: for example, a system in FIPS mode does not provide NTLM's MD5.
             End(connection);
             Challenge(http.Response);
             return null;
@@ -421,7 +422,7 @@ internal static class CallerCertificate
         }
         finally
         {
-            // The chain does not dispose the copies that it made.
+            // The chain does not dispose the certificates that it created.
             foreach (X509ChainElement element in chain.ChainElements)
             {
                 element.Certificate.Dispose();
@@ -451,7 +452,7 @@ internal static class CallerCertificate
         }
         catch (CryptographicException)
         {
-            // An extension that cannot be read may say so.
+            // An unreadable extension may declare an authority, so the certificate is treated as one.
             return true;
         }
     }
@@ -467,7 +468,8 @@ internal static class CallerCertificate
 internal sealed class CertificateVerdict(
     X509Certificate2Collection authorities, byte[] certificate, DateTime until, bool isIssued)
 {
-    // Authorities can be removed, and certificates expire, while a connection lasts.
+    // The result is checked again after this time, because authorities can be removed and certificates expire
+    // during a connection.
     private static readonly TimeSpan MaxAge = TimeSpan.FromMinutes(1);
 
     public bool IsIssued => isIssued;
@@ -524,8 +526,8 @@ internal sealed class ConnectionPeer
         IDictionary<object, object?> items =
             http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items;
 
-        // The connections of an application have no entry before their first requests. Those of HTTP/2 run at
-        // the same time, and the table is a plain one, which two additions at once would break for good.
+        // The connections of an application get their entry at the first request. Requests of HTTP/2 run in
+        // parallel, and the table is not thread-safe.
         lock (items)
         {
             if (items.TryGetValue(Key, out object? known))

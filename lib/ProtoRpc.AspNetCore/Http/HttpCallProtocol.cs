@@ -118,8 +118,8 @@ internal class HttpCallProtocol(
     public override CallFailure Translate(Exception error, RpcServerCallContext? context) =>
         HttpFailure.RefusalOf(error, Host.Options.Limits) ?? base.Translate(error, context);
 
-    // A failure before the first reply is answered as that of any call;
-    // one behind it is the last thing in the body.
+    // Before the first reply, the failure is sent as in a call without streams. Afterwards, it is the last
+    // item of the body.
     public override async ValueTask FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
         HttpFailure answer = HttpFailure.From(failure);
@@ -217,7 +217,7 @@ internal class HttpCallProtocol(
             : RequestBody.ReadAsync(http.Request, _maxBytes, Memory, http.RequestAborted);
     }
 
-    // curl -d @FILE sends the byte order mark that Windows PowerShell writes to files.
+    // curl -d @FILE sends the byte order mark of files that Windows PowerShell wrote.
     private static ReadOnlySequence<byte> WithoutMark(MessageFormat? reader, in ReadOnlySequence<byte> body)
     {
         SequenceReader<byte> bytes = new(body);
@@ -226,7 +226,7 @@ internal class HttpCallProtocol(
             : body;
     }
 
-    // 'curl -d' always sends the media type of a form. No name in a form begins with '{'.
+    // curl -d always sends the media type of a form. A form never begins with '{'.
     private static void RequireNoJson(
         HttpRequest request, MessageFormat? reader, in ReadOnlySequence<byte> body)
     {
@@ -305,7 +305,7 @@ internal sealed class RequestBody : IDisposable
         Stream compressed, string encoding, int maxBytes, RequestMemory.Share memory,
         CancellationToken cancellation)
     {
-        // Kestrel bounds what comes, this what becomes of it.
+        // Kestrel limits the compressed size, this the decompressed size.
         PooledMessageBytes inflated = new(maxBytes, "request");
         try
         {
@@ -354,7 +354,7 @@ internal sealed class RequestBody : IDisposable
             catch (IOException e)
                 when (e is not BadHttpRequestException && !HttpFraming.IsReset(request, e))
             {
-                // So Kestrel says that the size of a chunk is too large for any number.
+                // Kestrel throws this exception if the size of a chunk overflows.
                 throw new HttpRefusal(
                     StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
                     $"The body cannot be read: {e.Message}");
@@ -362,7 +362,7 @@ internal sealed class RequestBody : IDisposable
 
             if (result.Buffer.Length > maxBytes || !memory.TryHold(result.Buffer.Length))
             {
-                // Kestrel receives the rest, so that a client that still sends gets the answer.
+                // The rest is received and discarded, so that a client that still sends can read the reply.
                 long length = result.Buffer.Length;
                 reader.AdvanceTo(result.Buffer.End);
                 throw length > maxBytes ? TooLarge(maxBytes) : memory.Full();
@@ -412,8 +412,8 @@ internal sealed class ConnectQuery
     {
         foreach (QueryStringEnumerable.EncodedNameValuePair pair in new QueryStringEnumerable(query.Value))
         {
-            // Bytes that are no text may stand there percent-encoded,
-            // so nothing is made text before its turn.
+            // Percent codes may contain bytes that are not UTF-8, so the value is decoded to bytes and not to
+            // text.
             byte[] value = Encoding.UTF8.GetBytes(pair.EncodedValue.ToString());
             if (!_parts.TryAdd(
                 pair.DecodeName().ToString(), WebUtility.UrlDecodeToBytes(value, 0, value.Length)!))

@@ -18,7 +18,7 @@ namespace ProtoRpc.AspNetCore.Http;
 /// <param name="isMapped">Whether the endpoint is an application's, which may have middleware.</param>
 internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, bool isMapped)
 {
-    // For a server that is stopping, or whose handler is not available.
+    // The Retry-After of a server that is stopping, or whose handler is unavailable.
     private static readonly TimeSpan UnavailableRetry = TimeSpan.FromSeconds(1);
 
     private readonly int _maxBytes = limits.MaxMessageBytes;
@@ -33,7 +33,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
     /// <summary>How messages of a schema are read and written.</summary>
     public FormatOptions OptionsOf(RpcSchema schema)
     {
-        // Most endpoints have one.
+        // Most endpoints have one schema.
         FormatOptions options = Volatile.Read(ref _last);
         if (!ReferenceEquals(options.Schema, schema))
         {
@@ -106,7 +106,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
     {
         if (http.Response.HasStarted)
         {
-            // Half a reply must not look like a whole one.
+            // The connection is closed, because an incomplete reply must not look complete.
             http.Abort();
             return 0;
         }
@@ -199,7 +199,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
             WriteConnectError(json, failure);
         }
 
-        // Connect has 415 for media types alone.
+        // In Connect, status 415 is only for media types.
         bool isEncoding = failure is
         {
             HttpStatus: StatusCodes.Status415UnsupportedMediaType,
@@ -332,11 +332,11 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         json.WriteEndArray();
     }
 
-    // A character may be two of UTF-16's, of which one alone is none.
+    // Does not split a surrogate pair.
     private static int EndOf(string text) =>
         char.IsHighSurrogate(text[MaxTextLength - 1]) ? MaxTextLength - 1 : MaxTextLength;
 
-    // What Kestrel finds wrong while the body is read.
+    // The status for an error that Kestrel reports while the body is read.
     private static RpcStatusCode CodeOf(BadHttpRequestException bad) => bad.StatusCode switch
     {
         StatusCodes.Status408RequestTimeout => RpcStatusCode.DeadlineExceeded,
@@ -347,7 +347,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
 /// <summary>The headers that a handler sees, and those that it sets.</summary>
 internal static class HandlerHeaders
 {
-    // What says how the answer is framed and written is not for handlers.
+    // Handlers cannot set headers that control the framing and encoding of the reply.
     private static readonly FrozenSet<string> Reserved = new[]
     {
         "connection", "content-encoding", "content-length", "content-type", "date", "keep-alive", "trailer",
@@ -450,7 +450,7 @@ internal static class HandlerHeaders
     public static void WriteOfFailure(
         HttpResponse response, RpcServerCallContext context, bool withTrailers = true)
     {
-        // Written already by a reply that then could not be.
+        // Removes headers of a reply that could not be sent.
         foreach ((string name, _) in context.SetHeaders ?? [])
         {
             response.Headers.Remove(name);

@@ -26,7 +26,7 @@ internal sealed class HttpRoutes
     private readonly RestRoutes _rules;
     private readonly FrozenSet<string> _gets;
 
-    // What most requests ask for, found without taking the path apart.
+    // Fast path for the paths of methods, without splitting the path.
     private readonly FrozenDictionary<string, (ServerService Service, string Name)> _methods;
 
     /// <param name="host">The server.</param>
@@ -141,7 +141,7 @@ internal sealed class HttpRoutes
         return new HttpRoute { Method = _services[method.Service.FullName].Find(method.Name), Rule = match };
     }
 
-    // Files that are only imported for their options come along, because the text imports them.
+    // Includes files that are only imported for their options, because the text imports them.
     private static void AddFiles(
         Dictionary<string, SchemaText> files, RpcSchema schema,
         Dictionary<string, FileDescriptorProto> all, string name)
@@ -188,7 +188,7 @@ internal sealed class HttpRoutes
 /// the page of the services, the document of OpenAPI, or nothing.</summary>
 internal sealed class HttpRoute
 {
-    // Only made for a reply: the path of a rule is none of a method.
+    // Only created for a reply, because a path that is no method may still match a rule.
     private Func<string>? _missing;
 
     public ServerMethod? Method { get; init; }
@@ -245,8 +245,8 @@ internal static class RequestPath
                 : Encode(inside));
     }
 
-    // What is served may begin behind some segments, and middleware may have put another path in place of the
-    // one that was sent. Then only encoded slashes are left of the codes.
+    // The services may be mapped below a path, and middleware may have changed the path. Then only encoded
+    // slashes remain encoded.
     private static bool TryFindEnd(
         ReadOnlySpan<char> target, ReadOnlySpan<char> inside, out ReadOnlySpan<char> coded)
     {

@@ -81,7 +81,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     {
         if (!_format.HasErrors)
         {
-            // Half an answer must not look like a whole one.
+            // The connection is closed, because an incomplete reply must not look complete.
             _http.Abort();
             return;
         }
@@ -115,7 +115,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
                 throw new OperationCanceledException("The call has ended.");
             }
 
-            // All that can fail comes before the first byte of the reply.
+            // Encode first: if encoding fails, no byte of the reply has been written.
             _reply.Reset();
             try
             {

@@ -89,7 +89,7 @@ internal sealed class HttpService
 
             if (isOptions)
             {
-                // A browser asks without saying for whom.
+                // A browser sends a preflight request without credentials, so callers are not authenticated.
                 http.Response.StatusCode = StatusCodes.Status204NoContent;
                 http.Response.Headers.Allow = AllowOf(http.Request, route);
                 return;
@@ -127,7 +127,7 @@ internal sealed class HttpService
         }
     }
 
-    // Answers what is no call; a method that is called is the result.
+    // Replies to requests that are not calls. Returns the method of a call.
     private async ValueTask<ServerMethod?> AnswerAsync(
         HttpContext http, HttpRoute route, string path, string basePath, PeerIdentity peer,
         CancellationToken aborted)
@@ -140,7 +140,7 @@ internal sealed class HttpService
         }
         else if (route is { Rule: { } rule, Method: { } ruled })
         {
-            // A rule for all methods of HTTP does not say that GET changes nothing.
+            // A rule for all HTTP methods does not mean that GET is safe.
             if (rule.Binding.HttpMethod == RestBinding.AnyMethod && IsGet(http.Request))
             {
                 RequireMethod(http, route);
@@ -185,7 +185,7 @@ internal sealed class HttpService
         return null;
     }
 
-    // The page and the files show what reflection shows, so the same callers may read them.
+    // The page and the files contain the same information as reflection, so the same callers can read them.
     private void RequireSchema(string path, PeerIdentity peer)
     {
         if (!_showsSchema)
@@ -231,8 +231,8 @@ internal sealed class HttpService
             why ?? $"{http.Request.Method} is not supported here; use one of {allow}.");
     }
 
-    // A link or image of any page makes a browser send a GET, often without a word on where it comes from. On
-    // loopback, curl and scripts may call by GET.
+    // A link or an image on any page makes a browser send a GET, often without its origin. On loopback, curl
+    // and scripts can call by GET.
     private bool TakesGet(HttpRequest request, HttpRoute route) =>
         _allowsGet || route.Method is null || _routes.IsSafe(route.Method.Info)
         || (_isLoopback && !BrowserPolicy.IsByPage(request));

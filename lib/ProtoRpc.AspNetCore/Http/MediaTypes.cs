@@ -11,10 +11,10 @@ internal static class MediaTypes
 {
     private const int MaxAccepted = 64;
 
-    // What a client gets that takes anything; and the order among those that it likes equally.
+    // The formats in the order of preference, for a client that accepts all or several equally.
     private static readonly MessageFormat[] Offered = [.. MessageFormats.OfHttp];
 
-    // Most programs name one type and nothing else.
+    // Fast path: most programs send one type without parameters.
     private static readonly FrozenDictionary<string, (MessageFormat Format, string MediaType)> Exact =
         (from format in Offered
          from name in format.MediaTypes.Prepend(format.MediaType).Distinct()
@@ -47,7 +47,7 @@ internal static class MediaTypes
             return null;
         }
 
-        // XML names its encoding itself; the others are UTF-8, of which ASCII is a part.
+        // XML declares its own encoding. The other formats are UTF-8, which includes ASCII.
         StringSegment charset = HeaderUtilities.RemoveQuotes(type.Charset);
         return !charset.HasValue || !format.IsText
             || charset.Equals("utf-8", StringComparison.OrdinalIgnoreCase)
@@ -89,7 +89,7 @@ internal static class MediaTypes
             string first = NameOf(format, contentType);
             foreach (string name in format.MediaTypes.OrderBy(name => name == first ? 0 : 1))
             {
-                // A form is only for those who ask for it by name.
+                // A form is only sent to clients that request it by name, not by a wildcard.
                 double quality = QualityOf(name, ranges, exactly: format.Row.IsByNameOnly);
                 if (quality > bestQuality)
                 {
@@ -143,7 +143,7 @@ internal static class MediaTypes
                     .FirstOrDefault().format;
     }
 
-    // The name of a format that the client itself used, else the first one.
+    // The media type that the client used for this format, otherwise the format's first one.
     private static string NameOf(MessageFormat format, string? contentType)
     {
         if (contentType is null || contentType == format.MediaType)
@@ -151,7 +151,7 @@ internal static class MediaTypes
             return format.MediaTypes[0];
         }
 
-        // Most programs write the name alone.
+        // Fast path: most programs send the name without parameters.
         string? name = format.MediaTypes.Contains(contentType) ? contentType
             : MediaTypeHeaderValue.TryParse(contentType, out MediaTypeHeaderValue? type)
                 ? format.MediaTypes.FirstOrDefault(
@@ -163,7 +163,7 @@ internal static class MediaTypes
     private static string MediaTypeOf(MessageFormat format, string name) =>
         name == format.MediaTypes[0] ? format.MediaType : name;
 
-    // The most specific range that covers a name says how much it is liked.
+    // The quality of a media type is that of the most specific matching range.
     private static double QualityOf(string name, IList<MediaTypeHeaderValue> ranges, bool exactly)
     {
         int bestMatch = 0;

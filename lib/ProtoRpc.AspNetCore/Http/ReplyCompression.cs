@@ -39,8 +39,8 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
     public bool Pays(ReadOnlySpan<byte> message) =>
         message.Length >= threshold && CompressionProbe.Shrinks(message);
 
-    // Kestrel sends what was not flushed when the request has ended, and is counted and logged. The head goes
-    // first, so that the body is written where it is sent from.
+    // Not flushed: Kestrel sends the body after the request was counted and logged. The header is sent first,
+    // so that the body is written directly to the output buffer.
     private static async Task WriteForKestrelAsync(HttpResponse response, ReadOnlyMemory<byte> body)
     {
         await response.StartAsync().ConfigureAwait(false);
@@ -57,7 +57,7 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
         await stream.WriteAsync(body, http.RequestAborted).ConfigureAwait(false);
     }
 
-    // Within a machine bytes cost less than compressing them.
+    // On the same machine, sending bytes costs less than compressing them.
     private bool IsFor(ConnectionInfo connection) => when switch
     {
         RpcReplyCompression.Always => true,
@@ -65,8 +65,8 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
         _ => !IsLocal(connection.RemoteIpAddress, connection.LocalIpAddress),
     };
 
-    // Unix sockets and connections in memory have no address. A host may also call itself by the address that
-    // it has in a network.
+    // Unix sockets and in-memory connections have no address. A client on this machine may also use the
+    // machine's network address.
     private static bool IsLocal(IPAddress? remote, IPAddress? local)
     {
         if (remote is null)

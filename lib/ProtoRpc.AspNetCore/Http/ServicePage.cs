@@ -12,7 +12,7 @@ namespace ProtoRpc.AspNetCore.Http;
 /// <param name="rules">The HTTP rules of their methods.</param>
 internal sealed class ServicePage(IReadOnlyList<ServerService> services, RestRoutes rules)
 {
-    // Light or dark, as the system is.
+    // Light or dark colors, by the setting of the browser.
     private const string Style = """
         :root { color-scheme: light dark }
         body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem;
@@ -154,7 +154,7 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services, RestRou
         }
     }
 
-    // The own path of the method, and those of its HTTP rules.
+    // The method's own path, and the paths of its HTTP rules.
     private string RulesOf(RpcMethodInfo method, string path, string basePath)
     {
         RestBinding[] bindings = [.. _rules[method.FullName]];
@@ -176,7 +176,7 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services, RestRou
         return html.Append($"<option>POST {Escape(path)}</option>\n</select>\n").ToString();
     }
 
-    // The template with the names that a message in JSON has, each variable with its segments.
+    // The template with the JSON names of fields, and with the segments of each variable.
     private static string WithJsonNames(RestBinding binding)
     {
         RestTemplate template = binding.Template;
@@ -221,7 +221,8 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services, RestRou
         }
         catch (RpcException)
         {
-            // A type of which no example is whole, as with an Any in it; the form works all the same.
+            // No complete example exists for the type, for example because it contains an Any. The form still
+            // works.
             return "{}";
         }
     }

@@ -9,7 +9,7 @@ namespace ProtoRpc.AspNetCore.OpenApi;
 /// <param name="document">The document.</param>
 internal sealed class MessageSchemas(OpenApiDocument document)
 {
-    // Names of components, which may use these characters only.
+    // The names of components, by type. OpenAPI restricts their characters.
     private readonly Dictionary<object, string> _names = [];
     private readonly HashSet<string> _taken = [];
     private readonly Queue<(string Name, RpcMessageInfo Type)> _pending = [];
@@ -77,7 +77,7 @@ internal sealed class MessageSchemas(OpenApiDocument document)
         return schema;
     }
 
-    // What a reference says beside it holds for this field alone.
+    // Properties next to a reference only apply to this field.
     private static IOpenApiSchema Described(IOpenApiSchema schema, RpcFieldInfo field)
     {
         string? comment = RpcOpenApi.TextOf(field.Comment);
@@ -143,7 +143,7 @@ internal sealed class MessageSchemas(OpenApiDocument document)
         return name;
     }
 
-    // Services of two schemas may have different types of one name.
+    // Services of two schemas may have different types with the same name.
     private string AddName(object type, string fullName)
     {
         string name = fullName;
@@ -201,7 +201,7 @@ internal sealed class MessageSchemas(OpenApiDocument document)
         return schema;
     }
 
-    // Numbers of 64 bits are texts in ProtoJSON.
+    // ProtoJSON writes 64-bit numbers as strings.
     private static OpenApiSchema Scalar(RpcFieldKind kind) => kind switch
     {
         RpcFieldKind.Bool => new() { Type = JsonSchemaType.Boolean },

@@ -80,7 +80,7 @@ internal sealed class MethodOperations(OpenApiDocument document, MessageSchemas 
         [MessageFormats.Binary.MediaType] = new OpenApiMediaType { Schema = Bytes() },
     };
 
-    // OpenAPI 3.1 has no schema for the items of a stream, so that of a line stands for the stream.
+    // OpenAPI 3.1 cannot describe the items of a stream, so the schema is that of one line.
     private Dictionary<string, IOpenApiMediaType> Streamed(RpcMessageInfo type) => new()
     {
         [HttpStreamFormat.Lines.MediaTypes[0]] = new OpenApiMediaType { Schema = schemas.Get(type) },

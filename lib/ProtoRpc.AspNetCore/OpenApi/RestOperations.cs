@@ -18,12 +18,13 @@ namespace ProtoRpc.AspNetCore.OpenApi;
 internal sealed class RestOperations(
     OpenApiDocument document, MessageSchemas schemas, MethodOperations methods)
 {
-    // A request of many fields is sent as a body. The steps bound messages that hold messages only.
+    // A request with more fields should be sent as a body. MaxSteps also limits messages that only contain
+    // messages.
     private const int MaxParameters = 200;
     private const int MaxSteps = 2000;
     private const int MaxDepth = 5;
 
-    // Two paths that differ in the names of their parameters are the same path for OpenAPI.
+    // Paths that only differ in the names of their parameters are the same path in OpenAPI.
     private readonly Dictionary<string, (string Path, List<string> Names)> _paths = [];
     private readonly Dictionary<string, int> _bindings = [];
 
@@ -172,7 +173,7 @@ internal sealed class RestOperations(
             comment is null ? what : $"{what} {comment}");
     }
 
-    // The parameters of the first binding of a path name those of all.
+    // All bindings of a path use the parameter names of the first one.
     private (string Path, List<string> Names) Named(string shape, List<string> wanted)
     {
         if (_paths.TryGetValue(shape, out (string Path, List<string> Names) known))

@@ -68,7 +68,7 @@ public static class RpcOpenApi
     /// <summary>A comment as a description; null for none.</summary>
     internal static string? TextOf(string comment) => comment.Length == 0 ? null : comment;
 
-    // Each way suffices.
+    // One requirement for each way to authenticate, because one of them is sufficient.
     private static void AddSecurity(OpenApiDocument document, RpcOpenApiOptions options)
     {
         if (options.HttpSchemes.Count == 0 && !options.AcceptsCertificates)

@@ -55,7 +55,7 @@ internal abstract class StubCall
         }
         catch (ObjectDisposedException)
         {
-            // The call ended meanwhile.
+            // The call ended before the cancellation.
         }
     }
 

@@ -54,7 +54,7 @@ internal static class StubCallOptions
     public static bool IsUncompressed(WriteOptions? options) =>
         options is not null && options.Flags.HasFlag(WriteFlags.NoCompress);
 
-    // Grpc.Core.Api takes times as UTC.
+    // Grpc.Core.Api treats times without a kind as UTC.
     private static DateTime ToUtc(DateTime time) =>
         time.Kind == DateTimeKind.Local
             ? time.ToUniversalTime()
@@ -72,7 +72,7 @@ internal sealed class StubCredentials : CallCredentialsConfiguratorBase
         StubCredentials reader = new();
         credentials.InternalPopulateConfiguration(reader, null);
 
-        // Implementations of gRPC pass this address, which becomes the audience of a token.
+        // Other gRPC implementations pass this address, which becomes the audience of a token.
         string host = endpoint.Host.Length == 0 ? "localhost"
             : endpoint.Port is 0 or 443 ? endpoint.Host
             : $"{endpoint.Host}:{endpoint.Port}";

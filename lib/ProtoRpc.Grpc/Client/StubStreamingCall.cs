@@ -154,7 +154,7 @@ internal sealed class StubStreamingCall<TRequest, TReply> :
             isIdle = !_isReading && _ahead is null or { IsCompleted: true };
         }
 
-        // A read ends by the cancellation, and then ends the call.
+        // A running read ends by the cancellation, and then ends the call itself.
         if (isIdle)
         {
             _ = FinishAsync(new OperationCanceledException("The call was disposed of before its end."));
@@ -170,7 +170,7 @@ internal sealed class StubStreamingCall<TRequest, TReply> :
 
     private static void DisposeOf(object call) => ((StubCall)call).Dispose();
 
-    // Without this, the failure of a call that the program does not read is an unobserved exception.
+    // Otherwise the failure of a task that the program does not await would be an unobserved exception.
     private static TTask Observed<TTask>(TTask task)
         where TTask : Task
     {
@@ -181,7 +181,7 @@ internal sealed class StubStreamingCall<TRequest, TReply> :
         return task;
     }
 
-    // The headers arrive while a reply is read, so one is read before the program asks for it.
+    // The headers arrive with the first read, so it starts before the program reads a reply.
     private Task<Metadata> GetHeadersAsync()
     {
         lock (_gate)
@@ -295,7 +295,7 @@ internal sealed class StubStreamingCall<TRequest, TReply> :
         return failure;
     }
 
-    // The server has ended the call before the requests.
+    // The server ended the call before all requests were sent.
     private async Task<Exception> GetEndAsync()
     {
         if (_only is not null)

@@ -64,7 +64,7 @@ internal sealed class StubUnaryCall<TRequest, TReply>(
         }
         catch (GrpcException) when (Info.Headers.Count > 0)
         {
-            // The server sent headers, and then the failure.
+            // The server sent headers before the failure.
         }
 
         return StubMetadata.ToGrpc(Info.Headers);

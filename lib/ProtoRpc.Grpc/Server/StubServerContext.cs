@@ -26,7 +26,7 @@ internal sealed class StubServerContext(RpcServerCallContext call, RpcServerStre
         : call.Endpoint.Host.Length > 0 ? call.Endpoint.Host
         : "localhost";
 
-    // As gRPC names addresses; on transports without one, the endpoint.
+    // The form of gRPC's peer addresses. Without an IP address, the endpoint.
     protected override string PeerCore => !IPEndPoint.TryParse(call.ClientAddress, out IPEndPoint? peer)
         ? call.Endpoint.ToString()
         : peer.AddressFamily == AddressFamily.InterNetwork ? $"ipv4:{peer}" : $"ipv6:{peer}";
@@ -91,7 +91,7 @@ internal sealed class StubServerContext(RpcServerCallContext call, RpcServerStre
             call.ReplyCompression = compression;
         }
 
-        // A unary method has one message, with which the headers are sent.
+        // A unary method sends the headers with its only message.
         if (stream is not null)
         {
             await stream.BeginAsync().ConfigureAwait(false);

@@ -23,7 +23,8 @@ internal sealed class StubRequestReader<TRequest>(RpcServerStream stream, Messag
         IMessage? request;
         if (cancellationToken.CanBeCanceled)
         {
-            // A cancelled wait leaves the read to the next call, because a stream reads one at a time.
+            // A stream allows one read at a time, so after a cancelled wait the next call continues the same
+            // read.
             _pending ??= stream.ReadAsync().AsTask();
             request = await _pending.WaitAsync(cancellationToken).ConfigureAwait(false);
             _pending = null;
@@ -63,7 +64,7 @@ internal sealed class StubReplyWriter<TReply>(RpcServerStream stream, StubServer
     /// <inheritdoc/>
     public Task WriteAsync(TReply message, CancellationToken cancellationToken)
     {
-        // A message that waits for the caller cannot be taken back; the call's own end ends the wait.
+        // A message that waits for the caller cannot be withdrawn. The end of the call ends the write.
         cancellationToken.ThrowIfCancellationRequested();
         return WriteAsync(message).WaitAsync(cancellationToken);
     }

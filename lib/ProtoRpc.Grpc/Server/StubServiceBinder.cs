@@ -136,7 +136,7 @@ internal sealed class StubServiceBinder(Guid? interfaceId) : ServiceBinderBase
         return StubTypes.MessageOf(method.RequestMarshaller, method).Parser;
     }
 
-    // BindService(ServiceBinderBase, ShopBase) of the class that the attribute of ShopBase names.
+    // Finds BindService(ServiceBinderBase, ShopBase) of the class that the attribute on ShopBase contains.
     private static MethodInfo BinderOf(Type service)
     {
         for (Type? type = service; type is not null; type = type.BaseType)

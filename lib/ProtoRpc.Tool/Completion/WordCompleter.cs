@@ -7,7 +7,7 @@ namespace ProtoRpc.Tool.Completion;
 /// <summary>What may be written for the last word of a command line.</summary>
 internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsing, ToolConsole console)
 {
-    // Shells stand still meanwhile.
+    // The shell is blocked during completion.
     private static readonly TimeSpan SchemaTime = TimeSpan.FromMilliseconds(800);
     private static readonly string[] OfMethods = ["--reply", "--template", "--fail", "--exec", "--exec-keep"];
 
@@ -33,7 +33,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
         }
         catch (RpcException)
         {
-            // A word before the last one is wrong, which the command itself says better.
+            // An earlier word is invalid. Running the command reports a better error.
             return [];
         }
     }
@@ -58,7 +58,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
             return NamesOf(command).Concat(["--help"]);
         }
 
-        // The argument that the word would be: one that takes several is the last to be left.
+        // The argument at the position of the word. The last argument may take several words.
         int given = parsed.CommandResult.Children.OfType<ArgumentResult>().Sum(one => one.Tokens.Count);
         Argument? argument = command.Arguments.ElementAtOrDefault(
             Math.Min(given, Math.Max(0, command.Arguments.Count - 1)));
@@ -68,7 +68,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
     private async Task<IEnumerable<string>> ValuesAsync(
         ParseResult parsed, string name, Symbol symbol, string word) => name switch
         {
-            // The verbs that serve take several endpoints.
+            // Commands that serve can have several endpoints.
             "ENDPOINT" or "TARGET" or "--endpoint" => Endpoints(isServed: symbol is Argument<string[]>),
             "METHOD" => Methods(await SchemaAsync(parsed)),
             "SYMBOL" or "NAME" => Symbols(await SchemaAsync(parsed)),
@@ -115,12 +115,12 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
     {
         try
         {
-            // Compiling files and asking servers may take longer than a shell waits.
+            // Compiling files or calling servers may take longer than the shell should wait.
             return await Task.Run(() => LoadAsync(parsed)).WaitAsync(SchemaTime);
         }
         catch (Exception)
         {
-            // There is nothing to complete, and no place for an error.
+            // Without a schema there are no suggestions. Completion cannot show an error.
             return null;
         }
     }
@@ -158,7 +158,8 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
         return await client.FetchSchemaAsync(cancellationToken: timer.Token);
     }
 
-    // Verbs that serve have several endpoints, to listen on. The last one of a proxy is that of a server.
+    // The endpoints of commands that serve are those to listen on, except the last one of a proxy, which is
+    // the server.
     private static string? ServerOf(ParseResult parsed)
     {
         Command command = parsed.CommandResult.Command;
@@ -190,7 +191,8 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
             .SelectMany(option => option.Aliases.Prepend(option.Name))
             .Where(name => !name.StartsWith('/'));
 
-    // Names of servers are written into a command line: nothing that a shell or a terminal would act on.
+    // Names from a server are inserted into a command line, so they must not contain characters with a
+    // meaning for a shell or terminal.
     private static bool IsPlain(string text) =>
         text.All(c => char.IsLetterOrDigit(c) || "._-/:=[]\\*@+".Contains(c, StringComparison.Ordinal));
 }

@@ -56,7 +56,7 @@ internal static class ChildProcess
             RedirectStandardError = true,
         };
 
-        // Build servers would outlive the program and hold its output open.
+        // The build servers of MSBuild would continue to run after the program, and keep its output open.
         start.Environment["MSBUILDDISABLENODEREUSE"] = "1";
         using Process process = new() { StartInfo = start };
         try
@@ -87,7 +87,7 @@ internal static class ChildProcess
 
         void OnLine(string line)
         {
-            // A grandchild may print after the program's end, when the timer is disposed.
+            // A grandchild may print after the program has ended and the timer was disposed.
             if (!hasEnded && isProgress(line))
             {
                 timer.CancelAfter(limit);
@@ -99,7 +99,7 @@ internal static class ChildProcess
 
     private static async Task<bool> EndsAsync(Process process, CancellationToken cancellation)
     {
-        // Process.WaitForExitAsync would also wait for the end of the output, which a grandchild can hold up.
+        // Process.WaitForExitAsync would also wait for the end of the output, which a grandchild can delay.
         TaskCompletionSource exited = new(TaskCreationOptions.RunContinuationsAsynchronously);
         process.EnableRaisingEvents = true;
         process.Exited += (_, _) => exited.TrySetResult();

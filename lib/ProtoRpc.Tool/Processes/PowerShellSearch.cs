@@ -10,7 +10,7 @@ namespace ProtoRpc.Tool.Processes;
 /// <param name="onStep">Receives a line before a step that takes long.</param>
 internal sealed class PowerShellSearch(string folder, RunProgram run, Action<string>? onStep = null)
 {
-    // The first that runs on .NET 10, as the module does.
+    // The first version on .NET 10, which the module requires.
     private static readonly Version Minimum = new(7, 6);
 
     private static readonly TimeSpan StartLimit = TimeSpan.FromSeconds(60);
@@ -60,7 +60,7 @@ internal sealed class PowerShellSearch(string folder, RunProgram run, Action<str
             return (null, $"no pwsh {where} runs");
         }
 
-        // "PowerShell 7.6.5", or with a label: "PowerShell 7.6.0-rc.1".
+        // The output is "PowerShell 7.6.5", or with a label "PowerShell 7.6.0-rc.1".
         string? line = result.Lines.FirstOrDefault(
             l => l.StartsWith("PowerShell ", StringComparison.Ordinal));
         string text = line ?? "";

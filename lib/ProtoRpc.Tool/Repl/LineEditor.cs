@@ -132,7 +132,7 @@ internal sealed class LineEditor(
         }
     }
 
-    // What all words begin with is written; where that is nothing new, the words are shown.
+    // Inserts the common beginning of all suggestions. If this adds nothing, shows the suggestions.
     private void Complete()
     {
         (int start, IReadOnlyList<string> words) = complete(_text.ToString(0, _cursor));
@@ -158,10 +158,10 @@ internal sealed class LineEditor(
         write($"\n{string.Join("  ", words.Take(MaxShown))}{more}\n");
     }
 
-    // On one row: a longer text is shown around the cursor.
+    // The line has one row. A longer text is scrolled to the cursor.
     private void Draw()
     {
-        // Terminals that do not say how wide they are say 0.
+        // Some terminals report the width 0.
         int columns = width() is >= MinColumns and var known ? known : MinColumns;
         int room = Math.Max(MinColumns / 2, columns - _prompt.Length - 1);
         int first = Math.Max(0, _cursor - room);
@@ -253,7 +253,7 @@ internal sealed class ReplHistory
                 options.UnixCreateMode = OwnerFile;
             }
 
-            // An existing file would keep its mode, so a new one replaces it.
+            // A new file replaces the old one, which could have other permissions.
             string next = $"{_path}.{Environment.ProcessId}";
             using (StreamWriter writer = new(next, options))
             {
@@ -267,7 +267,7 @@ internal sealed class ReplHistory
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
-            // The session goes on if the history cannot be kept.
+            // A history that cannot be saved must not end the session.
         }
     }
 }

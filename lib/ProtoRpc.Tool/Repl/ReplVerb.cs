@@ -76,7 +76,7 @@ internal sealed class ReplLoop(ReplSession session, ReplCall calls, ToolConsole 
             () => Console.ReadKey(intercept: true), Console.Write, () => Console.WindowWidth,
             new ReplCompleter(session).Complete, history.Lines);
 
-        // Ctrl+C ends a line or a call, and not the session.
+        // Ctrl+C ends the current line or call, but not the session.
         Console.TreatControlCAsInput = true;
         try
         {
@@ -402,7 +402,7 @@ internal sealed class ReplCall(RpcClient client, ReplSession session, ToolConsol
 
     private async Task ReceiveAsync(RpcStreamingCall call, CancellationToken cancellation)
     {
-        // So that lines of requests can be typed meanwhile.
+        // Returns to the caller, so that lines with requests can be typed while replies arrive.
         await Task.Yield();
         while (await call.ReadAsync(cancellation))
         {
@@ -435,7 +435,7 @@ internal sealed class ReplCall(RpcClient client, ReplSession session, ToolConsol
         }
     }
 
-    // JSON, or fields with their values.
+    // The text is JSON, or a list of fields with values.
     private static IEnumerable<DynamicMessage> Read(RpcMethodInfo method, string text)
     {
         if (text.Length == 0 || text[0] is not ('{' or '['))
@@ -486,8 +486,8 @@ internal sealed class ReplCompleter(ReplSession session)
 
     private IEnumerable<string> Services() => session.Schema.Services.Select(one => one.FullName);
 
-    // Bare names of the service that is used, and full names of others. A name that only one service has is
-    // found without it.
+    // Methods of the selected service are suggested by their bare name, all others by their full name. A bare
+    // name that only one service has also works.
     private IEnumerable<string> Methods(string word)
     {
         RpcMethodInfo[] all = [.. session.Schema.Services.SelectMany(service => service.Methods)];

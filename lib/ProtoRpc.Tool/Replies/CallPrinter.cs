@@ -24,7 +24,7 @@ internal sealed class CallPrinter(ToolConsole console, Func<IReadOnlyList<RpcSer
     public async ValueTask InvokeStreamAsync(
         RpcServerCallContext context, RpcServerStream stream, RpcStreamHandler next)
     {
-        // The requests of a stream are the handler's to read.
+        // The requests of a client stream are not printed, because only the handler reads them.
         Print(context, context.Method.IsClientStreaming ? null : await stream.PeekAsync());
         try
         {
@@ -39,7 +39,7 @@ internal sealed class CallPrinter(ToolConsole console, Func<IReadOnlyList<RpcSer
 
     private void Print(RpcServerCallContext context, IMessage? request)
     {
-        // Pings and the like are no calls of the service.
+        // Pings and other built-in calls are not printed.
         if (!served().Contains(context.Method.Service))
         {
             return;
@@ -51,8 +51,8 @@ internal sealed class CallPrinter(ToolConsole console, Func<IReadOnlyList<RpcSer
         Write($"{who}{from} calls {context.Method.FullName} on {context.Endpoint}: {text}");
     }
 
-    // JSON has no form for some requests, such as a Timestamp that is out of range. Handlers get them all the
-    // same.
+    // Some requests have no JSON, for example with a Timestamp that is out of range. Handlers still receive
+    // them.
     private static string TextOf(IMessage request)
     {
         try
@@ -76,6 +76,6 @@ internal sealed class CallPrinter(ToolConsole console, Func<IReadOnlyList<RpcSer
         Write($"{context.Method.FullName} failed: {why}");
     }
 
-    // A call does not fail because nobody reads about it.
+    // A call must not fail because the console cannot be written.
     private void Write(string text) => console.TryWriteLine(TerminalText.OneLine(text, MaxLineLength));
 }

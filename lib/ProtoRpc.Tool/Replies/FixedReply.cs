@@ -117,7 +117,7 @@ internal static class StatusText
 /// <param name="Value">The value.</param>
 internal sealed partial record MethodValue(string? Method, string Value)
 {
-    // No JSON, no @FILE and no path of a program has this form before an equals sign.
+    // JSON, @FILE and the path of a program never have this form before an equals sign.
     [GeneratedRegex(@"\A([A-Za-z_][\w.]*(?:/[A-Za-z_]\w*)?)=(.*)\z", RegexOptions.Singleline)]
     private static partial Regex OfOneMethod { get; }
 

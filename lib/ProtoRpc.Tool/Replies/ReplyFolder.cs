@@ -30,7 +30,7 @@ internal static class ReplyFolder
             MessageFormat? format = null;
             if (!isTemplate && !MessageFormats.TryFindByFile(path, out format))
             {
-                // Notes and the like.
+                // Other files in the folder, such as notes, are ignored.
                 continue;
             }
 

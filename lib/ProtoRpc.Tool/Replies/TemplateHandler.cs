@@ -38,7 +38,7 @@ internal sealed class TemplateHandler(RpcMethodInfo method, IReadOnlyList<JsonTe
         return RpcMethodHandler.OfStreams(handler.AnswerAsync);
     }
 
-    // A reply for each request of two streams; else the replies for the last request.
+    // If both sides stream, sends a reply for each request; otherwise sends the replies for the last request.
     private async ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         long call = Interlocked.Increment(ref _calls);
@@ -109,13 +109,13 @@ internal static class ReplyPlaceholder
         {
             "request" => ["request", .. Fields(steps[1..], method, where)],
 
-            // Names of headers may have dots.
+            // The names of headers may contain dots.
             "headers" => ["headers", string.Join('.', steps[1..]).ToLowerInvariant()],
             _ => steps,
         };
     }
 
-    // Steps by the names of the .proto file, up to where the schema does not say what follows.
+    // Converts the path to the names of the .proto file, as far as the schema determines its parts.
     private static string[] Fields(string[] steps, RpcMethodInfo method, string where)
     {
         RpcMessageInfo? type = method.RequestType;
@@ -135,7 +135,7 @@ internal static class ReplyPlaceholder
             type = field.IsMap ? null : field.MessageType;
             if (field.IsRepeated && i + 1 < steps.Length)
             {
-                // An index, or the key of a map.
+                // The next part is an index, or the key of a map.
                 i++;
             }
         }

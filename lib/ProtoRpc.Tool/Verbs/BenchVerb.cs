@@ -88,7 +88,7 @@ internal static class BenchVerb
             }
             finally
             {
-                // At the same time, because Ctrl+C waits for all of them.
+                // Disposed in parallel, because Ctrl+C waits for all of them.
                 await Task.WhenAll(clients.Select(client => client.DisposeAsync().AsTask()));
             }
         });
@@ -240,7 +240,7 @@ internal sealed class BenchRequests
         "--stream-length", "MESSAGES",
         "Messages of each stream of requests: 10 random ones, or the one of --message again.");
 
-    // Standard input is read once, for all endpoints.
+    // Standard input can only be read once, but all endpoints need it.
     private string? _json;
 
     public BenchRequests(Command command)
@@ -321,7 +321,7 @@ internal sealed class BenchMessages(RpcMethodInfo method)
             IReadOnlyList<object> MessagesOf(long number) => repeat(
                 [.. calls[(number - 1) % calls.Length].Select(template => Create(template, number))]);
 
-            // Made once before the test, which reports wrong messages.
+            // Created once before the test, to report invalid messages early.
             IReadOnlyList<object>[] first =
                 [.. Enumerable.Range(1, calls.Length).Select(number => MessagesOf(number))];
             return calls.Any(call => call.Any(template => template.Json is not null))
@@ -369,7 +369,7 @@ internal sealed class BenchMessages(RpcMethodInfo method)
             $"{Where} has the placeholder '{{{{{name}}}}}', which is unknown. Use n for the number of the "
             + "call, uuid or now.");
 
-    // A message, and its template if it has placeholders.
+    // A message, and its template if the message contains placeholders.
     private sealed record Template(JsonPart Part, JsonTemplate? Json);
 }
 

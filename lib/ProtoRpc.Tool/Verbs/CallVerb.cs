@@ -174,7 +174,7 @@ internal sealed class RequestOptions
     {
         try
         {
-            // A read of the console or of a pipe cannot be cancelled: it is left behind.
+            // A read from the console or a pipe cannot be cancelled, so it is abandoned.
             return await Task.Run(() => reader.ReadAsync(cancellation).AsTask(), cancellation)
                 .WaitAsync(cancellation);
         }
@@ -267,7 +267,7 @@ internal sealed class ReplyOptions
         MessageFormat format = Format(parsed);
         RpcFieldInfo? list = all ? PagedMethod.Create(method).Elements : null;
         ReplyField? field = parsed.GetValue(_field) is not { } path ? list is { MessageType: null } values
-                // Elements that are no messages have no format of their own.
+                // Elements that are not messages have no format.
                 ? ReplyField.Find(method.ReplyType, values.Name)
                 : null
             : list is null ? ReplyField.Find(method.ReplyType, path)

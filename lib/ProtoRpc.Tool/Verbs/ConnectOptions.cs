@@ -287,7 +287,7 @@ internal sealed partial class ConnectOptions
         };
     }
 
-    // A name of the registry has no colon.
+    // A registered name contains no colon.
     [GeneratedRegex(@"^([\w.-]+|\[[0-9A-Fa-f:.%]+\]):\d{1,5}$")]
     private static partial Regex HostAndPort();
 }

@@ -133,7 +133,7 @@ internal sealed class ModuleDemo(string folder, ToolConsole console, RunProgram 
             folder, BuildLimit, null, cancellation);
         if (!build.Succeeded)
         {
-            // The summary repeats each error.
+            // MSBuild repeats each error in its summary.
             foreach (string line in build.Lines.Where(line => line.Length > 0).Distinct())
             {
                 console.WriteErrorLine(line);

@@ -66,7 +66,7 @@ internal static class DiffVerb
         "a .proto file, a folder, a descriptor set, the http:// address of a file, or an endpoint that "
         + "offers reflection.";
 
-    // "a.proto:7:3: FieldDeleted [wire, json]: ...", as compilers write errors.
+    // In the form of compilers: "a.proto:7:3: FieldDeleted [wire, json]: ...".
     private static string ToLine(RpcBreakingChange change)
     {
         string place = change.Line is null ? change.File : $"{change.File}:{change.Line}:{change.Column}";
@@ -117,7 +117,7 @@ internal static class DiffVerb
         RpcBreakingCategory all = RpcBreakingCategory.None;
         foreach (string name in given.SelectMany(text => text.Split(',', StringSplitOptions.TrimEntries)))
         {
-            // Not Enum.Parse, which also reads numbers.
+            // Enum.Parse would also accept numbers.
             int index = Array.FindIndex(
                 Names, known => known.Equals(name, StringComparison.OrdinalIgnoreCase));
             all |= index >= 0

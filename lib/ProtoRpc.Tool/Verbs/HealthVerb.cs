@@ -74,7 +74,7 @@ internal static class HealthVerb
         catch (Exception e) when (
             cancellation.IsCancellationRequested && e is RpcException or OperationCanceledException)
         {
-            // Ctrl+C is how it ends.
+            // The user ended the command with Ctrl+C.
         }
         catch (RpcException e)
         {
@@ -86,7 +86,7 @@ internal static class HealthVerb
 
     private static int Report(HealthCheckResponse reply, ToolConsole console)
     {
-        // A status that this version does not know is written as its number.
+        // A status that this version does not define is written as a number.
         console.WriteLine(HealthCheckResponse.Descriptor.EnumTypes[0]
             .FindValueByNumber((int)reply.Status)?.Name ?? $"{(int)reply.Status}");
         return reply.Status == Serving.Serving ? ExitCode.Success : ExitCode.NotServing;

@@ -44,7 +44,7 @@ internal static class ListVerb
     private static bool HasSchema(SymbolArguments arguments, ParseResult parsed, ToolTarget target) =>
         arguments.HasSchema(parsed) || target.Named is { Schema.Count: > 0 };
 
-    // Servers that have no reflection, but may answer a ping with the names of their services.
+    // Servers without reflection may still reply to a ping with the names of their services.
     private static bool IsSilent(RpcEndpoint endpoint) =>
         !endpoint.Has(EndpointFeatures.Reflection)
         && !(endpoint.IsHttp
@@ -165,7 +165,7 @@ internal static class DescribeVerb
         _ => "",
     };
 
-    // The method, then what goes each way.
+    // Describes the method, then its request and reply types.
     private static string Describe(RpcMethodInfo method) => string.Join(
         "\n",
         new[] { method.RequestType, method.ReplyType }.DistinctBy(type => type.FullName).Select(Describe)
@@ -256,7 +256,7 @@ internal static class ExportVerb
         return [path];
     }
 
-    // A link to nothing is there as well.
+    // File.Exists returns false for a link without a target, which must not be replaced either.
     private static void RequireNew(string path, bool isForced)
     {
         if (!isForced && (File.Exists(path) || new FileInfo(path).LinkTarget is not null))
@@ -275,7 +275,7 @@ internal static class SchemaSymbols
     /// <exception cref="RpcException">NotFound: there is none of that name.</exception>
     public static object Find(RpcSchema schema, string name)
     {
-        // Types are shown with a dot before them: .package.Message.
+        // A descriptor writes types with a leading dot: .package.Message.
         string symbol = name.TrimStart('.');
         return TryFind(() => symbol.Contains('/') ? schema.GetMethod(symbol) : schema.GetService(symbol))
             ?? TryFind(() => schema.GetMessage(symbol))

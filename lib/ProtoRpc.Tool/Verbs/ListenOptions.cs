@@ -167,7 +167,8 @@ internal sealed class ListenOptions
         }
     }
 
-    // A native endpoint has no tokens and no client certificates: beside them it would stay open to all.
+    // Native endpoints support neither tokens nor client certificates, so they would stay open to all
+    // callers.
     private void CheckAccess(
         ListenAccess access, RpcServerOptions options, IReadOnlyList<RpcEndpoint> endpoints)
     {
@@ -212,7 +213,7 @@ internal sealed class ListenOptions
         }
     }
 
-    // On its own: ASP.NET Core is loaded only with this.
+    // A separate method, so that ASP.NET Core is only loaded if HTTP is used.
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static RpcServerOptions WithHttp(
         RpcServerOptions options, ListenAccess access, bool allowUnencrypted) => options.WithHttp(new()
@@ -254,7 +255,7 @@ internal sealed record ListenAccess(
         AllowAnonymous = Accepted.HasFlag(RpcAuthentication.None),
     };
 
-    // All are looked at, so that the time says nothing of which there are.
+    // Compares all users, so that the time does not reveal which users exist.
     private GenericIdentity? FindUser(NetworkCredential given)
     {
         GenericIdentity? found = null;

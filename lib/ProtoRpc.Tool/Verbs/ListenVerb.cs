@@ -185,7 +185,7 @@ internal sealed class HandlerOptions
             }
         }
 
-        // Where some methods are answered by themselves, the others are not there.
+        // If replies are given only for some methods, the others are not served.
         RpcMethodInfo[] rest = [.. methods.Where(method => !ofOne.ContainsKey(method.FullName))];
         MethodAnswer? general = ofAll.FirstOrDefault()
             ?? (ofOne.Count == 0 ? new("an empty reply", null, FixedReply.Empty) : null);
@@ -195,7 +195,7 @@ internal sealed class HandlerOptions
         }
     }
 
-    // Methods may have different replies; that one of them does not fit shows when it is called.
+    // A reply may not fit all methods. For several methods, a misfit is reported when the method is called.
     private static void HandleRest(
         RpcServer server, RpcMethodInfo[] rest, MethodAnswer answer, bool isGiven)
     {
@@ -279,7 +279,7 @@ internal sealed class HandlerOptions
         ProgramEnvironment environment = new(
             parsed.GetValue(_execEnvironment) ?? [], parsed.GetValue(_execAuthorization), console.Variable);
 
-        // What is missing is told now, and not with the first call.
+        // Missing variables are reported now and not at the first call.
         environment.Read();
         return environment;
     }

@@ -14,7 +14,7 @@ internal sealed class MethodCall(
 
     private readonly RpcReplyInfo _response = new() { HasProtocolHeaders = true };
 
-    // Why a request cannot be read, or a reply cannot be written.
+    // The error of a request that cannot be read, or a reply that cannot be written.
     private ExceptionDispatchInfo? _broken;
 
     /// <summary>Makes the call, and writes its replies as they come.</summary>
@@ -23,7 +23,7 @@ internal sealed class MethodCall(
     /// <exception cref="OperationCanceledException">The user stopped it.</exception>
     public async Task RunAsync(IAsyncEnumerable<DynamicMessage> requests, CancellationToken cancellation)
     {
-        // One request is read before there is a connection: it may be wrong.
+        // A single request is read before connecting, because it may be invalid.
         DynamicMessage? only = method.IsClientStreaming ? null : await OnlyAsync(requests, cancellation);
         RpcClient client = await session.ConnectAsync(method.Service.FullName, cancellation);
         RpcCallOptions options = new()
@@ -79,7 +79,7 @@ internal sealed class MethodCall(
 
             if (pages.Method.Elements.MessageType is null)
             {
-                // Of a page, the output writes the values of this field.
+                // The elements are not messages, so the output writes the values of this field of the page.
                 Show(reply);
                 continue;
             }
@@ -114,7 +114,7 @@ internal sealed class MethodCall(
         }
         finally
         {
-            // The server may end the call while there is more to send.
+            // The server may end the call before all requests were sent.
             await end.CancelAsync();
             await sending;
         }
@@ -140,11 +140,11 @@ internal sealed class MethodCall(
         }
         catch (Exception e) when (e is RpcException or OperationCanceledException)
         {
-            // The reader of the replies gets the error of the call.
+            // The code that reads the replies reports the error of the call.
         }
     }
 
-    // A request that cannot be read ends the call.
+    // A request that cannot be read cancels the call.
     private async Task<bool> HasNextAsync(
         IAsyncEnumerator<DynamicMessage> requests, CancellationTokenSource end)
     {
@@ -169,8 +169,8 @@ internal sealed class MethodCall(
         }
         catch (RpcException e)
         {
-            // The call is well; the reply has what the format cannot hold, such as a Timestamp that is out of
-            // range.
+            // The call succeeded, but the format cannot express the reply, for example a Timestamp that is
+            // out of range.
             RpcException failure = new(
                 e.Code, e.ErrorId,
                 $"The reply cannot be written: {e.Message} Use --format text or binary.", e);
@@ -202,7 +202,7 @@ internal sealed class MethodCall(
 /// <summary>The options of the verbs that call a server.</summary>
 internal sealed class CallOptions
 {
-    // What timers take, in milliseconds.
+    // The maximum time of a timer is int.MaxValue milliseconds.
     private const int MaxSeconds = int.MaxValue / 1000;
 
     private readonly ToolOption<double?> _deadline = new(
@@ -283,7 +283,7 @@ internal sealed class CallOptions
 
     private static void CheckSeconds(string name, OptionResult result)
     {
-        // The validator also runs on text that is not a number, which has its own error.
+        // The validator also runs for text that is not a number, for which another error is reported.
         if (result.Tokens is [{ Value: string text }]
             && SecondsArgument.TryParse(text, out double seconds)
             && seconds is not (> 0 and < MaxSeconds))

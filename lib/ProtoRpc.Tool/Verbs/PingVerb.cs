@@ -27,7 +27,8 @@ internal static class PingVerb
             RpcPingOptions ping = new()
             {
                 Timeout = callOptions.Deadline(parsed),
-                // Without a schema, a service has no interface to bind to: the server is asked by its name.
+                // Without a schema, the interface of the service is unknown, so the ping sends the service's
+                // name.
                 Service = schema is null ? options.Service : null,
             };
             options = schema is null ? options with { Service = null } : options;
@@ -140,7 +141,7 @@ internal sealed class WatchOptions
         }
         catch (OperationCanceledException) when (cancellation.IsCancellationRequested)
         {
-            // Ctrl+C is how it ends.
+            // The user ended the command with Ctrl+C.
         }
 
         return code;

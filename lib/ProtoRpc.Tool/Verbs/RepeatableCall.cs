@@ -62,7 +62,7 @@ internal static class RepeatableCall
             ? word
             : $"'{word.Replace("'", isWindows ? "''" : @"'\''", StringComparison.Ordinal)}'";
 
-    // Without --expand-headers, ${NAME} is a part of the secret.
+    // Without --expand-headers, ${NAME} is not a variable but part of the secret.
     private static string WithoutSecret(string option, string value, bool expands, ref bool hasVariables)
     {
         switch (option)

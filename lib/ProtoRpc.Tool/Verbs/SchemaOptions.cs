@@ -125,7 +125,7 @@ internal static class NumberArgument
     {
         if (result.Tokens is not [{ Value: string text }])
         {
-            // Too many have an error of their own.
+            // The parser reports too many values itself.
             return default;
         }
 
@@ -152,7 +152,7 @@ internal static class SecondsArgument
 
     public static bool TryParse(string text, out double seconds)
     {
-        // Numbers beyond every time have the error of the option, which says its limits.
+        // A number that is too large for a time is accepted here, so that the option reports its limits.
         if (NumberArgument.TryParse(text, out seconds))
         {
             return true;

@@ -187,7 +187,7 @@ internal static class ServingRun
         return end.IsCompleted || stop.IsCancellationRequested;
     }
 
-    // A service that the manager does not hear still serves.
+    // The server still serves if the service manager cannot be notified.
     private static bool Notify(Action notify, ToolConsole console)
     {
         try
@@ -209,7 +209,7 @@ internal sealed class ServerSession(
 {
     private RpcClient? _client;
 
-    // Answers which messages replies have, with the headers of reflection.
+    // A client for the message types of replies, with the headers for reflection.
     private RpcClient? _asking;
 
     public RpcEndpoint Endpoint => endpoint;

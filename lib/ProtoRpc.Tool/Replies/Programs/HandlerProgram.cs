@@ -123,7 +123,7 @@ internal sealed class ProgramEnvironment(
 {
     private const string Option = "--exec-env";
 
-    // What programs need to start and to find their files, and no more.
+    // Programs only receive the variables that they need to start and to find their files.
     private static readonly string[] OfUnix =
     [
         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TZ", "TERM", "LANG", "LANGUAGE",
@@ -175,7 +175,7 @@ internal sealed class ProgramEnvironment(
 /// <summary>Limits the programs that run at the same time; further calls wait.</summary>
 internal sealed class ProgramSlots
 {
-    // Reading of pipes blocks a thread for each of the three streams of a program.
+    // Each running program occupies threads, because reads of its pipes block.
     private const int ThreadsOfProgram = 4;
     private static readonly int MaxWaiting = RpcLimits.Default.MaxQueuedCalls;
     private readonly SemaphoreSlim _free;

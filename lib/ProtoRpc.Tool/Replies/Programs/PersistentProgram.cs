@@ -97,8 +97,8 @@ internal sealed class PersistentProgram : IDisposable
         _output = new OutputLines(_running.Output, MaxBytes);
         _next = Task.Run(_output.ReadLineAsync);
 
-        // A program may end hours before the next call looks for one. By then, the system may have given its
-        // id to another group of processes.
+        // Cleans up when the program ends and not at the next call, which may be hours later: the system may
+        // have assigned the process group's id to other processes by then.
         _ = _running.Ended.ContinueWith(
             _ => _running.End(), CancellationToken.None, TaskContinuationOptions.None, TaskScheduler.Default);
     }
@@ -120,7 +120,8 @@ internal sealed class PersistentProgram : IDisposable
         {
             RpcException? failure = await ReadRepliesAsync(context, stream, id);
 
-            // A program that answers before it has the last request would get that in the next call.
+            // If the program replies before it has read all requests, it would read the rest as part of the
+            // next call. So the program cannot be used again.
             return failure is null || feeding.IsCompletedSuccessfully
                 ? await AfterAsync(feeding, context.CancellationToken, failure)
                 : throw failure;
@@ -141,7 +142,7 @@ internal sealed class PersistentProgram : IDisposable
         }
         catch (IOException)
         {
-            // It has ended.
+            // The program has ended.
         }
 
         await Task.WhenAny(_running.Ended, Task.Delay(LastWords));
@@ -226,7 +227,7 @@ internal sealed class PersistentProgram : IDisposable
         }
         catch (IOException)
         {
-            // The end of the output says more.
+            // The program has closed its input. The end of its output reports the reason.
         }
     }
 

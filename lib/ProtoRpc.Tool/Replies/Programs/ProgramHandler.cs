@@ -33,7 +33,7 @@ internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots,
         }
         catch (RpcException) when (feeding.IsFaulted)
         {
-            // What is wrong with a request is the caller's to know.
+            // If reading the requests failed, the caller receives that error.
             await feeding;
             throw;
         }
@@ -101,7 +101,7 @@ internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots,
         }
         catch (Exception e) when (e is IOException or ObjectDisposedException)
         {
-            // A program need not read its requests.
+            // The program may end without reading its requests.
         }
         finally
         {
@@ -117,7 +117,7 @@ internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots,
         }
         catch (IOException)
         {
-            // The program has ended.
+            // The program has ended, which closed the pipe.
         }
     }
 }
@@ -125,7 +125,7 @@ internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots,
 /// <summary>Reads what programs answer.</summary>
 internal static class ProgramReply
 {
-    // What the tool itself ends with when a call fails: a handler may be a call of the tool.
+    // The base of the tool's exit codes for failed calls: the handler may be a call of the tool.
     private const int ToolStatusBase = 64;
     private const int SignalBase = 128;
 
@@ -153,7 +153,7 @@ internal static class ProgramReply
     {
         RpcStatusCode status = exitCode switch
         {
-            // Most programs exit with 1 when they crash, which is no cancellation.
+            // Most programs exit with 1 when they fail, which would be Cancelled.
             1 => RpcStatusCode.Unknown,
             <= (int)RpcStatusCode.Unauthenticated => (RpcStatusCode)exitCode,
             > ToolStatusBase and <= ToolStatusBase + (int)RpcStatusCode.Unauthenticated =>
@@ -252,10 +252,10 @@ internal static class CallVariables
         }
     }
 
-    // With other characters two headers could have one variable: x_user would pass for x-user.
+    // Other characters would let two headers have the same variable: x_user and x-user.
     private static bool IsSafe(string name) => name.All(c => char.IsAsciiLetterOrDigit(c) || c == '-');
 
-    // A variable ends at its first NUL.
+    // The value of an environment variable ends at its first NUL.
     private static KeyValuePair<string, string> Variable(string name, string? value) =>
         new(Prefix + name, (value ?? "").Replace("\0", "", StringComparison.Ordinal));
 }

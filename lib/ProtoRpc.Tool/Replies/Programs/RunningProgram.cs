@@ -10,12 +10,14 @@ internal sealed class RunningProgram : IDisposable
     private const int MaxErrorBytes = 2048;
     private const int Kill = 9;
 
-    // Makes a session, and so a process group, and becomes the program; of util-linux and busybox.
+    // setsid of util-linux or busybox starts the program in a new session, so that its process group can be
+    // killed.
     private static readonly string? SetSession = OperatingSystem.IsWindows()
         ? null
         : HandlerProgram.FindOnPath("setsid", Environment.GetEnvironmentVariable);
 
-    // A program that leaves others behind, which hold its streams open, ends its call all the same.
+    // How long to wait for output after the program has ended: processes that it started may keep the pipes
+    // open.
     private static readonly TimeSpan LastOutput = TimeSpan.FromSeconds(1);
 
     private readonly Process _process;
@@ -106,12 +108,12 @@ internal sealed class RunningProgram : IDisposable
 
         try
         {
-            // First those that have left the group: they are found as children of those that run.
+            // First the process tree: processes that left the group are found as children of running ones.
             _process.Kill(entireProcessTree: true);
         }
         catch (Exception e) when (e is InvalidOperationException or Win32Exception or AggregateException)
         {
-            // It has ended.
+            // The program has ended.
         }
 
         if (SetSession is not null)
@@ -135,7 +137,7 @@ internal sealed class RunningProgram : IDisposable
 
     private Task<int> WaitAsync()
     {
-        // Process.WaitForExitAsync is for output that is read by events.
+        // Process.WaitForExitAsync also waits for output that is read by events, so the exit event is used.
         TaskCompletionSource<int> ended = new(TaskCreationOptions.RunContinuationsAsynchronously);
         _process.Exited += (_, _) => ended.TrySetResult(_process.ExitCode);
         if (_process.HasExited)
@@ -146,7 +148,8 @@ internal sealed class RunningProgram : IDisposable
         return ended.Task;
     }
 
-    // The last bytes say why a program ended; all are read, for the program waits when its pipe is full.
+    // Keeps the last bytes, which usually contain the reason of a failure. Reads all, because the program
+    // blocks when the pipe is full.
     private static async Task<string> ReadErrorAsync(Stream stream)
     {
         byte[] kept = new byte[2 * MaxErrorBytes];
@@ -165,7 +168,7 @@ internal sealed class RunningProgram : IDisposable
         }
         catch (Exception e) when (e is IOException or ObjectDisposedException)
         {
-            // What was read until then counts.
+            // The bytes that were read before the failure are returned.
         }
 
         return Encoding.UTF8.GetString(kept, 0, length).Trim();
@@ -242,7 +245,7 @@ internal sealed class OutputLines(Stream stream, int maxBytes)
         }
         catch (Exception e) when (e is IOException or ObjectDisposedException)
         {
-            // A program that was ended.
+            // The program was killed while its output was read, so the output ends here.
             return 0;
         }
     }
