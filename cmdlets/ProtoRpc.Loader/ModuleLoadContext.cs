@@ -62,7 +62,7 @@ public sealed class ModuleLoadContext : AssemblyLoadContext
     public static bool AddImport(object shell, object? loaded, object removed)
     {
         ArgumentNullException.ThrowIfNull(shell);
-        // This assembly knows neither the shell nor the cmdlets.
+        // The loader has no reference to PowerShell or to the cmdlets.
         LoadCmdlets().GetType("ProtoRpc.PowerShell.Import.ModuleImport")!.GetMethod("Begin")!.Invoke(
             null, BindingFlags.DoNotWrapExceptions, binder: null, [shell, loaded, removed], culture: null);
         lock (Gate)

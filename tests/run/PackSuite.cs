@@ -13,7 +13,7 @@ internal sealed class PackSuite(string root) : ITestSuite
     /// <summary>The folder of packages, or null before the suite ran.</summary>
     public static string? Packages => Environment.GetEnvironmentVariable(PackagesVariable);
 
-    // tests/pester/common.ps1 imports the module that it names.
+    // tests/pester/common.ps1 imports the module in this variable.
     private const string ModuleVariable = "PROTORPC_MODULE";
 
     private static readonly TimeSpan GitLimit = TimeSpan.FromMinutes(1);
@@ -31,7 +31,7 @@ internal sealed class PackSuite(string root) : ITestSuite
             return SuiteResult.Empty(Name);
         }
 
-        // Below the repository, where the tests that run from there find its files.
+        // In the repository's folder, because the tests find the repository's files from there.
         string kept = Path.Combine(root, "artifacts", "packed");
         DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-tests-");
         try
@@ -89,7 +89,7 @@ internal sealed class PackSuite(string root) : ITestSuite
     private static bool AreEqual(string one, string other) =>
         File.Exists(one) && File.Exists(other) && Checksums.Of(one) == Checksums.Of(other);
 
-    // git writes files that Windows does not delete before they are writable.
+    // git marks its files as read-only, and Windows does not delete those.
     private static void Delete(DirectoryInfo folder)
     {
         if (OperatingSystem.IsWindows())
@@ -123,7 +123,7 @@ internal sealed class PackSuite(string root) : ITestSuite
         }
     }
 
-    // A clone, with the files as they are now: also those that are not committed.
+    // A clone with the current files, including those that are not committed.
     private async Task<string> CopyAsync(string target)
     {
         ChildProcess.Result clone = await ChildProcess.RunAsync(
@@ -135,7 +135,7 @@ internal sealed class PackSuite(string root) : ITestSuite
             throw new PackFailure($"The repository cannot be cloned: {clone.Text}\n{files.Text}");
         }
 
-        // A remote as a public clone has it, so that symbols point to sources.
+        // The address of the public repository, so that symbols refer to its sources.
         await ChildProcess.RunAsync(
             "git",
             [

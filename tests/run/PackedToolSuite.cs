@@ -7,7 +7,7 @@ namespace ProtoRpc.TestRun;
 /// built beside the tests; and the start of the archive for Windows.</summary>
 internal sealed class PackedToolSuite(string root) : ITestSuite
 {
-    // Where a package of a dotnet tool has its program.
+    // The folder of the program in a package of a dotnet tool.
     private const string ToolFolder = "tools/net10.0/any/";
 
     private static readonly string[] Assemblies = ["ProtoRpc.Tests", "ProtoRpc.Http.Tests"];
@@ -19,7 +19,7 @@ internal sealed class PackedToolSuite(string root) : ITestSuite
     public IReadOnlyList<string> Projects =>
         ["tests/unit/ProtoRpc.Tests.csproj", "tests/http/ProtoRpc.Http.Tests.csproj"];
 
-    // After a run of the suite that packs.
+    // The suite needs the packages of the pack suite.
     public bool Exists => PackSuite.Packages is not null;
 
     public async Task<SuiteResult> RunAsync(string? filter)
@@ -64,7 +64,7 @@ internal sealed class PackedToolSuite(string root) : ITestSuite
 
     private async Task<SuiteResult> RunAsync(string project, string package, string? filter)
     {
-        // Below the repository, where the tests find its files.
+        // In the repository's folder, because the tests find the repository's files from there.
         string folder = Path.Combine(root, "artifacts", "packed", "tests", project);
         try
         {

@@ -13,7 +13,7 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
 {
     private const string Begin = "BEGIN ";
 
-    // A slow machine makes every test slow, but only a hanging test ends none for so long.
+    // All tests are slow on a slow machine, but only a hanging test lets no test end for so long.
     private static readonly TimeSpan Silence = TimeSpan.FromMinutes(3);
 
     /// <summary>Takes files from the queue until none is left.</summary>
@@ -34,7 +34,7 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
             SuiteResult result = Judge(run, entry => queue.Read(suite, entry));
             sum = sum.With(result);
 
-            // A shell that begins with no file would do so each time.
+            // A shell that did not begin any file would fail again in the same way.
             if (!run.Lines.Any(line => line.StartsWith(Begin, StringComparison.Ordinal)))
             {
                 return queue.IsEmpty
@@ -107,7 +107,7 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
         return result.WithFailure($"{entry}: the whole file", $"{how}, after these lines:\n{TailOf(lines)}");
     }
 
-    // Passed, failed, skipped, inconclusive.
+    // The marks of passed, failed, skipped and inconclusive tests.
     [GeneratedRegex(@"^\s*\[([+\-!?])\] ")]
     private static partial Regex TestEnd();
 }

@@ -11,10 +11,10 @@ internal sealed partial class PesterSuite(string root, IReadOnlyList<string>? on
 {
     private const string PesterProject = "tests/pester/Pester.csproj";
 
-    // Without the packages of the suite that packs, its set-up takes longer than all other files.
+    // Without the packages of the pack suite, the set-up of this file takes longer than all other files.
     private const string PackageFile = "Package.Tests.ps1";
 
-    // One for each core that a small machine has. Files have no names, ports or folders in common.
+    // One for each core of a small machine. The test files share no names, ports or folders.
     private static readonly int Shells = Math.Min(2, Environment.ProcessorCount);
 
     private static readonly TimeSpan RestoreLimit = TimeSpan.FromMinutes(3);

@@ -48,7 +48,7 @@ else
         results.Add(await RunAsync(suite, options.Filter));
         Console.WriteLine($"  {results[^1].Counts}, {Since(start)}");
 
-        // The reasons come at the end of the run, which is long.
+        // Failures are shown immediately, because their reasons are only shown at the end of the long run.
         foreach (TestCase failed in results[^1].Failures)
         {
             Console.WriteLine($"  FAILED {failed.Name}");
@@ -68,7 +68,7 @@ static async Task<SuiteResult> RunAsync(ITestSuite suite, string? filter)
     {
         return await suite.RunAsync(filter);
     }
-#pragma warning disable CA1031 // Whatever breaks in one suite, the others still run and the last line comes.
+#pragma warning disable CA1031 // If a suite crashes, the other suites must still run.
     catch (Exception e)
 #pragma warning restore CA1031
     {

@@ -26,7 +26,7 @@ internal sealed class ProgramSuite(
 
     public async Task<SuiteResult> RunAsync(string? filter)
     {
-        // What the program checks is no test that a filter can find.
+        // The checks of the program are not tests that a filter can select.
         if (filter is not null)
         {
             return SuiteResult.Empty(Name);

@@ -6,7 +6,7 @@ namespace ProtoRpc.TestRun;
 /// <summary>Builds projects once, before the suites that need them.</summary>
 internal static class SolutionBuild
 {
-    // A line comes with each project; one project takes longer only if the build hangs.
+    // The build prints a line for each project, so only a hanging build is silent for so long.
     private static readonly TimeSpan Silence = TimeSpan.FromMinutes(10);
 
     /// <summary>Builds a project or a solution.</summary>
@@ -37,7 +37,7 @@ internal static class SolutionBuild
         return await RunAsync(root, filter);
     }
 
-    // The lines of projects that were built are noise beside them.
+    // Lines about projects that were built are omitted.
     private static string ErrorsOf(IReadOnlyList<string> lines)
     {
         string[] errors =

@@ -11,11 +11,11 @@ internal sealed class StyleSuite(string root, IReadOnlyList<string>? only = null
 {
     private const string Solution = "ProtoRpc.slnx";
 
-    // dotnet format loads all projects and prints nothing before its end, so only a hang takes so long.
+    // dotnet format loads all projects and prints nothing before its end, so only a hang takes this long.
     private static readonly TimeSpan Limit = TimeSpan.FromMinutes(20);
 
-    // dotnet format checks the order of usings beside whatever rules it runs. With one rule alone it takes
-    // a third of the time, and the build has checked all of them.
+    // dotnet format always checks the order of usings. With only one rule it needs a third of the time, and
+    // the build has checked all rules.
     private static readonly string[] UsingsAlone = ["--diagnostics", "IDE0040"];
 
     public string Name => "style";
@@ -58,7 +58,7 @@ internal sealed class StyleSuite(string root, IReadOnlyList<string>? only = null
             return SuiteResult.Empty(Name);
         }
 
-        // Both load all projects, which must be restored.
+        // Both commands load all projects, which must be restored.
         ChildProcess.Result restore = await ChildProcess.RunAsync(
             "dotnet", ["restore", Solution, "-v", "q"], root, Limit);
         if (!restore.Succeeded)

@@ -26,7 +26,7 @@ internal static class TestShell
             return (null, whyNot);
         }
 
-        // The program of the package finds .NET by this variable, where .NET is in no common folder.
+        // The program of the package needs this variable to find .NET outside the usual folders.
         if (Environment.GetEnvironmentVariable("DOTNET_ROOT") is null)
         {
             Environment.SetEnvironmentVariable(

@@ -8,7 +8,7 @@ internal sealed class TestSuites
     private const string Peers =
         "impacket, grpcio, Chromium and other programs, see tests/README.md; .ci/run installs them";
 
-    // Without a --suite, --all or --quick: all that packages bring.
+    // Without --suite, --all or --quick: the suites that only need NuGet packages.
     private static readonly string[] Default = ["style", "unit", "http", "peers", "pester"];
     private static readonly string[] Quick = ["style", "unit", "pester"];
 
@@ -65,7 +65,7 @@ internal sealed class TestSuites
             {
                 Needs = Peers, StartsPowerShell = true,
             },
-            // Fuzzing and load find what changes over weeks, not from commit to commit.
+            // Fuzzing and load tests find changes over weeks, not between commits.
             new ProgramSuite(
                 "fuzz", root, "tests/fuzz/ProtoRpc.Fuzz.csproj", ["--seconds", options.IsLong ? "90" : "5"],
                 "the input that ran is in artifacts/fuzz/*.running"),

@@ -9,10 +9,10 @@ internal sealed partial class TrimmedSuite(string root) : ITestSuite
 {
     private const string Project = "tests/trimmed/TrimmedProgram.csproj";
 
-    // Without a network, restoring tries for minutes.
+    // Without a network, restoring retries for minutes.
     private static readonly TimeSpan RestoreLimit = TimeSpan.FromMinutes(3);
 
-    // The linker and the compiler of native code print nothing before their end: only a hang takes so long.
+    // The linker and the NativeAOT compiler print nothing before their end, so only a hang takes this long.
     private static readonly TimeSpan Limit = TimeSpan.FromMinutes(20);
 
     public string Name => "trimmed";
@@ -113,7 +113,7 @@ internal sealed partial class TrimmedSuite(string root) : ITestSuite
     private SuiteResult Skipped(string how, string? filter, string reason) =>
         SuiteResult.Skipped($"{Name}: {how}", filter is null ? 1 : 0, reason);
 
-    // NuGet: no such package, no such version, no connection. SDK: no linker for native code.
+    // NuGet: package missing, version missing, no connection. SDK: no linker for native code.
     [GeneratedRegex(@"\b(NU1101|NU1102|NU1103|NU1301): [^\[]*|Platform linker \(.*?\) not found")]
     private static partial Regex Missing();
 }

@@ -57,15 +57,15 @@ internal sealed class WindowsArchive(string root, string packages)
         }
         finally
         {
-            // Wine's processes are not children of the one that was started. This waits until all have ended,
-            // and the registry is written into the folder.
+            // Wine's processes are not children of the started one. This waits until all have ended and the
+            // registry is written to the folder.
             await ChildProcess.RunAsync("env", [.. Variables(folder), "wineserver", "-k"], root, Limit);
             folder.Delete(recursive: true);
         }
     }
 
-    // As in the suite of unit tests under Wine. The core library that was compiled ahead does not load from a
-    // single file there (E_INVALIDARG, Wine 8).
+    // The variables of the unit tests under Wine. In addition, a precompiled core library does not load from
+    // a single file (E_INVALIDARG, Wine 8).
     private static string[] Variables(DirectoryInfo folder) =>
     [
         "WINEDEBUG=-all", $"WINEPREFIX={Path.Combine(folder.FullName, "prefix")}", "DISPLAY=",

@@ -7,10 +7,10 @@ namespace ProtoRpc.TestRun;
 /// <param name="suite">The name of the suite.</param>
 internal sealed class XunitMessages(string suite)
 {
-    // A program that a test started may print something before it on the same line.
+    // A program that a test started may have printed text before the message, on the same line.
     private const string Start = "{\"$type\":\"";
 
-    // The lines that say why a program ended.
+    // The last lines usually contain the reason of the end.
     private const int TailLines = 30;
 
     private readonly Lock _gate = new();
@@ -68,7 +68,7 @@ internal sealed class XunitMessages(string suite)
                 result = result.WithFailure(name, $"ran when the program {told}");
             }
 
-            // A test that hung or took the program along says it all.
+            // The tests that were running are already reported as failed, so the run is not.
             if (_running.Count > 0)
             {
                 return result;
@@ -113,7 +113,8 @@ internal sealed class XunitMessages(string suite)
                 Keep(TextOf(message, "Message"));
                 return false;
             default:
-                // Of the runner, and of fixtures that fail to be disposed. xunit does not count it as a test.
+                // Errors of the runner, and of fixtures whose disposal fails. xunit does not count them as
+                // tests.
                 if (kind == "error" || kind.EndsWith("-cleanup-failure", StringComparison.Ordinal))
                 {
                     _failures.Add(new TestCase($"{suite}: outside of a test", ErrorOf(message)));
@@ -141,7 +142,7 @@ internal sealed class XunitMessages(string suite)
     private static string TextOf(JsonElement message, string name) =>
         message.TryGetProperty(name, out JsonElement value) ? value.GetString() ?? "" : "";
 
-    // The exception, and those inside it.
+    // The exception, and its inner exceptions.
     private static string ErrorOf(JsonElement message) => string.Join(
         "\n---- ",
         TextsOf(message, "ExceptionTypes")
@@ -160,7 +161,7 @@ internal sealed class XunitMessages(string suite)
         }
         catch (JsonException)
         {
-            // Cut off, or not of xunit.
+            // The line is incomplete, or not from xunit.
             message = null;
             return false;
         }

@@ -11,13 +11,13 @@ internal sealed class XunitProgram(string suite, TimeSpan silence)
     /// <summary>No test of ours takes as long, so one that does hangs.</summary>
     public static readonly TimeSpan Silence = TimeSpan.FromMinutes(3);
 
-    // So that a person sees life.
+    // Shows progress to a person who watches the run.
     private static readonly TimeSpan BetweenLines = TimeSpan.FromMinutes(1);
 
-    // Silence ends a program.
+    // Programs are ended when they are silent for too long, not after a time.
     private static readonly TimeSpan Never = TimeSpan.FromDays(1);
 
-    // xunit ends with it if a test failed.
+    // xunit's exit code if a test failed.
     private const int SomeFailed = 1;
 
     public async Task<SuiteResult> RunAsync(string program, IEnumerable<string> arguments, string folder)

@@ -26,7 +26,7 @@ internal sealed class XunitSuite(string name, string root, string project, strin
 
     public async Task<SuiteResult> RunAsync(string? filter)
     {
-        // The program itself, and not 'dotnet test', which reports only what has come to its end.
+        // Runs the program and not 'dotnet test', which only reports completed tests.
         List<string> arguments = ["exec", Assembly, "-automated", "async"];
         if (always is not null)
         {

@@ -52,7 +52,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         }
         catch (ObjectDisposedException)
         {
-            // The cmdlet ended while Ctrl+C was pressed.
+            // Ctrl+C was pressed at the moment when the cmdlet ended and disposed its source.
         }
     }
 

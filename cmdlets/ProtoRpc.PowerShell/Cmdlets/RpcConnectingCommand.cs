@@ -17,7 +17,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private static readonly HashSet<string> Settings =
         new(RpcOption.NamesOf(typeof(RpcConnectionOption)), StringComparer.OrdinalIgnoreCase);
 
-    // What may differ between two calls over one connection.
+    // The settings that may differ between two calls over one connection.
     private static readonly string[] OfCalls =
     [
         nameof(RpcConnectionOption.Compression), nameof(RpcConnectionOption.Header),
@@ -238,7 +238,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         }
 
         CheckGiven(endpoint, [.. own, endpoint], isRaw: false);
-        // The service is that of the calls, and not of the server that has the schema.
+        // Service and InterfaceId belong to the calls, not to the server that has the schema.
         return CreateOptions() with { Service = null, InterfaceId = null };
     }
 
@@ -307,7 +307,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         SkipCertificateCheck = option.SkipCertificateCheck,
     };
 
-    // What is given to the cmdlet is the same for all endpoints; otherwise it is that of the name.
+    // A setting of the cmdlet is the same for all endpoints; otherwise it belongs to the registered name.
     private string KeyOf(string setting) => Given.Contains(setting) ? "" : Named?.Name ?? "";
 
     private X509Certificate2Collection Authorities(string key, IEnumerable<RpcCertificateSource> sources)

@@ -9,8 +9,8 @@ namespace ProtoRpc;
 /// <remarks>A setting that was not given is that of the registered name, and otherwise the default.</remarks>
 public sealed class RpcConnectionOption : RpcOption
 {
-    // Who calls. What is registered is replaced as a whole, so that one identity's name never goes with
-    // another's secret.
+    // The settings of the caller's identity. A registered identity is replaced as a whole, so that one
+    // identity's name is never combined with another's secret.
     private static readonly string[] Identity =
         [nameof(Authentication), nameof(Credential), nameof(Token), nameof(UserName)];
 

@@ -22,7 +22,7 @@ internal static class RpcErrors
             exception.Extensions = HeaderExtensionMap.ToDictionary(extensions);
         }
 
-        // The text of a server's answer is not reworded.
+        // The text of a server's error is not changed.
         string text = exception.Endpoint is null ? exception.Message : TextOf(exception);
         string worded = exception.IsAnswer ? text : ParameterWording.Rename(text);
         if (CallerProof.Advice(exception.Accepted) is { Length: > 0 } advice)
@@ -48,7 +48,7 @@ internal static class RpcErrors
         if (row is not null || exception.Endpoint is not null || worded != text
             || exception.Details.Count > 0)
         {
-            // Scripts show the text in one paragraph, the prompt as it is.
+            // Scripts show the text in one paragraph; the prompt shows line breaks.
             record.ErrorDetails = new(string.Join("\n  ", [shown, .. DetailLines.Format(exception.Details)]));
         }
 
@@ -64,7 +64,7 @@ internal static class RpcErrors
         }
         catch (RpcException)
         {
-            // Nested too deeply for an object.
+            // The detail is nested too deeply for an object.
             return detail;
         }
     }

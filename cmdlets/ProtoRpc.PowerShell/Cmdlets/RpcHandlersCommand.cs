@@ -41,7 +41,7 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         }
     }
 
-    // Starts the workers, and then what they serve. Nothing of the pool is left if that fails.
+    // Starts the workers, and then the services. If that fails, the pool is disposed.
     private protected void StartServing(HandlerPool? pool, Action? serve = null)
     {
         try

@@ -13,7 +13,7 @@ public abstract class RpcOption
     internal const BindingFlags Settings =
         BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly | BindingFlags.IgnoreCase;
 
-    // Made with the first setting: most calls have none.
+    // Created with the first setting, because most calls have none.
     private Dictionary<string, object?>? _given;
 
     private protected RpcOption()
@@ -154,7 +154,7 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
         return settings;
     }
 
-    // The shell would take each text as true.
+    // PowerShell would convert every text to true, even 'False'.
     private static object ToSwitch(string name, object value) => value is not string text ? value
         : bool.TryParse(text, out bool isOn) ? isOn
         : throw Invalid($"'{TerminalText.Neutralize(text)}' of {name} is neither True nor False.");
@@ -186,7 +186,7 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
         using System.Management.Automation.PowerShell shell =
             System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
         RequireReferences(settings);
-        // Not by its name, which a script may give to a function of its own.
+        // By its type and not by its name, because a script may define a function with the cmdlet's name.
         shell.AddCommand(new CmdletInfo(cmdlet, implementation)).AddParameters(settings);
         try
         {

@@ -40,7 +40,8 @@ internal sealed class CommandLines(string script, Token[] tokens)
             : null;
     }
 
-    // The word comes before the other arguments: the shell completes a word there, but not an empty place.
+    // The word is placed before the other arguments, because PowerShell completes a word there, but not an
+    // empty position.
     private CommandLine Line(
         int start, int first, int next, int end, IReadOnlyList<string> path, string given = "")
     {

@@ -119,7 +119,7 @@ internal sealed record HashtablePlace(
     /// neither a key nor a value can begin there.</summary>
     public static HashtablePlace? Find(string script, int cursor)
     {
-        // Most lines have no hashtable, and need not be parsed.
+        // Fast path: most lines have no hashtable, so they are not parsed.
         if (cursor > script.Length || script.IndexOf("@{", 0, cursor, StringComparison.Ordinal) < 0)
         {
             return null;

@@ -24,6 +24,6 @@ internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyI
             + trace;
     }
 
-    // In milliseconds, with the time to connect.
+    // Milliseconds, including the time to connect.
     private double Elapsed => Stopwatch.GetElapsedTime(_start).TotalMilliseconds;
 }

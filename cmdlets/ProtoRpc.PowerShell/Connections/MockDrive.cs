@@ -8,7 +8,7 @@ namespace ProtoRpc;
 /// of the drives in it.</summary>
 internal sealed class MockDrive : PSDriveInfo
 {
-    // How the shell names the frames of script blocks and scripts.
+    // PowerShell's name for the stack frames of script blocks and scripts.
     private const string Block = "<ScriptBlock>";
 
     private const string CurrentScope = "0";
@@ -69,7 +69,7 @@ internal sealed class MockDrive : PSDriveInfo
         }
     }
 
-    // The session owns what its prompt makes.
+    // A mock that is created at the prompt belongs to the session.
     private static void Add(
         RpcMockListener mock, bool[] functions, SessionState session, string scope, ProviderInfo provider)
     {

@@ -7,7 +7,7 @@ namespace ProtoRpc.PowerShell.Connections;
 /// <summary>Lines for the debug stream. Any thread adds them; a cmdlet writes them.</summary>
 internal sealed class PendingDebug
 {
-    // Bounded, because servers can cause any number of lines.
+    // Limited, because servers can cause any number of lines.
     private const int MaxLines = 1000;
 
     private readonly ConcurrentQueue<string> _lines = new();
@@ -94,7 +94,7 @@ internal sealed class PendingTrace(PendingDebug lines) : RpcTrace
 /// <param name="write">Writes a line; only called on the cmdlet's thread.</param>
 internal sealed class RetryLines(Action<string> write)
 {
-    // Bounded, because servers can cause any number of lines.
+    // Limited, because servers can cause any number of lines.
     private const int MaxLines = 1000;
 
     // An async local, because the cmdlet's calls may continue on other threads.

@@ -209,7 +209,7 @@ public class RpcListener
                 pool.Resume();
             }
 
-            // An earlier pool without a worker holds nothing that has to end, only memory.
+            // A previous pool without workers has nothing to stop, so it is only released.
             _pools = [.. earlier.Where(pool => pool.WorkerCount > 0), .. used];
             if (!_isStopped)
             {

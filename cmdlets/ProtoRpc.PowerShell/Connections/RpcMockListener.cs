@@ -14,10 +14,10 @@ public sealed class RpcMockListener : RpcListener
 
     private readonly Lock _gate = new();
 
-    // The workers of the scripts that answer a method. A method with other replies has none.
+    // The workers of the scripts that reply to a method. Methods with other replies have none.
     private readonly Dictionary<string, HandlerPool> _workers = [];
 
-    // Those of the replies that the mock started with, which Reset sets back.
+    // The workers of the replies that the mock started with. Reset restores them.
     private readonly Dictionary<string, HandlerPool> _firstWorkers = [];
     private RpcConnection? _connection;
 
@@ -120,7 +120,7 @@ public sealed class RpcMockListener : RpcListener
 
             if (!_workers.ContainsValue(pool))
             {
-                // An initialization script or a module has started a worker that no reply uses.
+                // An initialization script or a module started a worker that no reply uses.
                 pool.Retire();
             }
 

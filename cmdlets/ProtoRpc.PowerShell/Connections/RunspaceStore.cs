@@ -111,7 +111,8 @@ internal sealed class RunspaceStore
 
     public void Add(RpcConnection connection)
     {
-        // A closed one leaves by itself: a script that only connects and disconnects never lists them.
+        // Removed when it is closed, because a script that only connects and disconnects never lists
+        // connections.
         connection.WhenClosed(Remove);
         lock (_gate)
         {

@@ -23,7 +23,7 @@ internal sealed class StreamConversation
     public const string ByRunspace = "was closed with the session that opened it. Keep the session open, or "
         + "open the stream in the session that uses it.";
 
-    // A call that has ended has nothing to wait for; this is for a transport with a fault.
+    // An ended call replies immediately. The limit only applies if the connection is broken.
     private static readonly TimeSpan EndPatience = TimeSpan.FromSeconds(5);
 
     private readonly Lock _gate = new();
@@ -291,7 +291,7 @@ internal sealed class StreamConversation
         }
     }
 
-    // The server has ended the call. How is known when all replies were read.
+    // The server has ended the call. The reason is known after all replies were read.
     private RpcException EndOfCall(StreamWait wait)
     {
         try
@@ -305,7 +305,7 @@ internal sealed class StreamConversation
         }
         catch (RpcException)
         {
-            // The replies before the end say how it ended.
+            // Unread replies precede the end, so its reason is not known yet.
         }
 
         return NoMore("was ended by the server. Receive-RpcStream returns the replies that are left, and how "
@@ -331,7 +331,7 @@ internal sealed class StreamConversation
         }
         catch (Exception e) when (e is RpcException or OperationCanceledException or ObjectDisposedException)
         {
-            // Whoever receives gets the error of the call.
+            // The receiving cmdlet reports the error of the call.
         }
     }
 
@@ -359,7 +359,7 @@ internal sealed class StreamConversation
             CancellationTokenSource.CreateLinkedTokenSource(wait.Cancellation, _closing);
         try
         {
-            // Not AggregateException, which Wait would throw.
+            // Wait would throw an AggregateException.
             if (Task.WaitAny([task], (int)wait.Left.TotalMilliseconds, either.Token) < 0)
             {
                 throw late(wait.Time);

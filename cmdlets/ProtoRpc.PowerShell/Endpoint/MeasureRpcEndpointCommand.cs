@@ -194,7 +194,7 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
 
     private void Run(List<LoadPlan> plans)
     {
-        // The client of an endpoint has its settings already.
+        // The client of an endpoint already has these settings.
         RpcConnectionOption? ofCalls = ParameterSetName == ByConnection ? ConnectionOption : null;
         RpcLoadTest test = new(
             [.. plans.Select(plan => plan.Target)],

@@ -108,7 +108,8 @@ public abstract class RpcPingCommand : RpcEndpointCommand
 [OutputType(typeof(RpcPingResult), typeof(bool))]
 public sealed class TestRpcEndpointCommand : RpcPingCommand
 {
-    // In the order of the endpoints, because a table is compared with the list that it was made of.
+    // Written in the order of the endpoints, so that a table of results can be compared with the list of
+    // endpoints.
     private readonly Queue<PendingPing> _pending = [];
 
     [Parameter]
@@ -156,21 +157,21 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
     {
         if (disposing)
         {
-            // Pings may be left, for example after Select-Object -First.
+            // Pings may still be running, for example after Select-Object -First.
             StopProcessing();
         }
 
         base.Dispose(disposing);
     }
 
-    // At the same time, because each dead host of a fleet takes all of its time.
+    // Started in parallel, because each unreachable host takes the whole timeout.
     private void Start(RpcEndpoint endpoint, Func<RpcPingResult> ping)
     {
         Take(atLeast: _pending.Count < MaxPings ? 0 : 1);
         _pending.Enqueue(new(endpoint, StartPing(() => Run(ping))));
     }
 
-    // Writes the next results, and those behind them that are there already.
+    // Writes the next results, and all further ones that are already complete.
     private void Take(int atLeast)
     {
         for (int left = atLeast;
@@ -225,7 +226,7 @@ public sealed class TestRpcEndpointCommand : RpcPingCommand
 
         WriteError(RpcErrors.ToRecord(error!, endpoint.ToString()));
 
-        // Also a row, so that a table of endpoints is complete.
+        // An error is also written as a row, so that a table has all endpoints.
         WriteObject(new RpcPingResult(endpoint, outcome.Time, "", "", Array.Empty<string>(), null)
         {
             Error = error,
@@ -275,7 +276,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(50);
     private static readonly TimeSpan LongestPause = TimeSpan.FromSeconds(1);
 
-    // A server that restarts may never answer what was sent to it before.
+    // A server that restarts may never reply to a ping that was sent before.
     private static readonly TimeSpan LongestPing = TimeSpan.FromSeconds(5);
 
     private readonly List<PendingEndpoint> _pending = [];
@@ -337,7 +338,7 @@ public sealed class WaitRpcEndpointCommand : RpcPingCommand
         }
     }
 
-    // At the same time, because a server that accepts the connection and does not answer must not use up the
+    // Pinged in parallel, because a server that accepts the connection but does not reply must not use up the
     // time of the others.
     private void Ask(PendingEndpoint[] endpoints, TimeSpan left, WaitProgress progress)
     {

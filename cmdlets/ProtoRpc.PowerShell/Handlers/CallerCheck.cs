@@ -168,7 +168,8 @@ internal sealed class CallerCheckScript(
     private async Task<IIdentity?> RunAsync(
         CheckRunspace runspace, object proof, string? name, CancellationToken cancellation)
     {
-        // The sessions on other servers that the previous caller's check began are not for this one.
+        // A previous caller's check may have begun sessions on other servers. They are cleared, so that this
+        // caller cannot use them.
         environment.Forget(runspace.Runspace);
         using Shell shell = Shell.Create();
         shell.Runspace = runspace.Runspace;

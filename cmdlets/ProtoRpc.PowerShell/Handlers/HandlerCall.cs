@@ -57,7 +57,8 @@ internal sealed record HandlerVariables(RpcHandlerContext Context)
 internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource script)
     : HandlerCall(context, script)
 {
-    // Long enough for an empty handler on a free core, short enough not to burn the core of a slow one.
+    // Enough for an empty handler on a free core, but not so long that waiting for a slow handler wastes
+    // processor time.
     private const int SpinCount = 10;
 
     // The waiting thread or task. Both are null for a call that runs on the thread of its connection.
@@ -132,7 +133,7 @@ internal abstract class HandlerCall<TReply>(RpcPeerContext context, ScriptSource
         return await _task!.Task.ConfigureAwait(false);
     }
 
-    // Has no effect if the call was stopped meanwhile.
+    // Has no effect if the call was stopped before.
     private void Complete(TReply reply)
     {
         if (Interlocked.Exchange(ref _done, 1) == 0)

@@ -16,7 +16,7 @@ internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce
     private readonly Lock _gate = new();
     private readonly Queue<object> _kept = [];
 
-    // The session whose transcripts get what is shown.
+    // The session to whose transcripts shown records are added.
     private readonly Runspace? _session = Runspace.DefaultRunspace;
 
     /// <summary>Whether information is neither shown nor kept, as with

@@ -123,7 +123,8 @@ internal sealed class HandlerWorker
             }
             catch (Exception)
             {
-                // The script has ended meanwhile. An unhandled exception of a thread would end the process.
+                // The script ended before it was stopped. An unhandled exception of a thread would end the
+                // process.
             }
         })
         {
@@ -236,8 +237,9 @@ internal sealed class HandlerWorker
         }
         catch (Exception e)
         {
-            // If the first worker fails to start, the listener fails to start. Another failure fails the
-            // calls that wait for the worker if there is no other one, and they do not learn the reason.
+            // If the first worker fails to start, the listener fails to start. If a later worker fails and no
+            // other exists, the calls that wait for it fail without the reason, so the error is written to
+            // the records.
             if (!_ready.TrySetException(e) || !_isFirst)
             {
                 _pool.Streams.Add(new ErrorRecord(
@@ -382,7 +384,8 @@ internal sealed class HandlerWorker
 
         try
         {
-            // The previous call was of another caller, whose sessions on other servers are not for this one.
+            // The previous caller's handler may have begun sessions on other servers. They are cleared, so
+            // that this caller cannot use them.
             _pool.Environment.Forget(_runspace!);
             _running = call;
             call.Run(this);

@@ -49,10 +49,10 @@ internal static class FailureRecord
 {
     private const string MethodMember = "Method";
 
-    // The trace of a block of one line at the prompt, which tells nothing.
+    // The trace of a one-line block at the prompt, which contains no information.
     private const string OnlyFrame = "at <ScriptBlock>, <No file>: line 1";
 
-    // What the shell shows before the text, which begins with time and method.
+    // PowerShell shows this before the text, which begins with time and method.
     private const string Activity = "Handler";
 
     /// <summary>The record of a call of a method. An error has the text that remote callers do not get, and
@@ -130,7 +130,7 @@ internal static class FailureRecord
     /// <summary>The caller in a record's text.</summary>
     public static string For(string caller) => caller.Length > 0 ? $" for {caller}" : "";
 
-    // throw 'text' is also sent to the caller, but scripts write it for what should not have happened.
+    // throw 'text' is also sent to the caller, but scripts use it for unexpected failures, so it is an error.
     private static bool IsForCaller(Exception error) =>
         error is RpcException rpc
         && (rpc.IsOfCaller

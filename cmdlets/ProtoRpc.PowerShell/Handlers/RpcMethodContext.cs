@@ -38,7 +38,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
             }
             catch (RpcException e)
             {
-                // The shell takes a property that throws for $null, unless it throws this.
+                // PowerShell returns $null for a property that throws, except for this exception.
                 throw new MethodInvocationException(e.Message, e);
             }
         }

@@ -41,7 +41,8 @@ internal sealed class SessionVariables
     /// compared.</param>
     public string? Warning(Func<Runspace> open)
     {
-        // A script may set a variable for the scripts that it calls, so what one of them sets, all may have.
+        // A script may set a variable for the scripts that it calls, so a variable that one script sets may
+        // exist in all.
         _found.RemoveAll(read => _isUncertain || _set.Contains(read.Name));
         if (_found.Count > 0 && !_isCompared)
         {
@@ -66,8 +67,8 @@ internal sealed class SessionVariables
             + "between calls, see about_ProtoRpc_State.";
     }
 
-    // A variable without a value is as empty in the session as in a worker. One that a module exports comes
-    // to the workers with the module.
+    // A variable without a value is also empty in a worker. A variable that a module exports is imported to
+    // the workers with the module.
     private static bool Has(SessionState session, VariableRead read) =>
         session.PSVariable.Get(read.Path) is { Value: { } value, Module: null }
         && value != AutomationNull.Value;

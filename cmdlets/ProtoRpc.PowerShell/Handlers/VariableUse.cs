@@ -10,7 +10,7 @@ namespace ProtoRpc.PowerShell.Handlers;
 /// </remarks>
 internal sealed class VariableUse
 {
-    // These set variables whose names need not be in the script.
+    // Commands that set variables whose names may not be in the script.
     private static readonly HashSet<string> Setters = new(StringComparer.OrdinalIgnoreCase)
     {
         "Set-Variable", "sv", "set", "New-Variable", "nv", "Import-LocalizedData", "Invoke-Expression", "iex",
@@ -58,7 +58,8 @@ internal sealed class VariableUse
                 Visit(command);
                 break;
             case StringConstantExpressionAst { Value: { } path } when IsOnDrive(path):
-                // Set-Item variable:x, but also Test-Path variable:x: the script knows that it may be unset.
+                // Set-Item variable:x sets the variable. Test-Path variable:x also counts, because the script
+                // expects that it may be unset.
                 _set.Add(path[Drive.Length..].TrimStart('/', '\\'));
                 break;
             case ExpandableStringExpressionAst { Value: { } path } when IsOnDrive(path):
@@ -95,7 +96,7 @@ internal sealed class VariableUse
         }
     }
 
-    // $using:x.y[$z] is one $using: expression, whose variable is $x.
+    // $using:x.y[$z] is one $using: expression, and its variable is $x.
     private static bool IsUsing(VariableExpressionAst variable)
     {
         for (Ast? ast = variable.Parent; ast is ExpressionAst; ast = ast.Parent)
@@ -111,7 +112,7 @@ internal sealed class VariableUse
 
     private static bool IsSet(VariableExpressionAst variable)
     {
-        // $a, [int] $b = ... has the variable in an array and behind a type.
+        // In $a, [int] $b = ..., the variables are in an array, and one has a type.
         Ast target = variable;
         while (target.Parent is AttributedExpressionAst or ArrayLiteralAst)
         {
@@ -139,8 +140,8 @@ internal sealed class VariableUse
         };
     }
 
-    // $sum += 1 makes a variable of the block, which a loop may well begin without a value. $script:sum += 1
-    // changes one that must have been there.
+    // $sum += 1 creates a variable of the block if it is unset, which is common in loops. $script:sum += 1
+    // needs an existing variable.
     private static bool StartsUnset(VariableExpressionAst variable) =>
         variable.VariablePath is { IsScript: false, IsGlobal: false };
 
@@ -161,7 +162,7 @@ internal sealed class VariableUse
                 continue;
             }
 
-            // Invoke-Command runs a block as if it was dot-sourced.
+            // With -NoNewScope, Invoke-Command runs a block as if it were dot-sourced.
             MaySetOthers |= "NoNewScope".Equals(parameter.ParameterName, StringComparison.OrdinalIgnoreCase);
             if (NamesVariable(parameter.ParameterName)
                 && (parameter.Argument ?? command.CommandElements.ElementAtOrDefault(i + 1)) is { } argument)

@@ -19,7 +19,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     private const string ByHandler = "Handler";
     private const string ByRawHandler = "Raw";
 
-    // All others are for both kinds of listeners.
+    // The other settings apply to both kinds of listeners.
     private static readonly string[] OfRawHandlers =
         [nameof(RpcListenerOption.MaxCalls), nameof(RpcListenerOption.MaxRequestBytes)];
 
@@ -36,7 +36,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     private IDisposable? _accessLog;
     private ConcurrentQueue<string>? _ofStart = new();
 
-    // The interceptors before the filters. They stay when the filters are replaced.
+    // The interceptors before the filters. They are kept when the filters are replaced.
     private IRpcInterceptor[] _outer = [];
 
     [Parameter(ParameterSetName = ByHandler)]
@@ -141,7 +141,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     private string NameOf(string setting) =>
         Option.IsGiven(setting) ? $"{setting} of -{nameof(ListenerOption)}" : $"-{setting}";
 
-    // None must be given explicitly if the listener has checks.
+    // If the listener has checks, anonymous callers must be allowed explicitly with None.
     private bool IsAuthenticationGiven => MyInvocation.BoundParameters.ContainsKey(nameof(Authentication));
 
     private void StartServices()
@@ -305,7 +305,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         WriteObject(listener);
     }
 
-    // A warning of the start is for the one who starts the listener, and also for those who read its records.
+    // A warning at the start is shown by the cmdlet, and also added to the listener's records.
     private void Warn(HandlerPool pool, string text)
     {
         pool.Streams.Add(new WarningRecord(text));
@@ -418,8 +418,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     private CallRecord? _record;
     private RpcServiceInfo[] _services = [];
 
-    // Also in the set of raw listeners, which refuse it with a reason. The shell's own error would not give
-    // one.
+    // Also a parameter for raw listeners, which reject it with a reason. PowerShell's own error would not
+    // give one.
     [Parameter(ParameterSetName = ByHandler)]
     [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
     [ValidateNotNullOrEmpty]

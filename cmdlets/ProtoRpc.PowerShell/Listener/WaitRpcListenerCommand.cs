@@ -28,7 +28,8 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
         switch (record)
         {
             case ErrorRecord error:
-                // What a handler wrote by Write-Error has a line of its pipeline that says nothing.
+                // The line of an error that a handler wrote with Write-Error is one of the internal pipeline,
+                // so it is not shown.
                 if (FailureRecord.IsOf(error))
                 {
                     OriginalRecord.KeepPlace(error);
@@ -71,7 +72,7 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
 [OutputType(typeof(RpcListener))]
 public sealed class WaitRpcListenerCommand : RpcStreamsCommand
 {
-    // Events take at most 24.8 days.
+    // An event can wait for at most 24.8 days.
     private static readonly TimeSpan LongestStep = TimeSpan.FromDays(1);
 
     private readonly List<RpcListener> _waiting = [];
@@ -89,7 +90,7 @@ public sealed class WaitRpcListenerCommand : RpcStreamsCommand
 
     protected override void Process() => _waiting.AddRange(ResolveListeners());
 
-    // Shows what handlers write, until the listeners have stopped.
+    // Writes the records of the handlers until the listeners have stopped.
     protected override void End()
     {
         using ServiceNotifier? service =
@@ -257,7 +258,7 @@ internal sealed class HandlerStreamsSignal : IDisposable
             listener.Streams.Added -= _event.Set;
         }
 
-        // Otherwise each wait of a script would be kept until its listener stops.
+        // Otherwise each wait of a script would stay in memory until its listener stops.
         _disposed.Cancel();
         _disposed.Dispose();
     }

@@ -109,7 +109,8 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
         base.Dispose(disposing);
     }
 
-    // Unlike a field of bytes, a message in binary is never text, so text is base64 also without a prefix.
+    // Unlike a field of bytes, a binary message is never text, so a text is decoded as base64 even without a
+    // prefix.
     private static string? ReadBytes(object value, out byte[] bytes) =>
         value is string text && !text.Contains(':')
             ? BytesReader.ReadBase64(text, out bytes) is null

@@ -7,7 +7,6 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc;
 
-// Several calls at the same time, or a job of them.
 public sealed partial class InvokeRpcMethodCommand
 {
     private readonly List<FanOutCall> _jobCalls = [];
@@ -15,7 +14,7 @@ public sealed partial class InvokeRpcMethodCommand
     private FanOut? _fanOut;
     private CallRows? _rows;
 
-    // Several calls at the same time; without, each waits for the one before.
+    // Whether calls run in parallel. Otherwise each call waits for the previous one.
     private bool FansOut => AsJob || PassThruResult || Connection is { Length: > 1 } || Targets.Count > 1
         || IsGiven(nameof(ThrottleLimit));
 
@@ -23,7 +22,7 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (IsOneLiner)
         {
-            // Copied once for all endpoints, and only if a message is not made at once.
+            // Copied once for all endpoints, and only if a message is converted later.
             Lazy<object?> kept = new(() => Snapshot(Request), LazyThreadSafetyMode.None);
             foreach (EndpointTarget target in Targets)
             {
@@ -46,11 +45,10 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    // Lazy connections connect at the same time, too. A failure is written when the turn of its
-    // connection comes.
+    // Lazy connections also connect in parallel. A connection's error is written when its call is due.
     private void FetchSchemas()
     {
-        // A server that could not be reached for one message may be there for the next.
+        // A server that was unreachable for one message may be reachable for the next.
         _unreached.Clear();
         if (MethodOfCommand is not null)
         {
@@ -87,7 +85,7 @@ public sealed partial class InvokeRpcMethodCommand
             }
             catch (OperationCanceledException) when (Cancellation.IsCancellationRequested)
             {
-                // Thrown below: the loop would wrap it in an AggregateException, which nothing here expects.
+                // Thrown here, because the parallel loop would wrap it in an AggregateException.
             }
         });
         Cancellation.ThrowIfCancellationRequested();
@@ -103,7 +101,7 @@ public sealed partial class InvokeRpcMethodCommand
         }
         catch (RpcException e) when (PassThruResult)
         {
-            // Each endpoint has a row, even if it cannot be called.
+            // An endpoint that cannot be called also has a row.
             call = FanOutCall.Failed(place, e);
         }
 
@@ -208,8 +206,8 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    // As Invoke-Command does with PSComputerName, so that one knows who answered.
-    // Null, which a Value may hold, has no place for that.
+    // Like PSComputerName of Invoke-Command, the property shows which server replied. A null reply, which a
+    // Value can contain, cannot have it.
     private PSObject? Tagged(FanOutResult result, Action<string> warn)
     {
         if (result.Reply is RpcCallResult row)
@@ -266,7 +264,7 @@ public sealed partial class InvokeRpcMethodCommand
         return _keptConnection;
     }
 
-    // Options are read here, on the thread of the pipeline; the client may be made on another.
+    // Options are read on the pipeline's thread, because the client may be created on another thread.
     private Func<PooledClient> Plan(EndpointTarget target)
     {
         RpcEndpoint endpoint = target.Require();
@@ -291,7 +289,7 @@ public sealed partial class InvokeRpcMethodCommand
         IDictionary? extension = (IDictionary?)Snapshot(Extension);
         if (SchemaFor(target) is { } schema)
         {
-            // Before anything is contacted: all endpoints take the same message.
+            // Read before any server is contacted, because all endpoints receive the same message.
             RpcMethodInfo found = ServiceMethod(schema, ServiceFor(target));
             CheckPages(found);
             List<DynamicMessage> known = Requests.ReadAll(found, Request);
@@ -302,7 +300,7 @@ public sealed partial class InvokeRpcMethodCommand
         return cancellation => CallAsync(rent, request, known: null, options, extension, cancellation);
     }
 
-    // The call is made later, and the script may use its hashtable for the next message.
+    // A copy, because the call is made later and the script may reuse its hashtable for the next message.
     private object? Snapshot(object? value) => ObjectSnapshot.Create(value, Requests.Objects);
 
     private RpcSchema? SchemaFor(EndpointTarget target) => GivenSchema ?? NamedSchema(target);
@@ -374,7 +372,7 @@ public sealed partial class InvokeRpcMethodCommand
             return (method, known);
         }
 
-        // The objects of a shell are for one thread at a time.
+        // PowerShell objects can only be used by one thread at a time.
         lock (_mapping)
         {
             return (method, Requests.ReadAll(method, request));
@@ -425,7 +423,7 @@ public sealed partial class InvokeRpcMethodCommand
             "-MessagePath cannot be used with -Message or with messages from the pipeline. "
             + "Give one of them.");
 
-    // A connection to several servers says which one answered.
+    // For a connection to several servers, the reply shows which one replied.
     private void Write(RpcClient client, DynamicMessage reply, RpcReplyInfo? info)
     {
         RpcEndpoint server = info?.Endpoint ?? client.Endpoint;
@@ -451,7 +449,7 @@ public sealed partial class InvokeRpcMethodCommand
         client = connection.Client;
         _connectionWaits = connection.WaitsForReady;
 
-        // The same for all objects of a pipeline, but for headers: a script may change them between two.
+        // Cached for the pipeline, except headers: a script may change them between two objects.
         bool isKnown = _methods.TryGetValue(connection, out (RpcSchema? Schema, RpcMethodInfo Method) found)
             && ReferenceEquals(found.Schema, client.Schema);
         if (!isKnown && !IsOneLiner)
@@ -490,7 +488,7 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    // A lazy connection to a gRPC server asks for the schema with its first call.
+    // A lazy connection to a gRPC server reads the schema with its first call.
     private RpcMethodInfo FindMethod(RpcConnection connection)
     {
         RpcClient client = connection.Client;

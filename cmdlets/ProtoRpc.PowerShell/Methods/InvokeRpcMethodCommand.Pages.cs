@@ -3,7 +3,6 @@ using ProtoRpc.PowerShell.Methods;
 
 namespace ProtoRpc;
 
-// Lists that come in pages, to their end.
 public sealed partial class InvokeRpcMethodCommand
 {
     private RequestReader? _requests;
@@ -45,7 +44,7 @@ public sealed partial class InvokeRpcMethodCommand
                 SetVariables(info);
             }
 
-            // Elements that are written already would be written again.
+            // The call is not repeated from here on, because written elements would be written again.
             _renewed = true;
             WriteElements(client, cursor, reply, info);
         }
@@ -77,7 +76,7 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    // The same for calls that run in parallel.
+    // The same for parallel calls: reads all pages.
     private Func<CancellationToken, IAsyncEnumerable<object>> PagesOver(
         RpcClient client, RpcMethodInfo method, List<DynamicMessage> requests, RpcCallOptions options)
     {

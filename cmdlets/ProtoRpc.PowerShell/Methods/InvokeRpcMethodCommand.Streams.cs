@@ -3,7 +3,7 @@ using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
 
-// Open-RpcStream: a call that other cmdlets send and receive.
+// The part for Open-RpcStream: a call that other cmdlets send to and receive from.
 public sealed partial class InvokeRpcMethodCommand
 {
     private bool? _isOneLinerOfStream;

@@ -41,7 +41,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     [ArgumentCompleter(typeof(MessageCompleter))]
     public object? Message { get; set; }
 
-    // Apart from -Message, because the shell completes no parameter that it takes from the pipeline.
+    // Separate from -Message, because PowerShell does not complete parameters that are bound from the
+    // pipeline.
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByInput)]
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByEndpoint)]
     [AllowNull]
@@ -102,16 +103,16 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     [Parameter]
     public SwitchParameter PassThruResult { get; set; }
 
-    // Objects of the pipeline feed one call of a method that takes a stream,
-    // and make a call each of other methods.
-    // Without -Connection the shell does not decide between the parameter sets: the object is a message where
-    // it is no connection.
+    // For a method with a request stream, all pipeline objects are requests of one call; for other methods,
+    // each object is a call. Without -Connection, PowerShell does not choose a parameter set, and an object
+    // that is not a connection is a message.
     private bool IsFed => ParameterSetName != ByBytes && Caller.MyInvocation.ExpectingInput
         && (_connectionIsGiven || Connection is null);
 
     private protected override object? RowObject => IsFed ? _inputOfCommand ?? Request : null;
 
-    // The connection that comes from the pipeline is bound to both, as long as the parameter set is open.
+    // While the parameter set is undecided, PowerShell binds a connection from the pipeline to both
+    // parameters.
     private object? Request => MessagePath is not null
         ? MessageFile
         : Message ?? (_connectionIsGiven || Connection is null ? InputObject : null);
@@ -227,7 +228,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         }
     }
 
-    // One call with all that -Message gives.
+    // Makes one call with all messages of -Message.
     private void CallStream(RpcClient client, RpcMethodInfo method)
     {
         List<DynamicMessage> requests = Requests.ReadAll(method, Request);
@@ -261,8 +262,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         }
         catch (RpcException)
         {
-            // A stream that lacks a message is not what was asked for:
-            // the call ends, and what else comes is not sent.
+            // A message could not be read. The stream would be incomplete, so the call ends and further
+            // objects are not sent.
             _streamEnded = true;
             EndStream();
             throw;
@@ -310,7 +311,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
                 ? "-Endpoint or -Connection"
                 : "-Connection");
 
-    // Nothing can be written when the pipeline has ended, and then there is nothing to take away.
+    // A pipeline that has ended accepts no progress records, and has removed its progress bar.
     private WaitProgress NewProgress(string doing) => new(
         Title(doing),
         record =>
@@ -389,7 +390,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     [ArgumentCompleter(typeof(HeaderCompleter))]
     public IDictionary? Header { get => Own.Header; set => Own.Header = value; }
 
-    // The settings of the calls: of the endpoint, or what the command line has for a connection.
+    // The settings of calls: those of the endpoint or, for a connection, those of the command line.
     private RpcConnectionOption CallOption => IsOneLiner ? Option
         : ConnectionOption is null ? Own
         : _callOption ??= CommandOption;
@@ -399,10 +400,10 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private bool Waits(bool otherwise) =>
         CallOption.Find<SwitchParameter>(nameof(CallOption.WaitForReady))?.IsPresent ?? otherwise;
 
-    // The client of an endpoint has it already.
+    // The client of an endpoint already has these settings.
     private RpcConnectionOption? OfCall => IsOneLiner ? null : CallOption;
 
-    // Headers go with the call, so that a connection is kept for calls with others.
+    // Headers are sent with each call, so that one connection can be used for calls with different headers.
     private protected override RpcClientOptions CreateOptions() => base.CreateOptions() with
     {
         Headers = new(),
@@ -423,7 +424,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         return Reported(() => client.Invoke(method, request, options, Cancellation));
     }
 
-    // The same of the raw layer.
+    // Calls a raw interface, with a verbose line when the call has ended.
     private byte[] Execute(RpcRawClient client)
     {
         RpcReplyInfo? info = IsVerbose ? new RpcReplyInfo() : null;
@@ -515,7 +516,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     /// outside of a command.</summary>
     internal RpcMethodInfo? MethodOfCommand { get; private init; }
 
-    // Whose invocation and jobs they are. Of the cmdlet alone, that is itself.
+    // The cmdlet that owns the invocation and its jobs: another cmdlet that uses this one, or this one.
     private protected override PSCmdlet Caller => _command ?? this;
 
     private protected override IEnumerable<string> GivenParameters =>
@@ -556,7 +557,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         ProcessRecord();
     }
 
-    // Within the record, so that an error names its row.
+    // Within the record, so that an error contains its row.
     private bool MakeMessage()
     {
         bool isAllowed = true;

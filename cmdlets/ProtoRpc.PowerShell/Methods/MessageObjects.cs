@@ -66,7 +66,8 @@ internal sealed class ReplyObjects(bool asHashtable, bool raw)
         _ => element,
     };
 
-    // Fields that came as another type would look empty. Once is enough: the next reply is like this one.
+    // Fields that arrive with another type would look empty. Checked once, because further replies have the
+    // same schema.
     public void CheckSchema(DynamicMessage reply, RpcEndpoint endpoint, Action<string> warn)
     {
         if (!_warnedOfSchema && ReplyMismatch.Find(reply) is { } field)

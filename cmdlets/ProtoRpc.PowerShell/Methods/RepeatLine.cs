@@ -7,7 +7,7 @@ namespace ProtoRpc.PowerShell.Methods;
 /// <summary>The command that repeats a call, for <c>-Verbose</c>.</summary>
 internal static class RepeatLine
 {
-    // A longer command helps nobody at the prompt.
+    // A longer command is not useful at the prompt.
     private const int MaxLength = 4000;
 
     /// <summary>The command, with the requests as JSON; null if it is too long, or a request has no
@@ -50,7 +50,7 @@ internal static class RepeatLine
         }
         catch (RpcException)
         {
-            // Some messages that can be sent have no JSON, such as a Value that is not a number.
+            // Some valid messages have no JSON, such as a Value that is not a finite number.
             return null;
         }
 

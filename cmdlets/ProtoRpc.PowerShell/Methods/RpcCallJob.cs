@@ -55,7 +55,8 @@ public sealed class RpcCallJob : Job
     /// <summary>Cancels the calls, and waits until they have ended, for at most a second.</summary>
     public override void StopJob()
     {
-        // In a pipeline of Receive-Job, the end waits for the pipeline, which waits here.
+        // If this runs in a pipeline of Receive-Job, the job's end would wait for the pipeline, so the wait
+        // is limited.
         _stopping.Cancel();
         if (_running.Wait(StopTime) && JobStateInfo.State == JobState.Running)
         {
@@ -108,14 +109,14 @@ public sealed class RpcCallJob : Job
         }
         catch (Exception e)
         {
-            // Without an error and an end, Wait-Job would wait forever.
+            // Without an error and a final state, Wait-Job would wait forever.
             Error.Add(new ErrorRecord(e, RpcErrorIds.JobFailed, ErrorCategory.NotSpecified, this));
             SetJobState(JobState.Failed);
         }
     }
 
-    // Receive-Job -Wait holds back what is added while it writes what it found, but not the state. If the job
-    // ends meanwhile, -AutoRemoveJob removes it twice, and the second time is an error.
+    // While Receive-Job -Wait writes results, it delays added records, but not the state. If the job ends at
+    // that time, -AutoRemoveJob removes it twice, which fails. Adding a record waits for Receive-Job.
     private void WaitForReader() =>
         Progress.Add(new ProgressRecord(0, _activity, "Done") { RecordType = ProgressRecordType.Completed });
 

@@ -21,7 +21,7 @@ internal static class WrittenMessage
     {
         FormatOptions options = new()
         {
-            // What the caller has at hand is no peer's.
+            // No limit, because the message is from the user and not from a peer.
             MaxElements = int.MaxValue,
             IgnoreUnknownFields = ignoreUnknown,
         };
@@ -33,12 +33,12 @@ internal static class WrittenMessage
         };
     }
 
-    // A string is what these types hold, as PowerShell has it.
+    // In PowerShell, these types are given as strings.
     private static bool IsTextItself(RpcMessageInfo type) => MessageLayout.For(type).WellKnown
         is WellKnownType.Timestamp or WellKnownType.Duration or WellKnownType.Wrapper
         or WellKnownType.Value or WellKnownType.FieldMask;
 
-    // A text without any brace is a value in the place of the message, and not JSON with a mistake.
+    // A text without a brace is meant as a field's value, so JSON's error would not help.
     private static DynamicMessage ReadJson(RpcMessageInfo type, string text, FormatOptions options)
     {
         try
@@ -81,7 +81,8 @@ internal static class WrittenMessage
         }
     }
 
-    // Editors and Windows PowerShell write marks: that of UTF-8, or with > and Out-File those of UTF-16.
+    // Files may begin with a byte order mark: UTF-8 from editors, or UTF-16 from > and Out-File of Windows
+    // PowerShell.
     private static DynamicMessage ReadText(
         RpcMessageInfo type, ReadOnlyMemory<byte> content, MessageFormat format, FormatOptions options)
     {

@@ -192,7 +192,7 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
         };
         MockSetup setup = ReadSetup(Mock.Mock, environment, pool);
 
-        // What can fail comes before the mock changes.
+        // Everything that can fail is done before the mock changes.
         StartServing(pool);
         if (Reset)
         {

@@ -62,7 +62,7 @@ internal static class DeserializedValue
 
     private static bool IsOfSystem(string name) => name.StartsWith(System, StringComparison.Ordinal);
 
-    // Null for other types, and for properties and texts that are not of the type.
+    // Returns null for other types, and for properties and texts that are invalid for the type.
     private static object? Restore(PSObject value, string name)
     {
         try
@@ -90,12 +90,12 @@ internal static class DeserializedValue
         }
         catch (ArgumentException)
         {
-            // Out of range, in a file that something else has written.
+            // The value is out of range: another program wrote the file.
             return null;
         }
     }
 
-    // Lists come back as an ArrayList, whatever their elements were.
+    // Every list is deserialized as an ArrayList, whatever the type of its elements was.
     private static object RestoreList(object list, string name)
     {
         object inner = list is PSObject wrapped ? wrapped.BaseObject : list;

@@ -28,7 +28,7 @@ internal static class DetailLines
     {
         if (detail is DynamicMessage message)
         {
-            // Nested too deeply for an object.
+            // The detail is nested too deeply for an object.
             return ViewText.Neutral($"{message.Type.FullName} {{ {ViewText.Ellipsis} }}", MaxCells);
         }
 

@@ -10,11 +10,11 @@ namespace ProtoRpc.PowerShell.Objects;
 /// run on the thread of the pipeline.</summary>
 internal sealed class ObjectSnapshot
 {
-    // The mapper rejects what is nested deeper, and names the place. Messages take up to three levels each:
-    // the message, a list and its element.
+    // The mapper rejects deeper objects, and reports the position. A message has up to three levels: the
+    // message, a list and its element.
     private static readonly int MaxDepth = 4 * RpcLimits.Default.MaxDepth;
 
-    // An object that is used in several places is copied once, and may contain itself.
+    // An object may occur several times or contain itself, so it is copied once.
     private readonly Dictionary<object, object> _copies = new(ReferenceEqualityComparer.Instance);
     private readonly PSObjectModel _model;
 
@@ -47,7 +47,7 @@ internal sealed class ObjectSnapshot
             Array { Rank: 1 } array when array.GetType().GetElementType()!.IsPrimitive => array.Clone(),
             IList list => CopyElements(list, depth),
             PSObject => CopyProperties(inner, inner, depth),
-            // An object of a script's class.
+            // The object is an instance of a script's class.
             _ when inner.GetType().Assembly.IsDynamic => CopyProperties(value!, inner, depth),
             _ => value,
         };

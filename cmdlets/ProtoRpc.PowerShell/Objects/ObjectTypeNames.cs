@@ -28,7 +28,8 @@ internal static class ObjectTypeNames
 
     private static readonly string[] Bases = [.. new PSObject().TypeNames];
     private static readonly ConditionalWeakTable<RpcMessageInfo, object> Known = [];
-    // By the list of names, and by the name itself: Select-Object copies the list and adds a name.
+    // By the list of type names, and by the name itself, because Select-Object copies the list and adds a
+    // name.
     private static readonly ConditionalWeakTable<object, RpcMessageInfo> Types = [];
     private static readonly ConditionalWeakTable<Type, object> Collections = [];
     private static readonly bool CanShare = TryShare();
@@ -107,7 +108,7 @@ internal static class ObjectTypeNames
         return false;
     }
 
-    // The list that is not copied, as in the remarks.
+    // The shared list of names, which is not copied: see the remarks.
     private static IList<string> NamesOf(PSObject value) =>
         CanShare ? (IList<string>)GetNames(value) : value.TypeNames;
 

@@ -31,7 +31,7 @@ internal class PSObjectModel : IObjectModel
 
     string IObjectModel.NameOf(object key) => NameOf(key);
 
-    // What a command without output leaves in a hashtable is null for the shell.
+    // A command without output sets AutomationNull, which PowerShell treats as null.
     public object? Unwrap(object? value) =>
         ReferenceEquals(value, AutomationNull.Value) ? null
         : value is PSObject wrapped ? DeserializedValue.Unwrap(wrapped)
@@ -44,7 +44,7 @@ internal class PSObjectModel : IObjectModel
         {
             IDictionary dictionary => Entries(dictionary),
             PropertyRow row => row.Members,
-            // A wrapped object has the properties that the shell added as well.
+            // A PSObject also has the properties that PowerShell added.
             PSObject custom => Properties(custom),
             ScriptBlock => throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
@@ -67,7 +67,8 @@ internal class PSObjectModel : IObjectModel
     {
         if (HasCollidingNames(source) || HasNameOfEveryObject(fields))
         {
-            // A property PSObject hides that of the shell, without which scripts cannot list the others.
+            // A field with the name of a property of every object, such as PSObject, would hide it. Scripts
+            // could then not list the properties.
             return PlainObjectModel.Instance.CreateObject(
                 source, fields, Array.ConvertAll([.. values], Made));
         }
@@ -93,7 +94,7 @@ internal class PSObjectModel : IObjectModel
         name.StartsWith("ps", StringComparison.OrdinalIgnoreCase)
         && name[2..].ToUpperInvariant() is "OBJECT" or "BASE" or "ADAPTED" or "EXTENDED" or "TYPENAMES";
 
-    // Without an enumerator: each reply is asked.
+    // No enumerator, because this runs for each reply.
     private static bool HasNameOfEveryObject(IReadOnlyList<RpcFieldInfo> fields)
     {
         for (int i = 0; i < fields.Count; i++)
@@ -167,7 +168,7 @@ internal class PSObjectModel : IObjectModel
             if (property.IsInstance && property.GetType() == typeof(PSNoteProperty)
                 && !IsEndpoint(property))
             {
-                // Mostly a column of a row from a data source, which can always be read.
+                // Usually a column of a data row, which can always be read.
                 yield return new(property.Name, property.Value);
             }
             else if (IsMember(property) && TryGetValue(property, out object? propertyValue))
@@ -251,7 +252,7 @@ internal sealed class NestedProperty(string name, object? nested) : PSNoteProper
 
     private object? Made => _value is DeferredValue deferred ? deferred.Make() : _value;
 
-    // The base class would describe its own field, not the value of this class.
+    // The base class would copy its own field instead of this class's value.
     private PSNoteProperty Plain() => new(Name, Made);
 }
 

@@ -24,7 +24,7 @@ internal static class EndpointParameters
         ["CACertificate"] = WithTls,
         ["ClientCertificate"] = WithTls,
         ["SkipCertificateCheck"] = WithTls,
-        // Also without TLS: gRPC requests carry the name of the server.
+        // Also without TLS, because gRPC requests contain the server's name.
         ["ServerName"] =
         [
             EndpointGroup.TlsThatIsAskedFor,

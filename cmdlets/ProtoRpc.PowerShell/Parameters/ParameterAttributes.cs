@@ -120,7 +120,7 @@ internal sealed class RetryTableAttribute : ArgumentTransformationAttribute
         return policy;
     }
 
-    // The shell would read 'Unavailable, Aborted' as one number.
+    // PowerShell would convert 'Unavailable, Aborted' to the sum of both numbers.
     private static RpcStatusCode[] Codes(object? value) =>
     [
         .. LanguagePrimitives.ConvertTo<object[]>(value).SelectMany(

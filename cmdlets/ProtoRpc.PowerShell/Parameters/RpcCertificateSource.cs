@@ -15,7 +15,7 @@ public sealed class RpcCertificateSource
     private const string PemKey = "PRIVATE KEY-----";
     private const string LockedPemKey = "-----BEGIN ENCRYPTED PRIVATE KEY-----";
 
-    // ERROR_INVALID_PASSWORD, on every system.
+    // ERROR_INVALID_PASSWORD; .NET uses this value on all systems.
     private const int WrongPassword = unchecked((int)0x80070056);
     private static readonly StoreName[] OfKeys = [StoreName.My];
     private static readonly StoreName[] OfAuthorities =
@@ -150,7 +150,7 @@ public sealed class RpcCertificateSource
             ? X509Certificate2.CreateFromEncryptedPem(text, text, password)
             : X509Certificate2.CreateFromPem(text, text);
 
-        // TLS on Windows does not accept keys that are only in memory.
+        // SChannel does not support keys that are only in memory.
         return X509CertificateLoader.LoadPkcs12(pem.Export(X509ContentType.Pkcs12), password: null);
     }
 

@@ -23,7 +23,7 @@ internal static class LinePrediction
     private const int MaxLines = 10;
     private const int MaxInput = 4096;
 
-    // About one or two lines of the screen.
+    // About two lines of a terminal.
     private const int MaxTemplate = 200;
 
     /// <summary>The predicted lines, all of which begin with the input.</summary>

@@ -54,8 +54,8 @@ internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
         RunspaceStore store = RunspaceStore.Current;
         state.Predictor ??= CommandPredictor.Register(input => LinePrediction.Predict(input, store));
         ScriptBlock? current = Current;
-        // If another function calls ours, wrapping it again would only take time. The shell's own function
-        // does not call ours, so somebody has restored it.
+        // If another function calls ProtoRpc's, it is not wrapped again. PowerShell's own function does not
+        // call it, so a script has restored that function.
         if (state.Own is null || current is null || IsOfShell(current))
         {
             state.Previous = current;

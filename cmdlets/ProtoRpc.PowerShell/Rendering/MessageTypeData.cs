@@ -15,7 +15,7 @@ internal static class MessageTypeData
     // property, their text. No field can have this name.
     private const string Key = "@text";
 
-    // The report of a load test, which the shell cannot make of an object that came from a job.
+    // The text of a load test's result. PowerShell cannot format the object after it was received from a job.
     private const string Report = "@report";
 
     // Values of .NET in a message, such as a DateTimeOffset, are cut to a text at depth 0, without
@@ -98,7 +98,7 @@ internal static class MessageTypeData
         return collection;
     }
 
-    // What the view of messages reads.
+    // The properties that the view of messages reads.
     private static void AddView(TypeData data)
     {
         AddHidden(data, "@table", MethodOf(nameof(RpcView.Group)));

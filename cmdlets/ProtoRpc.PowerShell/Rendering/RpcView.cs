@@ -179,7 +179,7 @@ public static class RpcView
         : ObjectTypeNames.TryGetType(message, out RpcMessageInfo? type) ? type
         : null;
 
-    // By its type alone, so that a message looks the same by itself, from a stream and in a pipeline.
+    // Decided by the type alone, so that a message looks the same alone, from a stream and in a pipeline.
     private static RpcMessageInfo? TypeOfRow(PSObject message, ViewState state) =>
         TypeOfMessage(message) is { } type && state.IsRow(type) ? type : null;
 }

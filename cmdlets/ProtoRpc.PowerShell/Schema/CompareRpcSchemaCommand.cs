@@ -30,7 +30,7 @@ public sealed class CompareRpcSchemaCommand : RpcCmdlet
     [ValidateNotNullOrEmpty]
     public string[] Exclude { get; set; } = [];
 
-    // Also without any input, so that a wrong reference is an error.
+    // Resolved before any input, so that a wrong reference is an error even without input.
     protected override void Begin() => _reference = Resolve(ReferenceSchema!);
 
     protected override void Process()

@@ -125,7 +125,7 @@ public sealed class ImportRpcSchemaCommand : RpcConnectingCommand
         }
     }
 
-    // The schema of a registered name may lie on another host.
+    // The schema of a registered name may be on another host.
     private protected override RpcClientOptions SchemaOptionsOf(RpcEndpoint endpoint) =>
         SchemaOptionsFor(endpoint, [endpoint]);
 }

@@ -15,7 +15,7 @@ internal sealed class CommandHelp
     private const string Dev = "http://schemas.microsoft.com/maml/dev/2004/10";
     private const int MaxLength = 4000;
 
-    // The parameters of a thousand commands would be a file of many megabytes.
+    // Without a limit, the help of a thousand commands would have many megabytes.
     private const int MaxParameters = 10_000;
 
     private static readonly (string Name, string Type, string Help)[] OwnParameters =
@@ -190,7 +190,7 @@ internal sealed class CommandHelp
             help,
             parameter.Field.DefaultText);
 
-    // Without a help it is a part of the syntax.
+    // Without a help text, the parameter is written as a part of the syntax.
     private void WriteParameter(
         string name, string type, bool isMandatory, bool isPositional, string pipeline,
         IReadOnlyList<string> aliases, string? help, string? defaultValue = null)
@@ -259,7 +259,7 @@ internal sealed class CommandHelp
         _xml.WriteEndElement();
     }
 
-    // XML has no place for some characters, and a terminal should not get others.
+    // Replaces characters that XML does not allow, and control characters for terminals.
     private void Text(string element, string space, string text) => _xml.WriteElementString(
         element, space,
         WholeCharacters(string.Join('\n', text.ReplaceLineEndings("\n").Split('\n').Select(line =>
@@ -267,7 +267,7 @@ internal sealed class CommandHelp
 
     private static bool IsText(char c) => XmlConvert.IsXmlChar(c) || char.IsSurrogate(c);
 
-    // With U+FFFD for each half of a character.
+    // Replaces lone surrogates by U+FFFD.
     private static string WholeCharacters(string text) =>
         text.AsSpan().ContainsAnyInRange('\uD800', '\uDFFF')
             ? Encoding.Unicode.GetString(Encoding.Unicode.GetBytes(text))
@@ -283,7 +283,7 @@ internal sealed class CommandHelp
         + (field.Oneof is { } oneof
             ? $"; one of {string.Join(", ", oneof.Fields.Take(20).Select(other => other.Name))}" : "");
 
-    // The parameters that are mandatory, else the first.
+    // The example contains the mandatory parameters; if there are none, the first one.
     private static string ExampleOf(ServiceCommand command)
     {
         IEnumerable<CommandParameter> wanted = command.Parameters.Where(parameter => parameter.IsMandatory);
@@ -319,7 +319,7 @@ internal sealed class TemporaryHelp : IDisposable
 {
     private static readonly Lock Gate = new();
 
-    // By the hash of what they say.
+    // By the hash of the content.
     private static readonly Dictionary<string, SharedFile> Files = new(StringComparer.Ordinal);
 
     private SharedFile? _file;
@@ -345,7 +345,7 @@ internal sealed class TemporaryHelp : IDisposable
         string key = Convert.ToHexString(SHA256.HashData(content));
         lock (Gate)
         {
-            // Systems delete old temporary files.
+            // Some systems delete old temporary files.
             if (!Files.TryGetValue(key, out SharedFile? file) || !File.Exists(file.Path))
             {
                 file = SharedFile.Write(key, content);
@@ -377,8 +377,8 @@ internal sealed class TemporaryHelp : IDisposable
         }
     }
 
-    // The file has a folder that only the user may enter: Get-Help first looks for folders with the names of
-    // languages beside the file, and another user could make one in the folder of temporary files.
+    // The file is in a private folder: Get-Help first searches folders with the names of languages next to
+    // the file, and another user could create one in the temporary folder.
     private sealed class SharedFile(string key, string path)
     {
         public string Key => key;
@@ -391,7 +391,7 @@ internal sealed class TemporaryHelp : IDisposable
         {
             DirectoryInfo folder = Directory.CreateTempSubdirectory("protorpc-");
 
-            // Get-Help knows a file by its name.
+            // Get-Help identifies the file by its name.
             SharedFile file = new(key, System.IO.Path.Combine(folder.FullName, $"{key[..16]}-Help.xml"));
             try
             {
@@ -416,7 +416,8 @@ internal sealed class TemporaryHelp : IDisposable
             }
             catch (Exception e) when (e is IOException or UnauthorizedAccessException)
             {
-                // Somebody reads it, or it is gone. It says what everybody may know.
+                // Another process reads the file, or it was deleted. It contains no secrets, so it may
+                // remain.
             }
         }
     }
@@ -434,7 +435,7 @@ internal sealed class TextBudget(int characters = 4_000_000)
         int length = Math.Min(text.Length, maxLength);
         if (length < text.Length && length > 0 && char.IsHighSurrogate(text[length - 1]))
         {
-            // The other half is cut off, and one half is no text.
+            // The second half of the surrogate pair is cut off, so the first is removed.
             length--;
         }
 

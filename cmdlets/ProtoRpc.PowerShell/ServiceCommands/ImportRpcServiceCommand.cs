@@ -77,7 +77,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
             : !endpoint.Has(EndpointFeatures.Reflection) && RpcSchemaLoader.IsAddress(Endpoint)
                 ? LoadSchema([Endpoint])
             : null;
-        // Reading the schema may have checked the settings for its server.
+        // Checked again, because reading the schema may have checked the settings for another server.
         CheckParameters(target, [endpoint]);
         RefuseCallContext();
         RpcClientOptions options = CreateOptions();
@@ -101,7 +101,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
         RunspaceStore.Current.Add(connection);
     }
 
-    // Looked up once: the names stand in a file. A pattern may match several names, and a module has the
+    // Looked up once, because the registry is a file. A pattern may match several names, but a module has the
     // commands of one server.
     private EndpointTarget Target => _target ??= EndpointTarget.FindOne(Endpoint);
 
@@ -150,7 +150,7 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
 
         WarnOfWholeRequests(plan);
 
-        // What can fail comes first, so that a failure leaves the earlier module as it is.
+        // Everything that can fail is done first, so that a failure does not change the earlier module.
         RpcServiceModule service = new(plan, connection, connect);
         PSModuleInfo module;
         try
@@ -298,7 +298,7 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
             ? connection.Client.FetchSchema(null, Cancellation)
             : throw RpcErrors.NoSchema(connection));
 
-    // The shell finds a module by the name of its folder.
+    // PowerShell finds a module by the name of its folder.
     private string CheckedName(string folder)
     {
         string name = System.IO.Path.GetFileName(System.IO.Path.TrimEndingDirectorySeparator(folder));
@@ -326,7 +326,7 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
                 string path = System.IO.Path.Combine(folder, file);
                 if (new FileInfo(path).LinkTarget is not null)
                 {
-                    // The link is replaced, and not what it leads to.
+                    // A link is replaced, not its target.
                     File.Delete(path);
                 }
 

@@ -38,7 +38,8 @@ internal sealed class ModuleFolder(string name, ServicePlan plan, string? endpoi
         new(SchemaFile, plan.Schema.ToDescriptorSet()),
         new(HelpFile(_name), CommandHelp.Write(plan.Commands)),
         new($"{_name}.psm1", Text(Script())),
-        // The last one: a folder without a manifest is no module that is half there.
+        // The manifest is last: a folder without a manifest is not a module, so an incomplete one is not
+        // loaded.
         new($"{_name}.psd1", Text(Manifest())),
     ];
 
@@ -71,7 +72,7 @@ internal sealed class ModuleFolder(string name, ServicePlan plan, string? endpoi
             """.ReplaceLineEndings("\n");
     }
 
-    // Connects the module. Its parameters are those of Connect-RpcEndpoint.
+    // The function that connects the module. Its parameters are those of Connect-RpcEndpoint.
     private string ConnectFunction()
     {
         string isMandatory = endpoint is null ? "Mandatory, " : "";
@@ -118,7 +119,7 @@ internal sealed class ModuleFolder(string name, ServicePlan plan, string? endpoi
         string services = string.Join(
             ", ", plan.Commands.Select(command => command.Method.Service.FullName).Distinct().Take(20));
 
-        // The same module gets the same id, so that making it again is an update of it.
+        // The id is derived from the name and the services, so that creating the module again updates it.
         Guid id = InterfaceIds.OfName(InterfaceIds.Namespace, $"module:{_name}:{services}");
         return
             $$"""

@@ -17,9 +17,9 @@ namespace ProtoRpc;
 /// or not, which takes longer than the call.</remarks>
 public abstract class RpcServiceCommand : PSCmdlet, IDisposable
 {
-    // The two ways to give a request. An object of the pipeline decides for the second one, so the shell
-    // looks for no property of it, which would take longer than the call: the request reads the properties.
-    // A hashtable, which has no properties for the shell, can thus have the fields that must be there.
+    // The two ways to give a request. A pipeline object selects the second one, so PowerShell does not bind
+    // its properties to parameters, which would take longer than the call: the request reads them. So a
+    // hashtable, whose entries PowerShell does not bind, can also contain mandatory fields.
     internal const string ByFields = "Fields";
     internal const string ByInput = nameof(InputObject);
 
@@ -99,7 +99,7 @@ internal sealed class ServiceCall : IDisposable
     private readonly Func<object?> _next;
     private readonly Func<object?, bool> _allows;
 
-    // With -Verbose alone the request is left out: it may have secrets, which do not belong into a log.
+    // With -Verbose alone, the request is not shown: it may contain secrets, which must not be logged.
     private readonly bool _namesRequest;
     private object? _input;
     private bool _wasAllowed;
@@ -131,7 +131,7 @@ internal sealed class ServiceCall : IDisposable
 
             if (_invoke.Connection is null && module.ConnectionFor(_invoke.CancellationOfCommand) is { } own)
             {
-                // As if -InputObject were given: all objects of the pipeline are messages.
+                // As with -InputObject, all pipeline objects are messages.
                 _invoke.Connection = [own];
                 given.Add(nameof(_invoke.Connection));
             }
@@ -165,7 +165,7 @@ internal sealed class ServiceCall : IDisposable
     /// <summary>Ends the stream, and waits for calls that run.</summary>
     public void End()
     {
-        // A stream without messages is a call, too.
+        // A stream without messages is also a call.
         bool isFirst = !_wasAllowed && !_wasDeclined;
         if (isFirst && _plan.Method.IsClientStreaming ? _allows(null) : !_wasDeclined || _wasAllowed)
         {
@@ -185,7 +185,7 @@ internal sealed class ServiceCall : IDisposable
                 command.GetVariableValue("ConfirmPreference"), out ConfirmImpact impact)
             && impact is ConfirmImpact.Low or ConfirmImpact.Medium);
 
-    // The messages of a stream are one call.
+    // All messages of a stream belong to one call, which is confirmed once.
     private bool Allows(object? request)
     {
         if (_plan.Method.IsClientStreaming && (_wasAllowed || _wasDeclined))
@@ -210,7 +210,7 @@ internal sealed class ServiceCall : IDisposable
             : $"{CommandRequest.TextOf(request, MaxRequestCells)} at {endpoints}";
     }
 
-    // Parameters of Invoke-RpcMethod; the others are fields.
+    // Sets a parameter of Invoke-RpcMethod. All other parameters are fields.
     private bool SetOwn(string name, object? value)
     {
         switch (name)
@@ -233,7 +233,7 @@ internal sealed class ServiceCall : IDisposable
             case nameof(_invoke.AsJob):
                 _invoke.AsJob = (SwitchParameter)value!;
                 return true;
-            // Of other commands, it is the parameter of a field.
+            // For other commands, -All is the parameter of a field.
             case nameof(_invoke.All) when _plan.IsPaged:
                 _invoke.All = (SwitchParameter)value!;
                 return true;
@@ -248,7 +248,7 @@ internal sealed class ServiceCall : IDisposable
 /// <param name="takesInput">Whether there is a pipeline.</param>
 internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
 {
-    // Of the command line: the same for all objects, and before what these have.
+    // The fields of the command line. They are the same for all pipeline objects, and have priority.
     private readonly List<KeyValuePair<string, object?>> _given = [];
     private readonly CommandParameter? _only = command.OnlyValue;
 
@@ -313,8 +313,8 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         request is PropertyRow row ? row.Members.ToDictionary(StringComparer.Ordinal) : request,
         field: null, cells, out _);
 
-    // Whether the object is the request: a time where the request is a Timestamp. The properties of such an
-    // object, as the seconds of a TimeSpan, are not the fields.
+    // Whether the object is the whole request, such as a time for a Timestamp. The properties of such an
+    // object, such as the seconds of a TimeSpan, are not fields.
     private bool IsValue(object value) => command.WellKnown switch
     {
         WellKnownType.None => false,
@@ -325,8 +325,8 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         _ => true,
     };
 
-    // A file or JSON text is the request, as for Invoke-RpcMethod. The properties of a file, such as its
-    // name, would fill the fields of these names.
+    // A file or a JSON text is the whole request, as in Invoke-RpcMethod. The properties of a file, such as
+    // its name, would otherwise set fields with these names.
     private DynamicMessage? WrittenIn(object value)
     {
         RpcMessageInfo type = command.Method.RequestType;
@@ -344,7 +344,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         };
     }
 
-    // Whether text of the pipeline is the value of the only field, whatever it begins with.
+    // Whether a text from the pipeline is the value of the only field, even if it looks like JSON.
     private bool TakesText => _only?.Field is { } only
         && (only.Kind is RpcFieldKind.String or RpcFieldKind.Bytes || only.MessageType is not null);
 
@@ -370,7 +370,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
     private OrderedDictionary With(DynamicMessage message) =>
         With((IDictionary)ShellMapper.Create(asHashtable: true).ToObject(message));
 
-    // Keys may be other names of the fields that were given.
+    // A key may be another name of a field that the command line sets.
     private OrderedDictionary With(IDictionary dictionary)
     {
         OrderedDictionary request = Given();
@@ -387,12 +387,12 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
         return request;
     }
 
-    // The mapper of messages reads the values: it leaves empty cells of a table out, and reads lists in them.
+    // The message mapper reads the values: it omits empty cells of a table, and reads lists in cells.
     private object OfProperties(PSObject input)
     {
         if (_given.Count == 0 && PSObjectModel.Instance.TryGetSource(input) is not null && IsWhole(input))
         {
-            // A reply, whose unknown fields are kept.
+            // The object is a reply, whose unknown fields are kept.
             return input;
         }
 
@@ -412,7 +412,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
             : throw NothingOf(input, type);
     }
 
-    // Whether all properties have names of fields, so that nothing is to be left out.
+    // Whether all properties are fields, so that the object can be used unchanged.
     private bool IsWhole(PSObject input) => input.Properties.All(property =>
         NameOf(property.Name) is { } name
         && command.Method.RequestType.FindField(property.Name)?.Name == name);
@@ -423,7 +423,7 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
     private string? NameOf(string property) =>
         command.FindParameter(property)?.Field.Name ?? NestedName(property);
 
-    // Columns of nested messages, address.city, and extensions, [shop.note].
+    // Columns of nested messages, such as address.city, and of extensions, such as [shop.note].
     private string? NestedName(string name)
     {
         int dot = name.IndexOf('.', StringComparison.Ordinal);

@@ -11,10 +11,10 @@ namespace ProtoRpc;
 /// Import-RpcService or Export-RpcService makes has one.</summary>
 public sealed class RpcServiceModule : IDisposable
 {
-    // In every runspace that imports the shell's module.
+    // Shared by all runspaces that import the PowerShell module.
     private static readonly ConditionalWeakTable<PSModuleInfo, RpcServiceModule> Modules = [];
 
-    // The module says what is called; the others say how to connect.
+    // The module determines these parameters. The others are about connecting.
     private static readonly HashSet<string> NotOfModule = new(StringComparer.OrdinalIgnoreCase)
     {
         "Endpoint", "Listener", "Schema", "Service", "InterfaceId", "Lazy", "Reflection",
@@ -23,18 +23,18 @@ public sealed class RpcServiceModule : IDisposable
     private readonly Lock _gate = new();
     private readonly Func<CancellationToken, RpcClient>? _connect;
 
-    // That of the runspace that imported the module, which other runspaces may call.
+    // The store of the runspace that imported the module. Other runspaces may call its commands.
     private readonly RunspaceStore _store = RunspaceStore.Current;
     private RpcConnection? _connection;
 
-    // Of a published module: an endpoint, or a name that is registered on this machine.
+    // For a published module: an endpoint, or a name that is registered on this machine.
     private string? _endpoint;
     private string _connectName = "";
 
-    // Whether a script has chosen the connection, which may be that of another server than _endpoint.
+    // Whether a script has set the connection, which may be to another server than _endpoint.
     private bool _isChosen;
 
-    // Whether the connection is closed with the module.
+    // Whether to close the connection when the module is removed.
     private bool _isOwn;
     private TemporaryHelp? _help;
     private IReadOnlyList<CmdletInfo> _cmdlets = [];
@@ -78,8 +78,8 @@ public sealed class RpcServiceModule : IDisposable
                 RpcStatusCode.FailedPrecondition, RpcErrorIds.ModuleRemoved,
                 "The module of this command was removed. Run Import-RpcService again.");
 
-    // A module that exports the commands of modules that it has imported has copies of them, which say that
-    // they are its own.
+    // A module that exports the commands of imported modules contains copies of them, which have it as their
+    // module.
     private static RpcServiceModule? Find(PSModuleInfo module, string type, HashSet<PSModuleInfo> seen)
     {
         if (!seen.Add(module))
@@ -170,7 +170,8 @@ public sealed class RpcServiceModule : IDisposable
                 return _connection;
             }
 
-            // A thread job that calls would close the connection under the calls of others when it ends.
+            // In the importing runspace's store: the store of a thread job would close the connection at the
+            // job's end, while other code uses it.
             RunspaceStore store = _store.IsClosed ? RunspaceStore.Current : _store;
             if (_connect is null && !RpcEndpoint.TryParse(_endpoint, out _))
             {
@@ -234,7 +235,7 @@ public sealed class RpcServiceModule : IDisposable
         {
             if (!NotOfModule.Contains(parameter.Name) && !Cmdlet.CommonParameters.Contains(parameter.Name))
             {
-                // Of one parameter set, whatever sets the cmdlet has.
+                // In one parameter set, although the cmdlet may have several.
                 Collection<Attribute> attributes =
                 [
                     .. parameter.Attributes.Where(attribute => attribute is not ParameterAttribute),
@@ -259,7 +260,7 @@ public sealed class RpcServiceModule : IDisposable
         using System.Management.Automation.PowerShell shell = ConnectShell();
         foreach ((string name, object? value) in bound)
         {
-            // The shell also binds the common parameters, and ErrorAction is set below.
+            // PowerShell also binds the common parameters. ErrorAction is set below.
             if (name is not ("PassThru" or "ErrorAction" or "Endpoint"))
             {
                 shell.AddParameter(name, value);
@@ -272,7 +273,7 @@ public sealed class RpcServiceModule : IDisposable
             string? endpoint = bound.TryGetValue("Endpoint", out object? given) ? (string)given! : _endpoint;
             if (endpoint is not null)
             {
-                // A pattern of several names would open several connections.
+                // A pattern that matches several names would open several connections.
                 shell.AddParameter("Endpoint", EndpointTarget.FindOne(endpoint).RequireText());
             }
 
@@ -304,7 +305,7 @@ public sealed class RpcServiceModule : IDisposable
         return connection;
     }
 
-    // The registration of a name has the options for connecting, and references to secrets.
+    // The registration of the name contains the options for connecting, and references to secrets.
     private RpcConnection ConnectNamed()
     {
         using System.Management.Automation.PowerShell shell = ConnectShell();
@@ -319,7 +320,7 @@ public sealed class RpcServiceModule : IDisposable
         }
     }
 
-    // An error ends the command: without a connection there is nothing to go on with.
+    // An error ends the command, because it cannot continue without a connection.
     private System.Management.Automation.PowerShell ConnectShell() =>
         System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace)
             .AddCommand(@"ProtoRpc\Connect-RpcEndpoint")
@@ -331,7 +332,7 @@ public sealed class RpcServiceModule : IDisposable
 /// <param name="cmdlet">Runs in the session.</param>
 internal sealed class SessionModules(PSCmdlet cmdlet)
 {
-    // Beyond so many names one list of all commands takes less time than a search for each.
+    // For more names, listing all commands once is faster than searching each.
     private const int FewNames = 64;
     private const CommandTypes Kinds =
         CommandTypes.Function | CommandTypes.Cmdlet | CommandTypes.Alias | CommandTypes.Filter;
@@ -347,8 +348,9 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
         Microsoft.PowerShell.Core\Export-ModuleMember
         """;
 
-    // A function or alias of the session would be called before a cmdlet, so its name becomes an alias of the
-    // cmdlet, which is called first. Not one of the module: its name would be found in the module again.
+    // PowerShell prefers functions and aliases of the session to cmdlets, so an alias with the name is
+    // created for the cmdlet, because aliases are preferred to functions. It is not an alias of the module,
+    // because its name would be found in the module again.
     private const string HidingScript =
         """
         param($name, $hidden, $commands)
@@ -368,7 +370,7 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
         }
         """;
 
-    // An alias that was there comes back, unless somebody made another one since.
+    // The previous alias is restored, unless another one was set in the meantime.
     private const string RestoringScript =
         """
         param($name, $hidden)
@@ -438,7 +440,7 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
         ];
     }
 
-    // An alias that a module hides another command by stands for what it hides.
+    // If a module's alias hides another command, returns the hidden command.
     private CommandInfo Hidden(CommandInfo command, PSModuleInfo? module) =>
         module is not null && command is AliasInfo alias
             && alias.Definition.Equals(
@@ -466,7 +468,7 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
     {
         string name = service.Plan.ModuleName;
 
-        // Aliases that a module makes, also global ones, end with it: these are made outside.
+        // Aliases that a module creates, even global ones, are removed with it, so these are created outside.
         PSModuleInfo global = new(linkToGlobal: true);
         Hashtable hiding = new(StringComparer.OrdinalIgnoreCase);
         ScriptBlock restore = global.NewBoundScriptBlock(ScriptBlock.Create(RestoringScript));

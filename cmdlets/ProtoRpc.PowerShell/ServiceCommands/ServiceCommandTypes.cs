@@ -21,8 +21,8 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
     private const MethodAttributes Accessor =
         MethodAttributes.Public | MethodAttributes.HideBySig | MethodAttributes.SpecialName;
 
-    // The shell keeps what it knows of a class as long as the process runs. So importing a service again,
-    // also in other runspaces, makes no new classes.
+    // PowerShell caches metadata of a class until the process ends. So importing a service again, even in
+    // another runspace, reuses the classes.
     private static readonly ConcurrentDictionary<string, Type> Known = new(StringComparer.Ordinal);
 
     private static readonly CustomAttributeBuilder AllowEmptyList =
@@ -47,7 +47,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
             (Types: this, Command: command, Request: request, Suggestions: suggestions));
     }
 
-    // What the properties are made of.
+    // The values from which the properties are created.
     private (string Key, string[][] Suggestions) RequestOf(ServiceCommand command)
     {
         string[][] suggestions =
@@ -84,7 +84,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
             request, static (_, all) => all.Types.CreateRequest(all.Command, all.Suggestions),
             (Types: this, Command: command, Suggestions: suggestions));
 
-        // The shell ends the ids of errors with the name of the class.
+        // PowerShell appends the class name to error ids.
         TypeBuilder type = Module.DefineType(
             command.Name, TypeAttributes.Public | TypeAttributes.Sealed, fields);
         type.DefineDefaultConstructor(MethodAttributes.Public);
@@ -103,7 +103,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
         return type.CreateType();
     }
 
-    // The reply, and with -All the elements of the list.
+    // The type of the reply, and for -All that of the elements.
     private static IEnumerable<string> OutputsOf(ServiceCommand command)
     {
         yield return ObjectTypeNames.Get(command.Method.ReplyType);
@@ -113,7 +113,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
         }
     }
 
-    // Commands with the same request have the same base class: it has most of the work.
+    // Commands with the same request share a base class, which has the parameters.
     private Type CreateRequest(ServiceCommand command, string[][] suggestions)
     {
         TypeBuilder type = Module.DefineType(
@@ -166,7 +166,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
         }
     }
 
-    // The smallest number is that of a parameter without a position.
+    // int.MinValue means that the parameter has no position.
     private static int PositionOf(CommandParameter parameter) => parameter.IsPositional ? 0 : int.MinValue;
 
     private static Type TypeOf(CommandParameter parameter) =>
@@ -197,7 +197,7 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
     private static CustomAttributeBuilder CreateAttribute(Type attribute) =>
         new(attribute.GetConstructor(Type.EmptyTypes)!, []);
 
-    // Of an attribute that has a list of texts.
+    // Creates an attribute whose constructor accepts a list of texts.
     private static CustomAttributeBuilder CreateAttribute(Type attribute, string[] texts) =>
         new(attribute.GetConstructor([typeof(string[])])!, [texts]);
 
@@ -230,7 +230,7 @@ internal static class ParameterSuggestions
         return budget.Take(found.Sum(value => value.Length), MaxLength) ? found : [];
     }
 
-    // Its own messages are empty ones.
+    // Nested messages are shown as empty hashtables.
     private static string TemplateOf(RpcMessageInfo type) => ScriptLiteral.Table(
         type.Fields.Take(MaxFields).Select(field =>
             KeyValuePair.Create<object, string>(field.Name, EmptyOf(field))));
@@ -280,7 +280,7 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
                 DurationText.TryReadSeconds(value, out long seconds, out int nanos)
                     ? WellKnownTime.ToTimeSpan(seconds, nanos)
                     : throw Invalid(inputData),
-            // After a job, an object that the shell would convert by its text.
+            // After a job, dates are objects that PowerShell would convert by their text.
             DateTimeOffset => value,
             _ => inputData,
         };
@@ -333,12 +333,12 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
         }
         catch (JsonException)
         {
-            // Other text, which the shell converts or refuses.
+            // Another text, which PowerShell converts or rejects.
             return null;
         }
     }
 
-    // Bytes are base64 in JSON.
+    // JSON contains bytes as base64.
     private object ReadElement(JsonElement element) => element.ValueKind != JsonValueKind.String
         ? element.GetRawText()
         : _kind == ArgumentText.BytesList

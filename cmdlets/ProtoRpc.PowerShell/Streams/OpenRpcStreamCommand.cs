@@ -73,7 +73,8 @@ public sealed class OpenRpcStreamCommand : RpcCmdlet
 
     protected override void Process()
     {
-        // Invoke-RpcMethod finds the method, the connection and the settings, so that both say the same.
+        // Invoke-RpcMethod finds the method, the connection and the settings, so that both cmdlets behave the
+        // same.
         using InvokeRpcMethodCommand call =
             InvokeRpcMethodCommand.ForStream(this, ParameterSetName == ByEndpoint);
         Give(call);
@@ -93,7 +94,7 @@ public sealed class OpenRpcStreamCommand : RpcCmdlet
         call.Schema = Schema;
         call.ConnectionOption = ConnectionOption;
 
-        // A setting of a connection that is set counts as given, even if it is null.
+        // Setting a parameter marks it as given, even if it is null.
         if (Header is not null)
         {
             call.Header = Header;

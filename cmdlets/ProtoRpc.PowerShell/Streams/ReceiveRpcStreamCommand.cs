@@ -27,7 +27,7 @@ public sealed class ReceiveRpcStreamCommand : RpcStreamCommand
     [Parameter]
     public SwitchParameter Raw { get; set; }
 
-    // Without -Count until the end, however many replies there are.
+    // Without -Count, all replies are received until the end.
     private bool HasCount => MyInvocation.BoundParameters.ContainsKey(nameof(Count));
 
     protected override void Process() => Guard(Stream, () =>

@@ -19,7 +19,8 @@ public sealed class SendRpcStreamCommand : RpcStreamCommand
     [ArgumentCompleter(typeof(MessageCompleter))]
     public object? Message { get; set; }
 
-    // Apart from -Message, because the shell completes no parameter that it takes from the pipeline.
+    // Separate from -Message, because PowerShell does not complete parameters that are bound from the
+    // pipeline.
     [Parameter(ValueFromPipeline = true)]
     [AllowNull]
     [ArgumentCompleter(typeof(MessageCompleter))]
@@ -36,7 +37,7 @@ public sealed class SendRpcStreamCommand : RpcStreamCommand
 
     protected override void Process()
     {
-        // The order is a part of the conversation, so what follows a message that was not sent is not sent.
+        // The order of messages matters, so after a message that could not be sent no further ones are sent.
         if (!_failed)
         {
             _failed = !Guard(Stream, Send);
@@ -78,7 +79,7 @@ public sealed class CloseRpcStreamCommand : RpcStreamCommand
 
     protected override void Process() => Guard(Stream, () =>
     {
-        // An object of New-MockObject has nothing to close.
+        // A mock of New-MockObject has no stream to close.
         if (Stream.MethodInfo is not null)
         {
             Report(Stream.Talk, Stream.Dispose);

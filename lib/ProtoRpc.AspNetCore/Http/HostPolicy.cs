@@ -248,9 +248,9 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
         }
     }
 
-    // With passwords, any page that a user visits could guess them from within the user's network, so
-    // credentials are not allowed for all origins. Other names that a page requests are allowed, and become
-    // metadata.
+    // With passwords, any page that a user visits could guess them from within the user's network, so for all
+    // origins only a fixed list of headers is allowed. Otherwise a page may send the headers that it
+    // requests; they reach the handler as metadata.
     private string AllowedHeaders(HttpRequest request)
     {
         if (_all && hasPasswords)

@@ -34,7 +34,7 @@ internal sealed class DocumentationNames : ISignatureTypeProvider<string, object
         MetadataReader reader, object? genericContext, TypeSpecificationHandle handle, byte rawTypeKind) =>
         reader.GetTypeSpecification(handle).DecodeSignature(this, genericContext);
 
-    // A`1.B`2 of three arguments is A{X}.B{Y,Z}.
+    // For example, A`1.B`2 with three arguments becomes A{X}.B{Y,Z}.
     public string GetGenericInstantiation(string genericType, ImmutableArray<string> typeArguments)
     {
         StringBuilder text = new();

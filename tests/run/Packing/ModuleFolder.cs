@@ -8,7 +8,7 @@ internal static class ModuleFolder
 
     private static readonly string[] SampleSchemas = ["order.proto", "sample.proto", "search.proto"];
 
-    // Symbols and documentation of the libraries are for programs that reference them.
+    // Only programs that reference the libraries need symbols and documentation.
     private static readonly string[] NotShipped = [".xml", ".pdb", ".json"];
 
     /// <summary>Makes the folder anew.</summary>
@@ -48,7 +48,7 @@ internal static class ModuleFolder
             Copy(file, Path.Combine(folder, "en-US", Path.GetFileName(file)));
         }
 
-        // The files that the examples of the help name, at the same paths as in the repository.
+        // The files that examples in the help refer to, at the same paths as in the repository.
         string[] samples =
         [
             .. SampleSchemas.Select(name => Path.Combine(root, "protos", name)),

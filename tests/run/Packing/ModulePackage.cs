@@ -45,7 +45,7 @@ internal static class ModulePackage
             new XElement(Nuspec + "tags", string.Join(' ', TagsOf(manifest))),
             new XElement(Nuspec + "dependencies")));
 
-    // The Gallery finds a module by the commands that its tags name.
+    // The Gallery finds a module by its commands through these tags.
     private static IEnumerable<string> TagsOf(ModuleManifest manifest)
     {
         IReadOnlyList<string> cmdlets = manifest.List("CmdletsToExport");
@@ -73,7 +73,7 @@ internal static class ModulePackage
             names.Select(Path.GetExtension).OfType<string>().Where(end => end.Length > 1)
                 .Select(end => end[1..]).Append("nuspec").Distinct().Order(StringComparer.Ordinal)
                 .Select(end => Default(end, "application/octet")),
-            // A file without an extension is named by itself.
+            // A file without an extension needs an entry with its name.
             names.Where(name => Path.GetExtension(name).Length == 0).Order(StringComparer.Ordinal)
                 .Select(name => new XElement(
                     Types + "Override",

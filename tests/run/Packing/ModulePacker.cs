@@ -6,7 +6,7 @@ namespace ProtoRpc.TestRun.Packing;
 /// <param name="log">Gets a line for each step.</param>
 internal sealed class ModulePacker(string root, PackOptions options, TextWriter log)
 {
-    // The first folder of the path is that of the account. Copy-Item needs it to exist.
+    // The first folder of the path is the user's. Copy-Item requires that it exists.
     private const string UserModules =
         "New-Item -Force -ItemType Directory ($env:PSModulePath -split [IO.Path]::PathSeparator)[0]";
 
@@ -16,7 +16,7 @@ internal sealed class ModulePacker(string root, PackOptions options, TextWriter 
     {
         ModuleManifest manifest = ModuleManifest.Read(Path.Combine(root, "ProtoRpc.psd1"));
         SourceCommit commit = await SourceCommit.OfAsync(root);
-        // Fails before the build if it cannot be written.
+        // Created before the build, to fail early if it cannot be written.
         string output = Directory.CreateDirectory(options.OutputIn(root)).FullName;
         PackBuild build = new(root, commit.Time);
         string platform = PackOptions.ThisPlatform;

@@ -4,7 +4,8 @@ namespace ProtoRpc.TestRun.Packing;
 /// them instead of those for all platforms, and starts without its just-in-time compiler.</summary>
 internal static class NativeBinaries
 {
-    // What is loaded by an import, by clients and by listeners. The rest is for all platforms.
+    // The assemblies that an import, a client or a listener loads. All others are built once for all
+    // platforms.
     private static readonly string[] Names =
     [
         "Google.Protobuf.dll", "ProtoRpc.AspNetCore.dll", "ProtoRpc.Loader.dll", "ProtoRpc.PowerShell.dll",
@@ -40,7 +41,7 @@ internal static class NativeBinaries
         {
             string? missing = await PublishAsync(
                 build, platform, published.FullName,
-                // Apart from the build for all platforms, whose lists of packages the later steps read.
+                // Separate from the build for all platforms, whose lists of packages are read later.
                 $"-p:ArtifactsPath={Path.Combine(build.Folder, "native")}");
             if (missing is null)
             {

@@ -8,13 +8,13 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
 {
     private const string Tool = "ProtoRpc.Tool";
 
-    // Neither the tool nor the module uses it.
+    // Neither the tool nor the module uses this library.
     private const string Stubs = "ProtoRpc.Grpc";
 
     private static readonly string[] Libraries =
         ["ProtoRpc.Shared", "ProtoRpc", "ProtoRpc.AspNetCore", Stubs];
 
-    // No library: only files.
+    // This project is not a library: it only contains files.
     private const string Compiler = "ProtoRpc.Compiler";
 
     private readonly string _output = options.OutputIn(root);
@@ -77,7 +77,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
                 {
                     Tool => tools,
                     Compiler => used,
-                    // With protoc they are compiled only.
+                    // These packages are only used at compile time, with protoc.
                     _ => used.Where(p => !p.IsOfCompiler),
                 },
                 hasThem: project is Tool or Compiler);
@@ -112,7 +112,7 @@ internal sealed class Packer(string root, PackOptions options, TextWriter log)
         log.WriteLine($"The packages are in {_output}");
     }
 
-    // What an earlier run left must not be taken for a part of this one.
+    // Files of an earlier run must not become part of this one.
     private string Fresh(string name)
     {
         string folder = Path.Combine(_output, name);

@@ -18,7 +18,7 @@ internal static class PublicDocumentation
         {
             if (!ids.Contains(member.Attribute("name")!.Value))
             {
-                // With the line break and the spaces before it.
+                // Also removes the line break and the spaces before the member.
                 (member.PreviousNode as XText)?.Remove();
                 member.Remove();
             }

@@ -70,7 +70,7 @@ internal static class PublicMembers
         MethodSignature<string> signature = method.DecodeSignature(names, null);
         string name = reader.GetString(method.Name).Replace('.', '#');
         string arity = signature.GenericParameterCount == 0 ? "" : $"``{signature.GenericParameterCount}";
-        // Conversions differ by what they return alone.
+        // Conversions may differ only in their return type.
         string result = name is "op_Implicit" or "op_Explicit" ? $"~{signature.ReturnType}" : "";
         return name + arity + Parameters(signature) + result;
     }

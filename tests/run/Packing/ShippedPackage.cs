@@ -10,8 +10,8 @@ namespace ProtoRpc.TestRun.Packing;
 internal sealed record ShippedPackage(
     string Name, string Version, string? Sha512, string? License, string? Folder)
 {
-    // The files of ProtoRpc.Compiler, protoc and imports, are theirs, although no assembly of them is
-    // referenced.
+    // The files of ProtoRpc.Compiler, protoc and imports, are from these packages, although none of their
+    // assemblies is referenced.
     private static readonly string[] OfCompiler = ["Grpc.Tools", "Google.Api.CommonProtos"];
 
     /// <summary>Whether it is a package that ProtoRpc.Compiler takes its files from.</summary>

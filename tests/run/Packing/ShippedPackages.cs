@@ -42,7 +42,7 @@ internal static class ShippedPackages
             parts[0], parts[1], hash, folder is null ? null : LicenseOf(folder), folder);
     }
 
-    // The runtime of a self-contained program is downloaded without being a reference.
+    // A self-contained program downloads its runtime without a reference.
     private static IEnumerable<ShippedPackage> Runtimes(JsonElement root, string[] folders) =>
         from framework in root.GetProperty("project").GetProperty("frameworks").EnumerateObject()
         where framework.Value.TryGetProperty("downloadDependencies", out _)

@@ -13,7 +13,8 @@ internal sealed record SourceCommit(string? Id, DateTimeOffset Time, string? Ori
 {
     private static readonly TimeSpan Limit = TimeSpan.FromSeconds(30);
 
-    // Without git: the first time that a zip file can hold and all time zones agree on the year of.
+    // For a folder without git: the earliest time that a zip file supports, plus a year, so that it is the
+    // same year in all time zones.
     private static readonly DateTimeOffset NoTime = new(1981, 1, 1, 0, 0, 0, TimeSpan.Zero);
 
     /// <summary>Asks git, and the environment.</summary>

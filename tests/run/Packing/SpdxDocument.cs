@@ -10,7 +10,7 @@ internal static class SpdxDocument
     private const string DocumentId = "SPDXRef-DOCUMENT";
     private const string Unknown = "NOASSERTION";
 
-    // Names and addresses only, which no browser reads: '+' and '>' stay as they are.
+    // The file contains names and addresses, and no browser reads it, so '+' and '>' need no escapes.
     private static readonly JsonSerializerOptions Format = new()
     {
         WriteIndented = true,
@@ -123,7 +123,7 @@ internal static class SpdxDocument
 
     private static string IdOf(ShippedPackage package) => IdOf($"{package.Name}-{package.Version}");
 
-    // An id has letters, digits, '.' and '-' only.
+    // SPDX only allows letters, digits, '.' and '-' in an id.
     private static string IdOf(string name) =>
         $"SPDXRef-{string.Concat(name.Select(c => char.IsAsciiLetterOrDigit(c) || c == '.' ? c : '-'))}";
 }

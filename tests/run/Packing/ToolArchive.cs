@@ -20,8 +20,8 @@ internal sealed class ToolArchive(
         DirectoryInfo published = Directory.CreateTempSubdirectory("protorpc-pack-");
         try
         {
-            // Compiled ahead, because trimming drops the runtime's own compiled code: a command starts with a
-            // quarter of the processor time, and the archive has twice the size.
+            // ReadyToRun, because trimming removes the runtime's compiled code: a command then starts with a
+            // quarter of the processor time, but the archive has twice the size.
             string? missing = await build.RunAsync(
                 "publish", "lib/ProtoRpc.Tool", "-r", platform, "--self-contained", "-o", published.FullName,
                 "-p:PublishSingleFile=true", "-p:PublishTrimmed=true", "-p:PublishReadyToRun=true",
@@ -67,7 +67,7 @@ internal sealed class ToolArchive(
         }
     }
 
-    // The runtime is in the program, and its licenses have to be beside it.
+    // The program contains the runtime, so its licenses are added.
     private static IEnumerable<PackedEntry> LicensesOf(ShippedPackage runtime) =>
         (runtime.Folder is { } folder ? Directory.EnumerateFiles(folder) : [])
             .Select(file => (File: file, Name: Path.GetFileName(file)))
@@ -76,7 +76,7 @@ internal sealed class ToolArchive(
             .Select(found => new PackedEntry(
                 $"{runtime.Name}/{found.Name}", File.ReadAllBytes(found.File)));
 
-    // The protoc of other platforms is left out; 'osx' is for both processors.
+    // Omits the protoc of other platforms; 'osx' is for both processors.
     private static bool IsOf(string platform, string name)
     {
         string[] parts = name.Split('/');

@@ -12,12 +12,12 @@ namespace ProtoRpc.TestRun.Windows;
 /// <summary>Starts programs of this machine for tests under Wine, which have no pipes to them.</summary>
 internal sealed partial class PeerHost : IAsyncDisposable
 {
-    // As a shell's.
+    // The exit code of a shell for a missing program.
     private const int NotFound = 127;
 
     private const int BufferSize = 1 << 16;
 
-    // A grandchild may hold the output open, and a test that ended may not close its connection.
+    // A grandchild may keep the output open, and an ended test may leave its connection open.
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(5);
 
     private readonly TcpListener _listener = new(IPAddress.Loopback, 0);
@@ -90,7 +90,7 @@ internal sealed partial class PeerHost : IAsyncDisposable
             }
             catch (Exception e) when (e is IOException or OperationCanceledException or FormatException)
             {
-                // The test ended, or this run; or somebody else connected.
+                // The test or this run has ended, or another program has connected.
             }
         }
     }
@@ -117,7 +117,7 @@ internal sealed partial class PeerHost : IAsyncDisposable
             await Task.WhenAny(output, Task.Delay(Grace, _end.Token));
             await gate.WaitAsync(_end.Token);
             await PeerPart.OfExit(process.ExitCode).WriteAsync(stream);
-            // What was sent must not be lost by a reset.
+            // Half-closed first, because a reset would lose the sent bytes.
             socket.Shutdown(SocketShutdown.Send);
             await Task.WhenAny(input, Task.Delay(Grace, _end.Token));
         }
@@ -166,7 +166,7 @@ internal sealed partial class PeerHost : IAsyncDisposable
         }
         catch (Exception e) when (e is IOException or OperationCanceledException)
         {
-            // As at its end.
+            // The program has ended or closed its input.
         }
     }
 
@@ -179,7 +179,7 @@ internal sealed partial class PeerHost : IAsyncDisposable
         }
         catch (IOException)
         {
-            // The program reads no more; the test sees by its output why.
+            // The program has closed its input. Its output shows the test the reason.
         }
     }
 

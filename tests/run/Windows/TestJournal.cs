@@ -55,7 +55,7 @@ internal sealed class TestJournal
             }
             catch (JsonException) when (i == lines.Count - 1)
             {
-                // The program was ended while it wrote the line.
+                // The program was killed while it wrote the line.
             }
             catch (JsonException e)
             {

@@ -12,7 +12,7 @@ namespace ProtoRpc.TestRun.Windows;
 internal sealed class TestProcess(
     WineWorld world, string program, WineExceptions exceptions, PeerHost peers)
 {
-    // The lines that say why a process ended.
+    // The last lines usually contain the reason of the end.
     private const int TailLines = 30;
 
     /// <summary>Runs a plan.</summary>
@@ -43,7 +43,7 @@ internal sealed class TestProcess(
         }
     }
 
-    // It has a secret.
+    // Only readable by the user, because the plan contains a secret.
     private static async Task WriteAsync(string path, TestPlan plan)
     {
         FileStreamOptions options = new() { Mode = FileMode.CreateNew, Access = FileAccess.Write };
@@ -56,7 +56,7 @@ internal sealed class TestProcess(
         await JsonSerializer.SerializeAsync(file, plan);
     }
 
-    // A program that prints nothing for a time hangs in a test: each is printed when it begins.
+    // Each test is printed when it begins, so a program that prints nothing for this time hangs in a test.
     private async Task<(string How, IReadOnlyList<string> Tail)> RunAsync(string plan, string journal)
     {
         using CancellationTokenSource silence = new(XunitProgram.Silence);
@@ -97,8 +97,8 @@ internal sealed class TestProcess(
     private (SuiteResult Result, IReadOnlyList<TestPlan> Left) Judge(
         string suite, TestPlan plan, TestJournal journal, string how)
     {
-        // Wine loses keys and handles of a process now and then, and no other try in that process helps. Only
-        // a test that fails in a second process has failed.
+        // Wine occasionally loses keys and handles of a process, and trying again in the same process does
+        // not help. So a test has only failed if it also fails in a second process.
         bool isFirst = plan.Tests is null;
         FailedTest[] again = isFirst ? [.. journal.Failed.Where(test => test.Id is not null)] : [];
         SuiteResult result = journal.ToResult(suite, again);

@@ -17,16 +17,17 @@ internal sealed class WindowsSuite(string root, bool isLong) : ITestSuite
     private const string Interop = "ProtoRpc.Interop";
     private const string LongOnly = "tests/windows/only-in-long-runs.txt";
 
-    // One prefix each, and a processor.
+    // One Wine prefix and one processor for each.
     private const int Workers = 2;
 
-    // Few enough that the start of a program does not count, many enough that the last ones end together.
+    // So few that starting programs takes little of the time, so many that the last parts end at the same
+    // time.
     private const int Parts = 8;
 
-    // Each process asks for all programs of others.
+    // Each of these processes starts all peers.
     private const int InteropParts = 4;
 
-    // Of the others, exceptions or compiled expressions end the process or stop it (seen with Wine 8).
+    // Of all other tests, exceptions or compiled expressions end or hang the process (seen with Wine 8).
     private static readonly string[] OldWine =
     [
         "Protocols.Dce", "Protocols.Http",
@@ -35,7 +36,7 @@ internal sealed class WindowsSuite(string root, bool isLong) : ITestSuite
         "Shared.RpcEndpointTests", "Shared.RpcStatusTableTests", "Shared.TerminalTextTests", "Tool",
     ];
 
-    // NTLM of an old Wine is done by a program of winbind's, which may not be installed.
+    // Old versions of Wine need a program of winbind for NTLM, which may not be installed.
     private static readonly string[] OldNtlm = File.Exists("/usr/bin/ntlm_auth") ? ["Security.Sspi"] : [];
 
     private static readonly TimeSpan BuildLimit = TimeSpan.FromMinutes(10);
@@ -44,10 +45,10 @@ internal sealed class WindowsSuite(string root, bool isLong) : ITestSuite
 
     public string Needs => "wine 10, see tests/README.md, and the programs that interop needs";
 
-    // On Windows these tests have run already.
+    // On Windows, the other suites run these tests.
     public bool Exists => !OperatingSystem.IsWindows() && File.Exists(Path.Combine(root, Project));
 
-    // Below the repository, where the tests find its files.
+    // In the repository's folder, because the tests find the repository's files from there.
     private string Folder => Path.Combine(root, "artifacts", "windows");
 
     public async Task<SuiteResult> RunAsync(string? filter)
@@ -63,7 +64,7 @@ internal sealed class WindowsSuite(string root, bool isLong) : ITestSuite
             "dotnet",
             [
                 "publish", Project, "-r", "win-x64", "--self-contained", "-o", program,
-                // The same sources were analysed as part of the solution.
+                // The build of the solution has analysed the same sources.
                 "--nologo", "-v", "q", "-p:RunAnalyzers=false",
             ],
             root,

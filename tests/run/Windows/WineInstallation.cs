@@ -58,11 +58,12 @@ internal sealed partial record WineInstallation(
         WineWorld world = new(this, prefix);
         if (Root is null)
         {
-            // The first program makes it.
+            // The first program that runs creates the prefix.
             return world;
         }
 
-        // Wine's server writes the registry when it ends, and the processes of a root end with the first one.
+        // Wine's server writes the registry when it ends. In a root, all processes end with the first one, so
+        // this waits for the server.
         ChildProcess.Result boot = await world.RunToolAsync(
             "sh", ["-c", "wineboot --init && wineserver -w"], StartLimit);
         return boot.Succeeded
@@ -74,8 +75,8 @@ internal sealed partial record WineInstallation(
     public (string Program, IEnumerable<string> Arguments) Command(
         string prefix, string tool, IEnumerable<string> arguments)
     {
-        // With pages mapped twice, the runtime dies when it frees code that it made on the way. Wine 10
-        // announces AVX-512 and keeps half of each register when a thread is suspended, which damages copies.
+        // With pages mapped twice (W^X), the runtime crashes when it frees generated code. Wine 10 reports
+        // AVX-512 but saves only half of each register when a thread is suspended, which damages copies.
         string[] environment =
         [
             "WINEDEBUG=-all", "DISPLAY=", "DOTNET_EnableWriteXorExecute=0", "DOTNET_EnableAVX512=0",

@@ -7,7 +7,7 @@ internal sealed class WineWorld(WineInstallation wine, string prefix) : IAsyncDi
 {
     private static readonly TimeSpan KillLimit = TimeSpan.FromMinutes(1);
 
-    // The caller's token ends a program.
+    // Programs are only ended by the caller's token.
     private static readonly TimeSpan Never = TimeSpan.FromDays(1);
 
     /// <summary>Runs a program of Windows.</summary>
@@ -44,8 +44,8 @@ internal sealed class WineWorld(WineInstallation wine, string prefix) : IAsyncDi
         }
     }
 
-    // Wine's processes are not children of the one that was started. In a root, all end with the first one;
-    // elsewhere this waits until all have ended and the registry is written into the folder.
+    // Wine's processes are not children of the started one. In a root, all end with the first one. Otherwise
+    // this waits until all have ended and the registry is written to the folder.
     private async Task KillAsync()
     {
         if (wine.Root is null)
