@@ -1,6 +1,6 @@
 namespace ProtoRpc;
 
-/// <summary>What a server accepts to identify a caller.</summary>
+/// <summary>The ways to authenticate a caller that a server accepts.</summary>
 [Flags]
 internal enum CallerProofs
 {
@@ -23,13 +23,13 @@ internal enum CallerProofs
 /// accepts.</summary>
 internal static class CallerProof
 {
-    /// <summary>The scheme by which a server says in WWW-Authenticate that it accepts client
+    /// <summary>The scheme in WWW-Authenticate by which a server announces that it accepts client
     /// certificates.</summary>
     /// <remarks>As in draft-thomson-httpbis-cant. HTTP has no registered scheme for certificates, and clients
     /// ignore schemes that they do not have.</remarks>
     public const string CertificateScheme = "ClientCertificate";
 
-    /// <summary>What servers on an endpoint can accept.</summary>
+    /// <summary>The ways that servers on an endpoint can support.</summary>
     public static CallerProofs Supported(RpcEndpoint endpoint) =>
         (endpoint.Has(EndpointFeatures.Passwords) ? CallerProofs.Password : CallerProofs.None)
         | (endpoint.Has(EndpointFeatures.Tokens) ? CallerProofs.Token : CallerProofs.None)
@@ -39,7 +39,7 @@ internal static class CallerProof
     public static bool CanShowCertificate(RpcEndpoint endpoint) =>
         endpoint.IsTls && endpoint.Has(EndpointFeatures.Tokens);
 
-    /// <summary>What the schemes of HTTP's WWW-Authenticate accept.</summary>
+    /// <summary>The ways that the schemes of a WWW-Authenticate header announce.</summary>
     public static CallerProofs OfSchemes(IEnumerable<string> schemes)
     {
         CallerProofs all = CallerProofs.None;
@@ -58,8 +58,7 @@ internal static class CallerProof
         return all;
     }
 
-    /// <summary>What to set, by the names of members (<see cref="MemberTexts"/>); empty for
-    /// nothing.</summary>
+    /// <summary>The members to set (<see cref="MemberTexts"/>); empty for none.</summary>
     public static string Advice(CallerProofs accepted)
     {
         List<string> ways = [];

@@ -3,8 +3,8 @@ namespace ProtoRpc;
 /// <summary>Says why a file cannot be read or written, in an error that names the file itself.</summary>
 internal static class FileProblem
 {
-    /// <summary>The reason as a clause without a period. It has no path if that is the one that the error
-    /// already shows.</summary>
+    /// <summary>The reason as a clause without a period. It omits the path if the error already contains
+    /// it.</summary>
     /// <param name="failure">The failure of .NET.</param>
     /// <param name="shown">The path that the error shows.</param>
     public static string Describe(Exception failure, string shown)

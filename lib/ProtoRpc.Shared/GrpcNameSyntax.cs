@@ -3,8 +3,8 @@ namespace ProtoRpc;
 /// <summary>Reads the names that other gRPC clients use for servers (doc/naming.md of gRPC):
 /// <c>dns:///host:port</c>, <c>unix:///path</c>, <c>unix-abstract:name</c>, <c>ipv4:a:port,b:port</c> and
 /// <c>ipv6:[a]:port</c>.</summary>
-/// <remarks>The names do not say whether the server uses TLS, and their default port is that of TLS, 443. So
-/// they stand for <c>grpcs://</c>, unless the caller decides otherwise.</remarks>
+/// <remarks>The names do not contain whether the server uses TLS. Their default port is that of TLS, 443, so
+/// they mean <c>grpcs://</c>, unless the caller decides otherwise.</remarks>
 internal static class GrpcNameSyntax
 {
     private const string Dns = "dns";
@@ -20,11 +20,11 @@ internal static class GrpcNameSyntax
     private static readonly string[] Registries =
         ["consul", "discovery", "etcd", "eureka", "k8s", "kubernetes", "nacos", "srv", "zookeeper"];
 
-    /// <summary>What the names begin with.</summary>
+    /// <summary>The prefixes of the names.</summary>
     public static IReadOnlyList<string> Prefixes { get; } =
         [$"{Dns}:///", $"{Ipv4}:", $"{Ipv6}:", $"{Unix}:///", $"{UnixAbstract}:"];
 
-    /// <summary>An example of each form, with what it stands for.</summary>
+    /// <summary>An example of each form, with its meaning.</summary>
     public static IReadOnlyList<(string Name, string Hint)> Examples { get; } =
     [
         ($"{Dns}:///HOST:443", "gRPC over TLS, as other gRPC clients write it"),
@@ -44,7 +44,7 @@ internal static class GrpcNameSyntax
     /// <summary>Reads a name.</summary>
     /// <param name="text">The name, for which <see cref="IsName"/> is true.</param>
     /// <param name="tls">Whether the server uses TLS, where the name does not decide it.</param>
-    /// <param name="problem">Why it is not the name of an endpoint; null if it is.</param>
+    /// <param name="problem">Why the text is not the name of an endpoint; null if it is.</param>
     public static RpcEndpoint? Read(string text, bool tls, out string? problem)
     {
         string scheme = SchemeOf(text)!;
@@ -143,7 +143,7 @@ internal static class GrpcNameSyntax
     /// <param name="kind">The kind of the endpoint.</param>
     /// <param name="text">The hosts with their ports.</param>
     /// <param name="scheme">That of a list of addresses; null for one host name.</param>
-    /// <param name="problem">What is wrong; null for nothing.</param>
+    /// <param name="problem">The problem; null for none.</param>
     private static RpcEndpoint? ReadHosts(
         EndpointKindAttribute kind, string text, string? scheme, out string? problem)
     {

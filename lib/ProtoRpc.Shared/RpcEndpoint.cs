@@ -42,9 +42,9 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// hosts, that of the first.</summary>
     public int Port { get; }
 
-    /// <summary>The name of a pipe or local endpoint without prefix, a socket's path, the name of an abstract
-    /// socket behind <c>@</c>, the path and query of an HTTP address, or the path before the methods of a
-    /// gRPC address (<c>/prefix</c>); otherwise empty.</summary>
+    /// <summary>The name of a pipe or local endpoint without a prefix, the path of a socket, the name of an
+    /// abstract socket after <c>@</c>, the path and query of an HTTP address, or the path prefix of a gRPC
+    /// address (<c>/prefix</c>); otherwise empty.</summary>
     public string Name { get; }
 
     /// <summary>Whether the endpoint can only be reached from this machine.</summary>
@@ -83,12 +83,12 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <summary>Whether listeners serve the endpoint as <c>http://</c> or <c>https://</c>.</summary>
     internal bool IsOverHttp => Kind.Form == AddressForm.HostPortAndPath;
 
-    /// <summary>The address as HTTP has it: <c>https://</c> in place of <c>rests://</c>.</summary>
+    /// <summary>The address for HTTP clients: <c>https://</c> instead of <c>rests://</c>.</summary>
     internal string HttpUri => $"{(IsTls ? "https" : "http")}{Uri[Kind.Scheme.Length..]}";
 
     /// <summary>Creates an endpoint on TCP.</summary>
     /// <param name="host">The host name or address.</param>
-    /// <param name="port">0 to 65535. 0 lets a listener use a free port.</param>
+    /// <param name="port">0 to 65535. With 0, a listener uses a free port.</param>
     public static RpcEndpoint Tcp(string host, int port) => Create(RpcTransport.Tcp, host, port, "");
 
     /// <summary>Creates an endpoint on a named pipe of this machine.</summary>
@@ -111,7 +111,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     public RpcEndpoint WithPort(int port) =>
         Join([.. Servers.Select(server => Create(Transport, server.Host, port, Name))]);
 
-    /// <summary>Creates the same endpoint on another host, alone.</summary>
+    /// <summary>Creates the same endpoint with a single other host.</summary>
     public RpcEndpoint WithHost(string host) => Create(Transport, host, Port, Name);
 
     /// <summary>Parses a string binding or URI.</summary>
@@ -196,7 +196,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
     /// <param name="list">The list.</param>
     /// <param name="what">What it has, in the plural.</param>
     /// <param name="read">Reads one server.</param>
-    /// <param name="problem">What is wrong; null for nothing.</param>
+    /// <param name="problem">The problem; null for none.</param>
     internal static RpcEndpoint? ReadServers(
         string list, string what, ServerReader read, out string? problem)
     {
@@ -224,7 +224,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
 
     /// <summary>Reads one server of a list.</summary>
     /// <param name="text">The host and the port.</param>
-    /// <param name="problem">What is wrong; null for nothing.</param>
+    /// <param name="problem">The problem; null for none.</param>
     internal delegate RpcEndpoint? ServerReader(string text, out string? problem);
 
     internal static bool TryReadPort(string digits, out int port) =>
@@ -520,11 +520,11 @@ internal static class HostNames
         host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
         || host.Equals(Environment.MachineName, StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>The host of a pipe: nothing where it is this machine, however that is written.</summary>
+    /// <summary>The host of a pipe; empty for this machine, in every notation.</summary>
     public static string OfPipe(string host) => host == "." || IsThisMachine(host) ? "" : host;
 
-    /// <summary>What keeps a text from being the name or address of a host,
-    /// or a listener's <c>*</c> or <c>+</c>; null for nothing.</summary>
+    /// <summary>Why a text is not the name or address of a host, nor <c>*</c> or <c>+</c>; null if it
+    /// is.</summary>
     /// <param name="host">The host, an IPv6 address without brackets.</param>
     public static string? FindProblem(string host)
     {
@@ -541,9 +541,9 @@ internal static class HostNames
     }
 
     /// <summary>Takes the host out of brackets, which only IPv6 addresses have.</summary>
-    /// <param name="written">The host as it is written.</param>
-    /// <param name="host">The host that is written in brackets, or the text itself where it has none.</param>
-    /// <returns>What is wrong; null for nothing.</returns>
+    /// <param name="written">The text.</param>
+    /// <param name="host">The host in the brackets, or the text itself if it has none.</param>
+    /// <returns>The problem; null for none.</returns>
     public static string? FindBracketProblem(string written, out string host)
     {
         host = written;

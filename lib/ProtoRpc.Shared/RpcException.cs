@@ -9,8 +9,8 @@ public sealed class RpcException : Exception
     private readonly string? _errorId;
     private bool _mayHaveExecuted;
 
-    /// <summary>Creates an exception with a status and a message that says what is wrong, where, and what to
-    /// do.</summary>
+    /// <summary>Creates an exception with a status and a message. The message should say what failed, where,
+    /// and what to do.</summary>
     /// <remarks>The message is shown in terminals and logs and may quote a peer. So control characters are
     /// replaced by their numbers (<see cref="TerminalText"/>).</remarks>
     public RpcException(RpcStatusCode code, string message, Exception? innerException = null)
@@ -102,10 +102,10 @@ public sealed class RpcException : Exception
     /// <summary>Whether a server returned the error, and not a proxy or the connection.</summary>
     internal bool IsAnswer { get; init; }
 
-    /// <summary>Whether replies came before the error, so that the call is not retried.</summary>
+    /// <summary>Whether replies arrived before the error, so that the call is not retried.</summary>
     internal bool HasReplies { get; init; }
 
-    /// <summary>What the server accepts to identify a caller, if it rejected a call without any of it;
+    /// <summary>The ways to authenticate that the server accepts, if it rejected a call without any of them;
     /// otherwise none.</summary>
     internal CallerProofs Accepted { get; set; }
 
@@ -133,7 +133,7 @@ public sealed class RpcException : Exception
     /// <summary>Records that an earlier attempt of the call may have run.</summary>
     internal void AddExecuted() => _mayHaveExecuted = true;
 
-    /// <summary>The same error of a message with a text that says where the message comes from.</summary>
+    /// <summary>The same error with a text that names the source of the message.</summary>
     internal RpcException WithText(string message) => new(Code, message, this)
     {
         ErrorId = ErrorId,

@@ -1,10 +1,10 @@
 namespace ProtoRpc;
 
-/// <summary>Every bound of clients and listeners; what is over a bound is refused, never truncated.</summary>
+/// <summary>The limits of clients and listeners. Data over a limit is rejected, never truncated.</summary>
 public sealed record RpcLimits
 {
-    /// <summary>The limits that are used when none are given, each time a new copy:
-    /// the binder of configurations writes into the one that it finds.</summary>
+    /// <summary>The default limits. Each call returns a new copy, because configuration binders write into
+    /// the object.</summary>
     public static RpcLimits Default => new();
 
     /// <summary>Largest request or reply, in bytes, over all fragments: 4 MiB.</summary>
@@ -43,8 +43,8 @@ public sealed record RpcLimits
     /// <summary>Headers of a request to a listener, and on native endpoints of a reply: 100.</summary>
     public int MaxHeaders { get; init; } = 100;
 
-    /// <summary>Time between two pings of an HTTP/2 client to which nothing is sent meanwhile: 1 second. The
-    /// connection of a client that comes sooner more than twice in a row is ended with
+    /// <summary>The minimum time between two pings of an HTTP/2 client that receives no other data: 1 second.
+    /// If a client pings earlier more than twice in a row, its connection is closed with
     /// ENHANCE_YOUR_CALM.</summary>
     public TimeSpan MinPingInterval { get; init; } = TimeSpan.FromSeconds(1);
 
@@ -53,13 +53,13 @@ public sealed record RpcLimits
     /// not.</summary>
     public int MaxConcurrentCalls { get; init; } = 1000;
 
-    /// <summary>Calls of a listener that may wait for others to end, or for a worker: 1,000. Clients take
-    /// turns. At the limit, a call is refused as too busy, or displaces the last call of a client that has at
-    /// least twice as many there.</summary>
+    /// <summary>The maximum number of calls of a listener that wait for others to end, or for a worker:
+    /// 1,000. Clients take turns. At the limit, a call is rejected as too busy, or displaces the last call of
+    /// a client with at least twice as many waiting calls.</summary>
     public int MaxQueuedCalls { get; init; } = 1000;
 
-    /// <summary>Time that a call may wait for others to end, or for a worker: 5 seconds. A call that would
-    /// wait for longer is refused as too busy when it comes. InfiniteTimeSpan for no bound.</summary>
+    /// <summary>The maximum time that a call waits for others to end, or for a worker: 5 seconds. A call that
+    /// would wait longer is rejected as too busy on arrival. InfiniteTimeSpan for no limit.</summary>
     public TimeSpan MaxQueueTime { get; init; } = TimeSpan.FromSeconds(5);
 
     /// <summary>Workers of a listener that are replaced although their handlers, stopped, still run .NET
@@ -125,8 +125,8 @@ public sealed record RpcLimits
     /// a longer one goes to a temporary file: 1 MiB.</summary>
     public int TransferMemoryBytes { get; init; } = 1024 * 1024;
 
-    /// <summary>Time after which a message whose next part does not come is forgotten: 1 minute.
-    /// InfiniteTimeSpan for never.</summary>
+    /// <summary>The time after which a message is dropped if its next part does not arrive: 1 minute.
+    /// InfiniteTimeSpan for no limit.</summary>
     public TimeSpan TransferIdleTimeout { get; init; } = TimeSpan.FromMinutes(1);
 
     /// <summary>Time for a client to connect and bind: 10 seconds. InfiniteTimeSpan for no limit.</summary>
@@ -135,9 +135,9 @@ public sealed record RpcLimits
     /// <summary>Time for a call when no deadline is given: 30 seconds.</summary>
     public TimeSpan CallTimeout { get; init; } = TimeSpan.FromSeconds(30);
 
-    /// <summary>Time that a handler may run, independent of the deadline of its caller; for streams, until
-    /// they end. Then it is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for none,
-    /// which is the default.</summary>
+    /// <summary>The maximum time of a handler, independent of its caller's deadline; for streams, until they
+    /// end. After it, the handler is stopped, and the call fails with DeadlineExceeded. InfiniteTimeSpan for
+    /// no limit, which is the default.</summary>
     public TimeSpan HandlerTimeout { get; init; } = Timeout.InfiniteTimeSpan;
 
     /// <summary>Time in which a new connection must have bound, or sent its first HTTP or gRPC request:

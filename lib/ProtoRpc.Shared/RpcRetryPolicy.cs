@@ -38,7 +38,7 @@ public sealed record RpcRetryPolicy
     /// <summary>The pause before the first retry, up to one day: 0.1 seconds.</summary>
     public TimeSpan InitialPause { get; init; } = TimeSpan.FromSeconds(0.1);
 
-    /// <summary>The longest pause that the policy itself makes, before <see cref="Jitter"/>, up to one day: 5
+    /// <summary>The longest pause of the policy, before <see cref="Jitter"/>, up to one day: 5
     /// seconds.</summary>
     public TimeSpan MaxPause { get; init; } = TimeSpan.FromSeconds(5);
 

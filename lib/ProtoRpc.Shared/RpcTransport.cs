@@ -79,41 +79,41 @@ public enum RpcTransport
     Lrpc,
 
     /// <summary>REST by the rules of <c>google.api.http</c>, without TLS (<c>rest://</c>); for clients.
-    /// Listeners answer such calls on HTTP endpoints.</summary>
+    /// Listeners serve such calls on HTTP endpoints.</summary>
     [EndpointKind(
         "rest", EndpointProtocol.Rest, HostPortAndPath, OfRest, defaultPort: 80, examplePort: 8081,
         hint: "REST by google.api.http rules, without TLS")]
     Rest,
 
     /// <summary>REST by the rules of <c>google.api.http</c>, over TLS (<c>rests://</c>); for clients.
-    /// Listeners answer such calls on HTTP endpoints.</summary>
+    /// Listeners serve such calls on HTTP endpoints.</summary>
     [EndpointKind(
         "rests", EndpointProtocol.Rest, HostPortAndPath, OfRest | Tls, defaultPort: 443,
         hint: "REST by google.api.http rules, over TLS")]
     Rests,
 
-    /// <summary>The Connect protocol without TLS (<c>connect://</c>); for clients. Listeners answer such
-    /// calls on HTTP endpoints.</summary>
+    /// <summary>The Connect protocol without TLS (<c>connect://</c>); for clients. Listeners serve such calls
+    /// on HTTP endpoints.</summary>
     [EndpointKind(
         "connect", EndpointProtocol.Connect, HostPortAndPath, OfConnect, defaultPort: 80, examplePort: 8081,
         hint: "Connect protocol without TLS")]
     Connect,
 
-    /// <summary>The Connect protocol over TLS (<c>connects://</c>); for clients. Listeners answer such calls
+    /// <summary>The Connect protocol over TLS (<c>connects://</c>); for clients. Listeners serve such calls
     /// on HTTP endpoints.</summary>
     [EndpointKind(
         "connects", EndpointProtocol.Connect, HostPortAndPath, OfConnect | Tls, defaultPort: 443,
         hint: "Connect protocol over TLS")]
     Connects,
 
-    /// <summary>gRPC-Web without TLS (<c>grpcweb://</c>); for clients. Listeners answer such calls on HTTP
+    /// <summary>gRPC-Web without TLS (<c>grpcweb://</c>); for clients. Listeners serve such calls on HTTP
     /// endpoints.</summary>
     [EndpointKind(
         "grpcweb", EndpointProtocol.GrpcWeb, HostPortAndPath, OfGrpcWeb, defaultPort: 80, examplePort: 8081,
         hint: "gRPC-Web without TLS")]
     GrpcWeb,
 
-    /// <summary>gRPC-Web over TLS (<c>grpcwebs://</c>); for clients. Listeners answer such calls on HTTP
+    /// <summary>gRPC-Web over TLS (<c>grpcwebs://</c>); for clients. Listeners serve such calls on HTTP
     /// endpoints.</summary>
     [EndpointKind(
         "grpcwebs", EndpointProtocol.GrpcWeb, HostPortAndPath, OfGrpcWeb | Tls, defaultPort: 443,
@@ -121,7 +121,7 @@ public enum RpcTransport
     GrpcWebs,
 }
 
-/// <summary>What endpoints of a kind are and can carry.</summary>
+/// <summary>The features of a kind of endpoint.</summary>
 [Flags]
 internal enum EndpointFeatures
 {
@@ -130,7 +130,7 @@ internal enum EndpointFeatures
     /// <summary>Only this machine reaches them.</summary>
     LocalOnly = 1 << 0,
 
-    /// <summary>The transport itself says who calls: no proof is needed.</summary>
+    /// <summary>The transport identifies callers, so they need no credentials.</summary>
     KnowsCaller = 1 << 1,
 
     /// <summary>Always with TLS.</summary>
@@ -187,7 +187,8 @@ internal enum EndpointFeatures
     /// <summary>Servers need ASP.NET Core.</summary>
     AspNetCore = 1 << 19,
 
-    /// <summary>Servers that are called by a host name, which need not be where they are.</summary>
+    /// <summary>Servers with a host name, which may differ from the address that the client connects
+    /// to.</summary>
     HostNames = 1 << 20,
 
     /// <summary>Extensions of the headers of <c>rpc_messages.proto</c>.</summary>
@@ -202,43 +203,43 @@ internal enum EndpointFeatures
     /// <summary>Can be opened to other accounts of the machine.</summary>
     OtherAccounts = 1 << 24,
 
-    /// <summary>Only clients have them: servers answer the calls on endpoints of another kind.</summary>
+    /// <summary>Only for clients: servers serve these calls on endpoints of another kind.</summary>
     ClientOnly = 1 << 25,
 
-    /// <summary>What the native protocol brings.</summary>
+    /// <summary>The features of the native protocol.</summary>
     OfNative = OwnAccount | Passwords | Mechanisms | Interfaces | ExceptionTypes | Parts | HeaderExtensions,
 
-    /// <summary>What HTTP brings.</summary>
+    /// <summary>The features of HTTP.</summary>
     OfHttp = ReplyStreams | Compression | CompressedReplies | OwnAccount | Passwords | Tokens | Mechanisms
         | Formats | Browsers | AspNetCore,
 
-    /// <summary>What REST brings. Bodies are JSON.</summary>
+    /// <summary>The features of REST. Bodies are JSON.</summary>
     OfRest = ReplyStreams | Compression | CompressedReplies | OwnAccount | Passwords | Tokens | Mechanisms
         | ClientOnly,
 
-    /// <summary>What Connect brings.</summary>
+    /// <summary>The features of Connect.</summary>
     OfConnect = RequestStreams | ReplyStreams | Compression | CompressedReplies | OwnAccount | Passwords
         | Tokens | Mechanisms | Formats | ClientOnly,
 
-    /// <summary>What gRPC-Web brings.</summary>
+    /// <summary>The features of gRPC-Web.</summary>
     OfGrpcWeb = ReplyStreams | Compression | OwnAccount | Passwords | Tokens | Mechanisms | ClientOnly,
 
-    /// <summary>What gRPC brings.</summary>
+    /// <summary>The features of gRPC.</summary>
     OfGrpc = RequestStreams | ReplyStreams | Compression | Passwords | Tokens | KeepAlive | Reflection
         | AspNetCore | HostNames,
 }
 
 /// <summary>A row of the table of endpoint kinds, which is <see cref="RpcTransport"/>.</summary>
 /// <param name="scheme">The scheme of its URIs.</param>
-/// <param name="protocol">What is spoken there, as texts call it.</param>
-/// <param name="form">What its addresses have.</param>
-/// <param name="features">What its endpoints are and can carry.</param>
-/// <param name="hint">What it is, in a few words.</param>
+/// <param name="protocol">The name of the protocol in texts.</param>
+/// <param name="form">The form of addresses.</param>
+/// <param name="features">The features of the endpoints.</param>
+/// <param name="hint">A short description.</param>
 /// <param name="sequence">The protocol sequence of its string bindings; empty for a kind that has only
 /// URIs.</param>
-/// <param name="option">What follows the endpoint of a string binding after a comma, where kinds share a
-/// protocol sequence; empty for nothing.</param>
-/// <param name="defaultPort">The port where none is written; -1 when one must be.</param>
+/// <param name="option">The option after the endpoint in a string binding, if several kinds have the same
+/// protocol sequence; otherwise empty.</param>
+/// <param name="defaultPort">The port of an address without one; -1 if an address must have a port.</param>
 /// <param name="examplePort">The port of examples; -1 for the default port.</param>
 [AttributeUsage(AttributeTargets.Field)]
 internal sealed class EndpointKindAttribute(
@@ -268,12 +269,12 @@ internal sealed class EndpointKindAttribute(
 
     public int ExamplePort => examplePort;
 
-    /// <summary>The member of the enumeration that the row stands at.</summary>
+    /// <summary>The member of the enumeration with this attribute.</summary>
     public RpcTransport Transport { get; set; }
 
     public bool HasDefaultPort => DefaultPort != NoPort;
 
-    /// <summary>Whether an address has a port of a host, where somebody else's server may listen.</summary>
+    /// <summary>Whether an address has a host and port, where a server of another user may listen.</summary>
     public bool HasPort =>
         form is AddressForm.HostAndPort or AddressForm.HostPortAndPath or AddressForm.HostsAndPrefix;
 
@@ -321,7 +322,7 @@ internal sealed class EndpointKindAttribute(
     public string ExampleBinding(string host) =>
         ToBinding(HasPort ? host : "", ExamplePortOrDefault, ExampleName);
 
-    /// <summary>What an address looks like with its scheme.</summary>
+    /// <summary>An example of an address with its scheme.</summary>
     public string ExampleUri(string host) => ToUri(HasPort ? host : "", ExamplePortOrDefault, ExampleName);
 
     private int ExamplePortOrDefault => ExamplePort == NoPort ? DefaultPort : ExamplePort;
@@ -340,7 +341,7 @@ internal sealed class EndpointKindAttribute(
     private static string Text(int port) => port.ToString(CultureInfo.InvariantCulture);
 }
 
-/// <summary>What the address of an endpoint has, and how it is written.</summary>
+/// <summary>The parts of an endpoint's address, and how they are written.</summary>
 internal enum AddressForm
 {
     /// <summary><c>scheme://host:port</c>, <c>sequence:host[port]</c>.</summary>
@@ -391,7 +392,7 @@ internal static class EndpointKinds
 
     /// <summary>The schemes of the kinds that have any of some features, as texts name them.</summary>
     /// <param name="any">The features.</param>
-    /// <param name="last">What stands before the last one.</param>
+    /// <param name="last">The word before the last one.</param>
     public static string SchemesWith(EndpointFeatures any, string last = "or") =>
         Enumerate([.. All.Where(kind => kind.Has(any)).Select(kind => $"{kind.Scheme}://")], last);
 

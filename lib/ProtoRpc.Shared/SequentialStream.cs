@@ -1,7 +1,7 @@
 namespace ProtoRpc;
 
-/// <summary>A stream without a position: its bytes come or go in order. A class that derives from it
-/// overrides what it can do, reading or writing.</summary>
+/// <summary>A stream without a position. Derived classes override what they support: reading or
+/// writing.</summary>
 internal abstract class SequentialStream : Stream
 {
     public override bool CanRead => false;

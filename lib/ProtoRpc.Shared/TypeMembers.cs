@@ -2,9 +2,9 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace ProtoRpc;
 
-/// <summary>Whether the program has all members of types that only run time knows.</summary>
-/// <remarks>ILLink.Substitutions.xml makes this false in trimmed and native programs, and the code behind it
-/// goes. A program that keeps the members of its types sets the switch to true, as a
+/// <summary>Whether the program contains all members of types that are only known at run time.</summary>
+/// <remarks>ILLink.Substitutions.xml sets this to false in trimmed and native programs, and removes the code
+/// that depends on it. A program that keeps the members of its types sets the switch to true, as a
 /// RuntimeHostConfigurationOption with <c>Trim="true"</c>.</remarks>
 internal static class TypeMembers
 {

@@ -7,7 +7,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace ProtoRpc;
 
-/// <summary>What a Unix system reports about a file.</summary>
+/// <summary>The status of a file on Unix.</summary>
 /// <param name="Owner">The user id of the owner.</param>
 /// <param name="Mode">Type and permissions, as in <c>st_mode</c>.</param>
 /// <param name="Links">The number of its names.</param>
@@ -35,7 +35,7 @@ internal readonly unsafe partial record struct UnixFileStatus(
     private const long MaxSeconds = 253_402_300_799;
     private const long MaxNanoseconds = 999_999_999;
 
-    /// <summary>Whether it is a file with content, and not a pipe, a device or a folder.</summary>
+    /// <summary>Whether it is a regular file, and not a pipe, a device or a folder.</summary>
     public bool IsRegular => (Mode & TypeMask) == RegularType;
 
     /// <summary>Whether it is a symbolic link.</summary>
@@ -44,7 +44,7 @@ internal readonly unsafe partial record struct UnixFileStatus(
     /// <summary>Whether it is a pipe.</summary>
     public bool IsFifo => (Mode & TypeMask) == FifoType;
 
-    /// <summary>What the owner, the group and others may do.</summary>
+    /// <summary>The permissions of the owner, the group and others.</summary>
     public UnixFileMode Permissions => (UnixFileMode)(Mode & PermissionMask);
 
     /// <summary>Reads the status of a file or folder, of a link itself.</summary>

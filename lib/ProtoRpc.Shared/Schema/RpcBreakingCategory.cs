@@ -1,6 +1,6 @@
 namespace ProtoRpc;
 
-/// <summary>What a change of a schema breaks. The categories do not contain each other.</summary>
+/// <summary>The kind of users that a change of a schema breaks. No category includes another.</summary>
 [Flags]
 public enum RpcBreakingCategory
 {

@@ -133,7 +133,7 @@ internal sealed class CallAttempts(RetryPolicy policy, IChannelSource? source, C
         }
     }
 
-    /// <summary>Records that the server answered.</summary>
+    /// <summary>Records that the server replied.</summary>
     public void Succeed()
     {
         _pass?.Succeed();

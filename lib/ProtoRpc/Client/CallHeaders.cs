@@ -45,8 +45,7 @@ internal static class CallHeaders
         return header;
     }
 
-    /// <summary>Whether a call has a header that proves who the caller is, as far as its name says
-    /// so.</summary>
+    /// <summary>Whether a call has a header whose name says that it is a credential.</summary>
     public static bool HaveSecret(RpcClientOptions options, RpcCallOptions? call) =>
         options.Headers.HaveSecret || call?.Headers is { HaveSecret: true };
 

@@ -4,8 +4,8 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Creates the header Authorization: for bearer tokens, and for passwords over gRPC. gRPC has no
-/// challenge that .NET's HTTP client could answer.</summary>
+/// <summary>Creates the header Authorization: for bearer tokens, and for passwords over gRPC, which has no
+/// challenge for .NET's HTTP client.</summary>
 internal static class ClientAuthorization
 {
     private const string Header = "authorization";

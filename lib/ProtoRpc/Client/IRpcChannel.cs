@@ -8,8 +8,8 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Client;
 
-/// <summary>Where the attempts of a client's calls get their channel: the channel to the only server, or a
-/// <see cref="BackendPicker"/> if there are several.</summary>
+/// <summary>Provides the channel for each attempt of a call: the channel to the only server, or a <see
+/// cref="BackendPicker"/> for several.</summary>
 internal interface IChannelSource : IDisposable, IAsyncDisposable
 {
     /// <summary>The side channel. It is sent with every call; a reply may replace it.</summary>
@@ -19,8 +19,8 @@ internal interface IChannelSource : IDisposable, IAsyncDisposable
 }
 
 /// <summary>A client's connection to an endpoint: over the native protocol, HTTP or gRPC.</summary>
-/// <remarks>What a system only offers in a blocking form, such as connecting and resolving names, runs on the
-/// thread pool if the caller does not block.</remarks>
+/// <remarks>Operations for which the system only has a blocking form, such as connecting and resolving names,
+/// run on the thread pool if the caller does not block.</remarks>
 internal interface IRpcChannel : IChannelSource
 {
     /// <summary>Connects, so that an unreachable server is reported now. Otherwise the first call
@@ -54,13 +54,13 @@ internal interface IRpcChannel : IChannelSource
         IReadOnlyList<RpcServiceInfo> services, CancellationToken cancellation)
         where TWait : struct, IWaitMode;
 
-    /// <summary>Reads the files that declare some symbols, with what they import.</summary>
+    /// <summary>Reads the files that declare some symbols, with their imports.</summary>
     /// <returns>Null if the server does not declare one of them, or cannot be asked for symbols.</returns>
     ValueTask<RpcSchema?> FetchSymbolsAsync<TWait>(SymbolQuery query, CancellationToken cancellation)
         where TWait : struct, IWaitMode => default;
 
     /// <summary>Pings the server.</summary>
-    /// <exception cref="RpcException">The server did not answer. NotFound: it does not serve the requested
+    /// <exception cref="RpcException">The server did not reply. NotFound: it does not have the requested
     /// service.</exception>
     ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
         where TWait : struct, IWaitMode;
@@ -68,7 +68,7 @@ internal interface IRpcChannel : IChannelSource
 
 /// <summary>The parameters of a ping.</summary>
 /// <param name="Through">The service through which native endpoints are pinged; null to only check whether a
-/// server answers.</param>
+/// server replies.</param>
 /// <param name="Service">The full name of the service that the server must serve; null for any.</param>
 /// <param name="Timeout">How long the caller waits.</param>
 internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Service, TimeSpan Timeout)
@@ -76,8 +76,8 @@ internal readonly record struct PingSpec(RpcServiceInfo? Through, string? Servic
     /// <summary>The request for the server's ping handlers; null for none.</summary>
     public IMessage? Request { get; init; }
 
-    /// <summary>Whether the ping has a request. If so, a server that does not answer pings is an error, even
-    /// if it is reachable.</summary>
+    /// <summary>Whether the ping has a request. If so, a server that does not reply to pings is an error,
+    /// even if it is reachable.</summary>
     public bool IsAsking => Request is not null;
 
     /// <summary>The message to send.</summary>

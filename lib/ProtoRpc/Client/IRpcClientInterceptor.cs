@@ -107,7 +107,7 @@ public sealed class RpcClientCallContext
 public delegate ValueTask<IMessage> RpcClientHandler(RpcClientCallContext context, IMessage request);
 
 /// <summary>A streaming call in a client's interceptors. Derive from this class to see or change the messages
-/// of another stream, or to answer without a server.</summary>
+/// of another stream, or to reply without a server.</summary>
 /// <remarks>You can send and read in parallel, but only one send and one read at a time.</remarks>
 public abstract class RpcClientStream : IAsyncDisposable
 {

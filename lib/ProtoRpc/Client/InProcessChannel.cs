@@ -283,7 +283,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
         }
     }
 
-    /// <summary>Keeps what the header of a reply says.</summary>
+    /// <summary>Stores the contents of a reply's header.</summary>
     /// <exception cref="RpcException">The call failed.</exception>
     public void SaveReply(RpcResponseHeader header, CallSpec call)
     {

@@ -57,8 +57,8 @@ public sealed record RpcCallOptions
 /// <summary>The metadata of a call's replies. Filled while the call runs.</summary>
 public sealed class RpcReplyInfo
 {
-    /// <summary>The server of the last attempt: the one that answered, if a call to several servers
-    /// succeeded. Null before the call.</summary>
+    /// <summary>The server of the last attempt: the one that replied, if a call to several servers succeeded.
+    /// Null before the call.</summary>
     public RpcEndpoint? Endpoint { get; internal set; }
 
     /// <summary>The headers, once they arrive.</summary>

@@ -17,8 +17,8 @@ public sealed partial class RpcClient
     /// <param name="cancellationToken">Cancels the call that is running.</param>
     /// <returns>The elements: messages as <see cref="DynamicMessage"/>, strings, byte arrays, boxed numbers,
     /// and the numbers of enums. A page is called when the elements of the page before it have been read, so
-    /// leaving the loop early makes no further call. A repeated string field <c>unreachable</c> beside the
-    /// list (https://google.aip.dev/217) is left out.</returns>
+    /// leaving the loop early makes no further call. The repeated string field <c>unreachable</c>
+    /// (https://google.aip.dev/217) is not part of the list.</returns>
     /// <exception cref="RpcException">A call failed, with the server's status; the elements before it have
     /// been returned. InvalidArgument with the id NotPaged: the method does not return a list in pages.
     /// InvalidArgument: the request does not fit the method. NotFound: the method does not exist.

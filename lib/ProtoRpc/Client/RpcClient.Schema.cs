@@ -40,9 +40,9 @@ public sealed partial class RpcClient
     /// have.</summary>
     /// <param name="options">The deadline, and whether to wait for the server; null for the defaults.</param>
     /// <param name="cancellationToken">Cancels fetching.</param>
-    /// <exception cref="RpcException">Unimplemented: the server or the protocol does not send
-    /// schemas. Internal: the server sent one that cannot be read. DeadlineExceeded: the server did not
-    /// answer in time.</exception>
+    /// <exception cref="RpcException">Unimplemented: the server or the protocol does not send schemas.
+    /// Internal: the server sent one that cannot be read. DeadlineExceeded: the server did not reply in
+    /// time.</exception>
     public RpcSchema FetchSchema(
         RpcCallOptions? options = null, CancellationToken cancellationToken = default) =>
         BlockingWait.End(FetchSchemaAsync<BlockingWait>(options, cancellationToken));
@@ -295,7 +295,7 @@ public sealed partial class RpcClient
 
     /// <summary>Pings the server through the client's service, optionally with a request for its ping
     /// handlers. Without a schema, this only checks whether a server of the native protocol
-    /// answers.</summary>
+    /// replies.</summary>
     /// <param name="ping">The options of the ping; null for the defaults.</param>
     /// <param name="cancellationToken">Cancels the ping.</param>
     /// <exception cref="RpcException">The server did not answer, or its ping handlers failed. NotFound: the

@@ -16,8 +16,8 @@ internal sealed class CertificateWatch(CallMonitor monitor) : IDisposable
     private Timer? _timer;
     private bool _disposed;
 
-    /// <summary>What to say of a certificate that is not valid, or expires within 14 days, or within the last
-    /// third of a shorter life; null for no warning.</summary>
+    /// <summary>The warning for a certificate that is not valid, or that expires within 14 days or within the
+    /// last third of its validity; null for no warning.</summary>
     public static string? WarningOf(X509Certificate2 certificate, DateTimeOffset now)
     {
         string subject = TerminalText.OneLine(certificate.Subject, maxLength: 200);

@@ -71,7 +71,7 @@ internal sealed class ConnectionWatch : IDisposable, IAsyncDisposable
     }
 }
 
-/// <summary>A connection that can be closed to make room for another one.</summary>
+/// <summary>A connection that can be closed so that another one is accepted.</summary>
 internal interface ISpareConnection
 {
     /// <summary>The key of <see cref="AddressQuota"/>; null if the transport has no addresses.</summary>
@@ -119,10 +119,10 @@ internal sealed class AddressQuota(int max)
         return IPAddress.IsLoopback(address) ? address : new IPAddress(network);
     }
 
-    /// <summary>Counts a new connection. If there are too many, of the address or in all, the one that waits
-    /// for its client the longest is closed for it.</summary>
+    /// <summary>Counts a new connection. If the limit of its address or of the listener is reached, the
+    /// connection that has been idle the longest is closed.</summary>
     /// <param name="key">The address of the new connection.</param>
-    /// <param name="isFull">Whether there are as many connections as there may be.</param>
+    /// <param name="isFull">Whether the listener has its maximum number of connections.</param>
     /// <param name="open">The open connections.</param>
     /// <param name="remove">Removes a connection that was closed.</param>
     public bool TryAdmit<TConnection>(

@@ -68,10 +68,10 @@ internal sealed class ServerProtocolAttribute<TProtocol> : ServerProtocolAttribu
     protected override IServerProtocol Create() => new TProtocol();
 }
 
-/// <summary>The endpoints of a server of either layer, from the first to the last moment: all are bound or
-/// none, they stop together, and are counted together.</summary>
+/// <summary>The endpoints of a server. All of them are bound or none, they stop together, and their calls are
+/// counted together.</summary>
 /// <param name="calls">The calls of the server.</param>
-/// <param name="drainTimeout">For how long calls may run on after the stop, unless it says otherwise.</param>
+/// <param name="drainTimeout">The default time for running calls to end after the stop.</param>
 /// <param name="security">The accounts that may connect to local endpoints.</param>
 internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, RpcServerSecurity security)
 {
@@ -93,10 +93,10 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
 
     public bool IsListening => _served.Length > 0 && _stopping is null;
 
-    /// <summary>What the server has done, until it stopped.</summary>
+    /// <summary>The counters of the server, until it stopped.</summary>
     public RpcServerCounters Counters => _completion.Task.IsCompleted ? _last : Count();
 
-    /// <summary>Releases what the calls share, after the last endpoint is closed.</summary>
+    /// <summary>Releases the resources that all calls share, after the last endpoint was closed.</summary>
     public Action? Stopped { get; set; }
 
     /// <summary>Ends when the server has stopped.</summary>
@@ -118,7 +118,7 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
         _wanted.Add(endpoint);
     }
 
-    /// <summary>Stops endpoints of somebody else with the server's own.</summary>
+    /// <summary>Stops the endpoints of an application together with the server's own.</summary>
     /// <param name="stop">Gets the time that running calls have.</param>
     public void StopAlso(Func<TimeSpan, Task> stop)
     {
@@ -128,11 +128,13 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
         }
     }
 
-    /// <summary>Binds every endpoint; when one cannot be bound, those before it are closed again.</summary>
+    /// <summary>Binds all endpoints. If one cannot be bound, the others are closed.</summary>
     /// <param name="useTls">Whether native endpoints on TCP use TLS.</param>
     /// <param name="certificate">The certificate of the endpoints with TLS; null for none.</param>
-    /// <param name="prepare">Does what comes before the first endpoint, and returns how to bind one.</param>
-    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    /// <param name="prepare">Runs before the first endpoint is bound, and returns the function that binds
+    /// one.</param>
+    /// <exception cref="RpcException">An endpoint cannot be bound; the message contains the
+    /// reason.</exception>
     public void Start(
         bool useTls, X509Certificate2? certificate, Func<Func<RpcEndpoint, IServedEndpoint>> prepare)
     {
@@ -155,8 +157,8 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
         }
     }
 
-    /// <summary>Refuses new calls, lets running ones end within the drain time,
-    /// cancels the rest, closes.</summary>
+    /// <summary>Rejects new calls, lets running calls end within the drain time, cancels the rest, and closes
+    /// the endpoints.</summary>
     /// <param name="drain">Null for the server's drain time.</param>
     public Task StopAsync(TimeSpan? drain)
     {
@@ -166,19 +168,19 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
         }
     }
 
-    /// <summary>Changes what is served, and where; changes nothing if an endpoint cannot be bound.</summary>
-    /// <param name="wanted">The endpoints from now on: those that are bound already stay as they are. Null
-    /// for those that there are.</param>
+    /// <summary>Changes the services and endpoints. Nothing changes if an endpoint cannot be bound.</summary>
+    /// <param name="wanted">The new list of endpoints. Endpoints that are already bound stay open. Null to
+    /// keep the current ones.</param>
     /// <param name="useTls">Whether native endpoints on TCP use TLS.</param>
     /// <param name="certificate">The certificate of the endpoints with TLS; null for none.</param>
     /// <param name="bind">Binds an endpoint.</param>
-    /// <param name="commit">Changes what is served, and throws nothing.</param>
-    /// <param name="shown">What endpoints show from now on that stay; null for what they show
-    /// already.</param>
+    /// <param name="commit">Changes the services; must not throw.</param>
+    /// <param name="shown">The new certificate of the endpoints that stay open; null to keep it.</param>
     /// <param name="drain">For how long calls at endpoints that go may run on; null for the server's drain
     /// time.</param>
     /// <returns>Ends when the endpoints that go are closed.</returns>
-    /// <exception cref="RpcException">An endpoint that cannot be bound, and why.</exception>
+    /// <exception cref="RpcException">An endpoint cannot be bound; the message contains the
+    /// reason.</exception>
     public Task ChangeAsync(
         IReadOnlyList<RpcEndpoint>? wanted, bool useTls, X509Certificate2? certificate,
         Func<RpcEndpoint, IServedEndpoint> bind, Action commit, SslStreamCertificateContext? shown,
@@ -318,12 +320,11 @@ internal sealed class ServedEndpoints(CallMonitor calls, TimeSpan drainTimeout, 
     }
 }
 
-/// <summary>Finds endpoints that would serve anonymous callers of a server that checks its callers on other
-/// endpoints, because no option says whether they should. The one place that decides this for servers,
-/// applications, cmdlets and the tool.</summary>
+/// <summary>Finds endpoints that would serve anonymous callers although the server authenticates callers on
+/// others, if no option allows it. Servers, applications, cmdlets and the tool all use this check.</summary>
 internal static class UncheckedEndpoints
 {
-    /// <summary>The first of such endpoints; null if there is none.</summary>
+    /// <summary>The first such endpoint; null if there is none.</summary>
     /// <param name="endpoints">The endpoints.</param>
     /// <param name="protocols">The protocols, with the checks that only some of them run.</param>
     /// <param name="security">The authentication of all endpoints.</param>

@@ -500,7 +500,7 @@ internal sealed class InProcessCallProtocol(
 
         private ChannelReader<byte[]> Requests => owner.Requests;
 
-        /// <summary>Ends what a handler that was given up still reads or writes.</summary>
+        /// <summary>Ends reads and writes of an abandoned handler.</summary>
         public void Close() => _closed = true;
 
         internal override async ValueTask<IMessage?> ReceiveAsync()

@@ -72,7 +72,7 @@ public abstract class RpcMethodHandler
     }
 
     /// <summary>Creates a handler that sends the same replies to every call: one, or those of a stream in
-    /// order. The replies are converted and checked when a server gets the handler, and then sent as
+    /// order. The replies are converted and checked when the handler is added to a server, and then sent as
     /// bytes.</summary>
     /// <param name="replies">Messages of the method's reply type, dynamic or generated, or objects or
     /// dictionaries with its fields.</param>
@@ -114,8 +114,7 @@ public abstract class RpcMethodHandler
 /// <returns>A message of the method's reply type, dynamic or generated.</returns>
 public delegate ValueTask<IMessage> RpcHandler(RpcServerCallContext context, IMessage request);
 
-/// <summary>Handles the calls of a method of any kind: requests as they come,
-/// replies as they are written.</summary>
+/// <summary>Handles the calls of any method: reads requests as they arrive, and writes replies.</summary>
 /// <param name="context">Who calls what, until when.</param>
 /// <param name="stream">The messages both ways. The call ends when the handler does.</param>
 public delegate ValueTask RpcStreamHandler(RpcServerCallContext context, RpcServerStream stream);
@@ -198,7 +197,7 @@ internal sealed class PreparedReplies(IReadOnlyList<object> replies, MessageMapp
     /// <param name="method">The method.</param>
     /// <param name="reply">A message, or a host's object.</param>
     /// <param name="mapper">Makes a message of the object.</param>
-    /// <param name="which">Which reply it is, for the error.</param>
+    /// <param name="which">The name of the reply, for the error.</param>
     /// <exception cref="RpcException">The reply does not fit the method, and why.</exception>
     public static OpaqueMessage Encode(
         RpcMethodInfo method, object reply, MessageMapper mapper, string which)

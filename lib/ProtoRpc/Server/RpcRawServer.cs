@@ -179,8 +179,8 @@ public sealed record RpcRawServerOptions
     /// <see cref="UseTls"/>. Null for none.</summary>
     public X509Certificate2? Certificate { get; init; }
 
-    /// <summary>The intermediate certificates to send with the certificate; null to use those that the
-    /// machine has.</summary>
+    /// <summary>The intermediate certificates to send with the certificate; null to use those of the
+    /// machine.</summary>
     public X509Certificate2Collection? CertificateChain { get; init; }
 
     /// <summary>Whether endpoints on TCP use TLS.</summary>
@@ -285,7 +285,7 @@ internal static class RawServerCall
     private const int HandlerFailed = unchecked((int)0x80004005);
 
     /// <summary>Runs a call and sets its reply or return code.</summary>
-    /// <exception cref="OperationCanceledException">The call was cancelled; the connection answers it with a
+    /// <exception cref="OperationCanceledException">The call was cancelled; the connection sends a
     /// fault.</exception>
     public static async ValueTask RunAsync(
         CallMonitor monitor, Guid interfaceId, RpcRawHandler handler, ExecServerCall call)

@@ -429,8 +429,8 @@ public sealed class RpcServer : IRpcServer
     }
 
     /// <summary>Replaces handlers, interceptors, endpoints and the certificate while the server listens.
-    /// Either all given parts are replaced or none. Running calls keep what they began with; later calls use
-    /// the new parts.</summary>
+    /// Either all given parts are replaced or none. Running calls continue with the old parts; later calls
+    /// use the new ones.</summary>
     /// <param name="change">The replacements.</param>
     /// <returns>Completes when the removed endpoints are closed.</returns>
     /// <exception cref="RpcException">NotFound: the method of a handler does not exist. InvalidArgument: a

@@ -69,9 +69,9 @@ public sealed class RpcServerCallContext : RpcPeerContext
         }
     }
 
-    /// <summary>The side channel: the context that came with the request. It is sent back if the handler
-    /// changes it. Its fields are the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that
-    /// the service's schema declares.</summary>
+    /// <summary>The call context of the request. It is sent back if the handler changes it. Its fields are
+    /// the extensions of <c>google.protobuf.rpc_messages.RpcCallContext</c> that the service's schema
+    /// declares.</summary>
     public DynamicMessage CallContext
     {
         get => _callContext ??= SideChannel.ToDynamic(
@@ -125,7 +125,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>The extensions of the received request header; null for none.</summary>
     internal DynamicMessage? FoundExtensions => _requestExtensions;
 
-    /// <summary>What is too large.</summary>
+    /// <summary>The limits.</summary>
     internal RpcLimits Limits => _host.Options.Limits;
 
     /// <summary>Where the messages count that the request is decoded to; null for nowhere.</summary>

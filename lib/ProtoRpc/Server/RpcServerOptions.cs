@@ -17,9 +17,9 @@ public sealed record RpcServerOptions
     /// call.</summary>
     public bool EnableMultiPart { get; init; } = true;
 
-    /// <summary>Handlers that answer pings, on every endpoint. Each receives the RpcPingRequest, and returns
-    /// an RpcPingResponse or null. The responses are merged in order with the server's own. Both messages are
-    /// of <c>google.protobuf.rpc_messages</c>; their fields are the extensions that the service's schema
+    /// <summary>Handlers of pings, on every endpoint. Each receives the RpcPingRequest, and returns an
+    /// RpcPingResponse or null. The responses are merged in order with the server's own. Both messages are of
+    /// <c>google.protobuf.rpc_messages</c>; their fields are the extensions that the service's schema
     /// declares. A handler that throws fails the ping.</summary>
     public IReadOnlyList<RpcHandler> PingHandlers { get; init; } = [];
 
@@ -30,8 +30,8 @@ public sealed record RpcServerOptions
     /// <c>grpcs://</c>, and <c>tcp://</c> with <see cref="UseTls"/>. Null for none.</summary>
     public X509Certificate2? Certificate { get; init; }
 
-    /// <summary>The intermediate certificates to send with the certificate; null to use those that the
-    /// machine has.</summary>
+    /// <summary>The intermediate certificates to send with the certificate; null to use those of the
+    /// machine.</summary>
     public X509Certificate2Collection? CertificateChain { get; init; }
 
     /// <summary>Whether native endpoints on TCP use TLS. The scheme of other endpoints determines
@@ -104,8 +104,8 @@ public sealed record RpcServerChange
     /// endpoint, the certificate changes for all of them.</summary>
     public X509Certificate2? Certificate { get; init; }
 
-    /// <summary>The intermediate certificates to send with <see cref="Certificate"/>; null to use those that
-    /// the machine has.</summary>
+    /// <summary>The intermediate certificates to send with <see cref="Certificate"/>; null to use those of
+    /// the machine.</summary>
     public X509Certificate2Collection? CertificateChain { get; init; }
 
     /// <summary>How long calls may run on endpoints that are closed; null for the limits' drain

@@ -19,8 +19,8 @@ public abstract class RpcServerStream
     internal ServerMethod Method { get; }
 
     /// <summary>Waits for the next request.</summary>
-    /// <returns>A DynamicMessage, or the generated type that the method was registered with;
-    /// null when no further request comes.</returns>
+    /// <returns>A DynamicMessage, or the generated type that the method was registered with; null after the
+    /// last request.</returns>
     /// <exception cref="RpcException">It is no request, or too large, now or at an earlier read.</exception>
     /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
     public ValueTask<IMessage?> ReadAsync()
@@ -36,7 +36,7 @@ public abstract class RpcServerStream
         return ValueTask.FromResult<IMessage?>(waiting);
     }
 
-    /// <summary>The requests, as they come.</summary>
+    /// <summary>The requests, as they arrive.</summary>
     public async IAsyncEnumerable<IMessage> ReadAllAsync(
         [EnumeratorCancellation] CancellationToken cancellationToken = default)
     {
@@ -67,8 +67,8 @@ public abstract class RpcServerStream
         return SendAsync(reply, compress);
     }
 
-    /// <summary>The only request of a method that takes one, or an empty message where requests stream:
-    /// what an interceptor sees before the handler does.</summary>
+    /// <summary>The single request of a method, or an empty message if requests are streamed. Interceptors
+    /// see it before the handler.</summary>
     internal async ValueTask<IMessage> PeekAsync()
     {
         if (!Method.Info.IsClientStreaming && await ReadAsync().ConfigureAwait(false) is { } only)
@@ -79,7 +79,7 @@ public abstract class RpcServerStream
         return new DynamicMessage(Method.Info.RequestType);
     }
 
-    /// <summary>Puts another request in the place of the one that was seen.</summary>
+    /// <summary>Replaces the single request.</summary>
     internal void Replace(IMessage request)
     {
         if (_waiting is not null)
@@ -115,11 +115,11 @@ public abstract class RpcServerStream
         }
     }
 
-    /// <summary>The next request as it comes; null after the last.</summary>
+    /// <summary>The next request; null after the last.</summary>
     internal abstract ValueTask<IMessage?> ReceiveAsync();
 
-    /// <summary>Sends the headers before the first reply, where callers can see them alone. Not while a reply
-    /// is sent.</summary>
+    /// <summary>Sends the headers before the first reply, if the protocol can send them separately. Not while
+    /// a reply is being sent.</summary>
     internal virtual ValueTask BeginAsync() => default;
 
     /// <summary>Sends a reply that was checked.</summary>

@@ -5,9 +5,9 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc;
 
-/// <summary>What a server keeps for a caller between calls. Safe for use by many threads.</summary>
-/// <remarks>Disposable values are disposed when the session ends, or when they are replaced or removed. A
-/// session that has ended keeps nothing: values that are set then are disposed at once.</remarks>
+/// <summary>Values that a server stores for a caller between calls. Thread-safe.</summary>
+/// <remarks>Disposable values are disposed when the session ends, or when they are replaced or removed. An
+/// ended session stores nothing: values that are set then are disposed immediately.</remarks>
 public sealed class RpcSession
 {
     private readonly ConcurrentDictionary<string, object> _items = new(StringComparer.Ordinal);
@@ -40,13 +40,13 @@ public sealed class RpcSession
     public TimeSpan Idle =>
         Uses > 0 ? TimeSpan.Zero : TimeSpan.FromMilliseconds(Environment.TickCount64 - LastUse);
 
-    /// <summary>The keys of what it holds.</summary>
+    /// <summary>The keys of the values.</summary>
     public ICollection<string> Keys => _items.Keys;
 
-    /// <summary>How many values it holds.</summary>
+    /// <summary>The number of values.</summary>
     public int Count => _items.Count;
 
-    /// <summary>Whose share of the table it takes: the user, or the network of an anonymous caller.</summary>
+    /// <summary>The caller whose limits apply: the user, or the network of an anonymous caller.</summary>
     internal string Holder { get; }
 
     // LastUse is in milliseconds of the system's uptime; Uses is the number of calls that use the session
@@ -78,7 +78,7 @@ public sealed class RpcSession
     }
 
     /// <summary>Removes a value, and disposes it.</summary>
-    /// <returns>False when there is none.</returns>
+    /// <returns>False if there is no such value.</returns>
     public bool Remove(string key)
     {
         bool removed;
@@ -157,8 +157,8 @@ public sealed class RpcSession
     }
 }
 
-/// <summary>The sessions of a server: made here alone, bound to their callers, ended when idle. Each caller
-/// has a share of them, so that nobody can take them all.</summary>
+/// <summary>The sessions of a server. Only the server creates sessions, each belongs to one caller, and idle
+/// ones end. The number of sessions per caller is limited.</summary>
 internal sealed class SessionTable(RpcLimits limits) : IDisposable
 {
     private static readonly TimeSpan SweepPeriod = TimeSpan.FromSeconds(1);
@@ -170,7 +170,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
     private Timer? _sweep;
     private bool _disposed;
 
-    /// <summary>The sessions there are now.</summary>
+    /// <summary>The current sessions.</summary>
     public IReadOnlyList<RpcSession> Sessions
     {
         get
@@ -183,11 +183,11 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
     }
 
     /// <summary>The caller's session for the length of a call: the one it names, or a new one.</summary>
-    /// <param name="id">What the caller sent; an id that is not known, or no longer, is not taken up.</param>
+    /// <param name="id">The id that the caller sent. An unknown or expired id is ignored.</param>
     /// <param name="owner">The caller.</param>
-    /// <param name="holder">Whose share of the table a new one takes; null for the owner's.</param>
-    /// <exception cref="RpcException">PermissionDenied for a session of somebody else; ResourceExhausted when
-    /// there are as many as there may be, and calls use them all.</exception>
+    /// <param name="holder">The caller whose limits apply to a new session; null for the owner.</param>
+    /// <exception cref="RpcException">PermissionDenied: the session belongs to another caller.
+    /// ResourceExhausted: the limit of sessions is reached, and calls use all of them.</exception>
     public RpcSession Use(Guid? id, string owner, string? holder = null)
     {
         RpcSession? session;
@@ -242,8 +242,8 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
     }
 
     /// <summary>Ends a session that the caller owns.</summary>
-    /// <returns>False when there is none of that id.</returns>
-    /// <exception cref="RpcException">PermissionDenied for a session of somebody else.</exception>
+    /// <returns>False if no session has the id.</returns>
+    /// <exception cref="RpcException">PermissionDenied: the session belongs to another caller.</exception>
     public bool Close(Guid id, string owner)
     {
         lock (_gate)
@@ -382,7 +382,7 @@ internal sealed class SessionTable(RpcLimits limits) : IDisposable
     }
 }
 
-/// <summary>About how many bytes a value takes that a handler keeps in a session.</summary>
+/// <summary>Estimates the size of a value in a session.</summary>
 internal static class SessionSize
 {
     // The size of an object of an unknown type: only its own fields are assumed, not the objects that it

@@ -5,8 +5,8 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc;
 
-/// <summary>A call without a server: makes the context and the stream that a test hands to a handler or an
-/// interceptor.</summary>
+/// <summary>A call without a server. Creates the context and the stream with which a test calls a handler or
+/// an interceptor.</summary>
 /// <remarks>Calls that are copied by <c>with</c> share their sessions, unless the copy has other
 /// options.</remarks>
 /// <example><code>
@@ -19,16 +19,16 @@ public sealed record RpcTestCall(RpcMethodInfo Method)
     private RpcServerOptions _options = new();
     private ServerHost? _host;
 
-    /// <summary>The listener's endpoint that the call seems to come in on.</summary>
+    /// <summary>The endpoint of the listener that the call appears to use.</summary>
     public RpcEndpoint Endpoint { get; init; } = RpcEndpoint.Local("test");
 
-    /// <summary>Who calls; an anonymous caller without an address, unless it is set.</summary>
+    /// <summary>The caller; by default an anonymous caller without an address.</summary>
     public PeerIdentity Peer { get; init; } = PeerIdentity.Anonymous("");
 
-    /// <summary>What comes beside the request.</summary>
+    /// <summary>The headers of the request.</summary>
     public RpcMetadata RequestHeaders { get; init; } = new();
 
-    /// <summary>The side channel that comes with the request; null for none.</summary>
+    /// <summary>The call context of the request; null for none.</summary>
     public DynamicMessage? CallContext { get; init; }
 
     /// <summary>The session that the caller names; null for none.</summary>
@@ -55,11 +55,11 @@ public sealed record RpcTestCall(RpcMethodInfo Method)
         HeaderSource = () => RequestHeaders,
     };
 
-    /// <summary>The messages of a call with these requests, which have come already.</summary>
+    /// <summary>Creates a stream whose requests have already arrived.</summary>
     public RpcTestStream CreateStream(params IEnumerable<IMessage> requests) =>
         CreateStream(requests.ToAsyncEnumerable());
 
-    /// <summary>The messages of a call whose requests come when the test has them come.</summary>
+    /// <summary>Creates a stream whose requests arrive when the test's enumerable returns them.</summary>
     public RpcTestStream CreateStream(IAsyncEnumerable<IMessage> requests)
     {
         ArgumentNullException.ThrowIfNull(requests);
@@ -83,8 +83,8 @@ public sealed record RpcTestCall(RpcMethodInfo Method)
     }
 }
 
-/// <summary>The messages of a call without a server;
-/// <see cref="RpcTestCall.CreateStream(IEnumerable{IMessage})"/> makes one.</summary>
+/// <summary>The stream of a call without a server. Create it with <see
+/// cref="RpcTestCall.CreateStream(IEnumerable{IMessage})"/>.</summary>
 public sealed class RpcTestStream : RpcServerStream
 {
     private readonly IAsyncEnumerator<IMessage> _requests;
@@ -99,7 +99,7 @@ public sealed class RpcTestStream : RpcServerStream
         _cancellation = cancellation;
     }
 
-    /// <summary>What the handler has written, in its order.</summary>
+    /// <summary>The replies of the handler, in order.</summary>
     public IReadOnlyList<IMessage> Replies => [.. _replies];
 
     internal override async ValueTask<IMessage?> ReceiveAsync()

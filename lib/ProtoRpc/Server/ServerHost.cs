@@ -53,15 +53,15 @@ internal sealed class ServerHost
 
     public RpcServerOptions Options { get; set; }
 
-    /// <summary>What stands around every call now.</summary>
+    /// <summary>The current interceptors of every call.</summary>
     public IReadOnlyList<IRpcInterceptor> Interceptors { get; private set; }
 
     public TimeSpan Uptime => Stopwatch.GetElapsedTime(_started);
 
     public CallMonitor Monitor { get; }
 
-    /// <summary>Puts the interceptors around a method of ProtoRpc's own, or a service of such, now and
-    /// whenever they are replaced.</summary>
+    /// <summary>Adds the interceptors to a built-in method or service, and updates them whenever they are
+    /// replaced.</summary>
     public TIntercepted Intercept<TIntercepted>(TIntercepted builtIn)
         where TIntercepted : class, IIntercepted
     {
@@ -78,7 +78,7 @@ internal sealed class ServerHost
 
     /// <summary>Serves calls that begin later with other methods and interceptors.</summary>
     /// <param name="methods">The methods of each service.</param>
-    /// <param name="interceptors">What stands around them.</param>
+    /// <param name="interceptors">The interceptors.</param>
     public void Publish(
         IReadOnlyDictionary<ServerService, Dictionary<string, ServerMethod>> methods,
         IReadOnlyList<IRpcInterceptor> interceptors)
@@ -101,7 +101,7 @@ internal sealed class ServerHost
         }
     }
 
-    /// <summary>The sessions there are now.</summary>
+    /// <summary>The current sessions.</summary>
     public IReadOnlyList<RpcSession> Sessions => _sessions?.Sessions ?? [];
 
     /// <summary>The table of sessions.</summary>
@@ -114,7 +114,7 @@ internal sealed class ServerHost
     /// <exception cref="RpcException">PermissionDenied: the session belongs to another caller.</exception>
     public RpcSession? FindSession(Guid id, string owner) => _sessions?.Find(id, owner);
 
-    /// <summary>Ends the session that a caller names, if it is the caller's.</summary>
+    /// <summary>Ends the session with the id that a caller sent, if it belongs to the caller.</summary>
     public void CloseSession(RpcServerCallContext context)
     {
         if (context.SessionId is { } id)
@@ -132,9 +132,9 @@ internal sealed class ServerHost
         ?? (peer.IsLocal && !IsOfOtherAccount(peer) ? RpcErrorDetail.Full : RpcErrorDetail.None);
 
     /// <summary>The failure for the caller, after the server has logged it.</summary>
-    /// <param name="context">The call; null where there was none yet.</param>
+    /// <param name="context">The call; null if it failed before its context was created.</param>
     /// <param name="peer">Who calls.</param>
-    /// <param name="error">What failed.</param>
+    /// <param name="error">The failure.</param>
     public CallFailure Fail(RpcServerCallContext? context, PeerIdentity peer, Exception error)
     {
         error = context?.Clock.Explain(error) ?? error;
@@ -180,7 +180,7 @@ internal sealed class ServerHost
         ? peer.User is WindowsIdentity caller && caller.User != ProcessToken.User
         : peer.UserId is { } id && id != 0 && id != UnixAccounts.EffectiveUserId;
 
-    /// <summary>Ends every session and forgets what is half sent.</summary>
+    /// <summary>Ends all sessions, and drops messages whose parts are incomplete.</summary>
     public void Stop()
     {
         _sessions?.Dispose();

@@ -3,14 +3,15 @@ using ProtoRpc.Protocols.Native;
 
 namespace ProtoRpc.Server;
 
-/// <summary>The ping of our own servers, the same on every transport:
-/// what the server is and serves.</summary>
+/// <summary>The ping of ProtoRpc's servers, the same on every transport: it returns product, version and
+/// services.</summary>
 internal static class ServerPing
 {
     /// <summary>The method as a server has it, without its interceptors. The extensions are those of the
     /// first schema that declares some, since a ping asks the server and not a service.</summary>
     /// <param name="host">The server.</param>
-    /// <param name="isBuiltIn">Whether it is a method of the native protocol, and none of a service.</param>
+    /// <param name="isBuiltIn">Whether the method is built into the native protocol, instead of part of a
+    /// service.</param>
     public static ServerMethod Create(ServerHost host, bool isBuiltIn)
     {
         RpcSchema? schema = host.Services.Select(service => service.Info.Schema)
@@ -31,7 +32,7 @@ internal static class ServerPing
     public static ServerService ServiceOf(ServerHost host) =>
         host.Intercept(new ServerService(BuiltInNames.Service, PingProtocol.InterfaceId));
 
-    /// <summary>What a server says of itself.</summary>
+    /// <summary>The server's own reply.</summary>
     public static RpcPingResponse ReplyOf(ServerHost host)
     {
         ServerFacts facts = new()
@@ -47,8 +48,7 @@ internal static class ServerPing
     }
 }
 
-/// <summary>Asks the handlers of pings, and merges what they return
-/// with what the server says of itself.</summary>
+/// <summary>Calls the handlers of pings, and merges their replies with the server's own.</summary>
 internal static class PingHandlers
 {
     /// <summary>The reply to a ping.</summary>

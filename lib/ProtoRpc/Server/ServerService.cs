@@ -33,8 +33,9 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
 
     public void AddFallback(RpcHandler handler) => _fallback = handler;
 
-    /// <summary>Gives every method that has no handler the common one, or one that says so, and puts the
-    /// interceptors around all. A second time, after an endpoint could not be bound, does nothing.</summary>
+    /// <summary>Completes the methods: a method without a handler gets the common one, or returns
+    /// Unimplemented. Adds the interceptors to all. A second call, after an endpoint could not be bound, does
+    /// nothing.</summary>
     public void Complete(IReadOnlyList<IRpcInterceptor> interceptors)
     {
         if (_isComplete)
@@ -47,9 +48,9 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
     }
 
     /// <summary>The methods with other handlers, for <see cref="Publish"/>.</summary>
-    /// <param name="handlers">The handlers by the bare names of their methods; null for those that there
-    /// are.</param>
-    /// <param name="interceptors">What stands around them.</param>
+    /// <param name="handlers">The handlers by the bare names of their methods; null to keep the current
+    /// ones.</param>
+    /// <param name="interceptors">The interceptors.</param>
     /// <exception cref="RpcException">A handler does not fit its method.</exception>
     public Dictionary<string, ServerMethod> Prepare(
         IReadOnlyDictionary<string, RpcMethodHandler>? handlers,
@@ -76,18 +77,18 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
     }
 
     /// <summary>The method of a bare name, spelt as in the .proto.</summary>
-    /// <exception cref="MissingMethodException">There is none;
-    /// this type is what the original's clients know.</exception>
+    /// <exception cref="MissingMethodException">The method does not exist. The original's clients expect this
+    /// exception type.</exception>
     public ServerMethod Get(string name) => GetOrNull(name)
         ?? throw new MissingMethodException(
             $"Method '{Info.FullName}.{name}' not found. The service has: "
             + $"{string.Join(", ", Info.Methods.Select(m => m.Name))}.");
 
-    /// <summary>The same; null where there is none.</summary>
+    /// <summary>The method with a name; null if it does not exist.</summary>
     public ServerMethod? GetOrNull(string name) => _methods.GetValueOrDefault(name);
 
-    /// <summary>The same by the octets of a name; null for a name that is long, or not ASCII, and where there
-    /// is none.</summary>
+    /// <summary>The method with a name in octets; null if the name is long or not ASCII, or if the method
+    /// does not exist.</summary>
     public ServerMethod? Find(ReadOnlySpan<byte> name)
     {
         Span<char> text = stackalloc char[MaxShortName];
@@ -98,8 +99,8 @@ internal sealed class ServerService(RpcServiceInfo info, Guid interfaceId) : IIn
                 : null;
     }
 
-    /// <summary>The same without regard to case where the spelling is not found;
-    /// null when there is none.</summary>
+    /// <summary>The method with a name, ignoring case if the exact name does not exist; null if it does not
+    /// exist.</summary>
     public ServerMethod? Find(string name) =>
         Info.FindMethod(name) is { } method ? _methods.GetValueOrDefault(method.Name) : null;
 
@@ -137,7 +138,7 @@ internal sealed class ServerMethod : IIntercepted
     private bool _isSeen;
     private bool _isIntercepted;
 
-    /// <summary>A method whose handler takes a message and gives one.</summary>
+    /// <summary>A method whose handler receives a message and returns one.</summary>
     public ServerMethod(RpcMethodInfo info, RpcHandler handler, MessageParser? requestParser = null)
     {
         Info = info;
@@ -168,7 +169,8 @@ internal sealed class ServerMethod : IIntercepted
         _requestParser = requestParser;
     }
 
-    /// <summary>A method whose handler takes either: a message, or the streams of messages.</summary>
+    /// <summary>A method with handlers for both forms: for a message, and for the streams of
+    /// messages.</summary>
     public ServerMethod(RpcMethodInfo info, RpcHandler handler, RpcStreamHandler streamHandler)
     {
         Info = info;
@@ -226,27 +228,27 @@ internal sealed class ServerMethod : IIntercepted
         stream.CheckEnd();
     }
 
-    /// <summary>Whether it is ProtoRpc's own, and no handler.</summary>
+    /// <summary>Whether ProtoRpc itself implements the method.</summary>
     public bool IsBuiltIn { get; init; }
 
-    /// <summary>Whether its calls neither wait nor are refused while the server is too busy: they say how the
-    /// server is.</summary>
+    /// <summary>Whether calls of the method neither wait nor are rejected while the server is too busy,
+    /// because they report the server's state.</summary>
     public bool IsAlwaysAdmitted { get; init; }
 
     /// <summary>Whether the handler reads the request's bytes itself,
     /// from <see cref="RpcServerCallContext.Body"/>.</summary>
     public bool TakesStream { get; init; }
 
-    /// <summary>Whether the handler passes requests on without reading them. One that came in parts is then
-    /// in <see cref="RpcServerCallContext.Body"/>, and its message is empty.</summary>
+    /// <summary>Whether the handler passes requests on without reading them. A request in parts is then in
+    /// <see cref="RpcServerCallContext.Body"/>, and its message is empty.</summary>
     public bool TakesBytes { get; init; }
 
-    /// <summary>Reads requests of a handler that does not keep them, without copying what is large; its
-    /// result is null for bytes that it leaves to the parser. Null for none.</summary>
+    /// <summary>Reads requests of a handler that does not keep them, without copying large parts; returns
+    /// null for bytes that the parser must read. Null for none.</summary>
     public Func<ReadOnlyMemory<byte>, IMessage?>? ReadInPlace { get; init; }
 
-    /// <summary>Whether a call ends without waiting and runs no code of the application, because the
-    /// handler's reply was encoded before and there are no interceptors.</summary>
+    /// <summary>Whether a call completes synchronously and runs no code of the application, because the reply
+    /// is encoded and there are no interceptors.</summary>
     public bool EndsAtOnce => IsCanned && !_isIntercepted;
 
     /// <summary>Whether the handler's reply was encoded before its calls.</summary>
@@ -255,7 +257,7 @@ internal sealed class ServerMethod : IIntercepted
     /// <summary>Whether replies of the handler may be opaque.</summary>
     public bool GivesBytes { get; init; }
 
-    /// <summary>Reads a request that stays where it is until the call ends.</summary>
+    /// <summary>Reads a request from memory that is valid until the call ends.</summary>
     /// <inheritdoc cref="ReadRequest(ReadOnlySpan{byte}, RpcServerCallContext)"/>
     public IMessage ReadRequest(ReadOnlyMemory<byte> body, RpcServerCallContext context) =>
         IsOpaque ? new OpaqueMessage(Info.RequestType, body)
@@ -362,10 +364,10 @@ internal sealed class ServerMethod : IIntercepted
         return request;
     }
 
-    /// <summary>Refuses a reply that is not the method's, or not complete,
-    /// before a byte of it is written.</summary>
-    /// <param name="reply">What the handler returned, or wrote.</param>
-    /// <param name="context">The call, which knows of a reply that was checked when it was written.</param>
+    /// <summary>Rejects a reply of another type, or an incomplete one, before any byte of it is
+    /// written.</summary>
+    /// <param name="reply">The handler's reply.</param>
+    /// <param name="context">The call, which records a reply that was already checked.</param>
     public void CheckReply(IMessage? reply, RpcServerCallContext? context = null)
     {
         if (reply is not null && ReferenceEquals(reply, context?.CheckedReply))
@@ -391,7 +393,7 @@ internal sealed class ServerMethod : IIntercepted
         MessageChecks.RequireInitialized(reply, Info.ReplyType);
     }
 
-    /// <summary>Whether the handler takes a generated type of request.</summary>
+    /// <summary>Whether the handler expects a generated type.</summary>
     public bool IsTyped => _requestParser is not null;
 
     // Interceptors read the messages that they see, and may keep them.
@@ -452,16 +454,18 @@ internal sealed class ServerMethod : IIntercepted
     }
 }
 
-/// <summary>Counts the memory of decoding a request, and ends it when nobody waits for the call.</summary>
-/// <remarks>A request is decoded on one thread. What that thread allocates meanwhile is what the message
-/// takes, in every format and for every kind of message; arrays of lists that grew are counted as
+/// <summary>Counts the memory of decoding a request, and cancels the decoding when the call has
+/// ended.</summary>
+/// <remarks>A request is decoded on one thread. The bytes that the thread allocates meanwhile are the size of
+/// the message, in every format and for every kind of message; arrays of lists that grew are counted as
 /// well.</remarks>
 internal struct RequestDecoding(RpcServerCallContext context)
 {
     private readonly long _start = GC.GetAllocatedBytesForCurrentThread();
     private LongRequest? _long;
 
-    /// <summary>What long requests call repeatedly while they are decoded; null for a short one.</summary>
+    /// <summary>The function that the decoder of a long request calls repeatedly; null for a short
+    /// one.</summary>
     public Action? LookFor(long bytes)
     {
         if (bytes <= ElementBudget.BytesPerLook)
@@ -474,7 +478,7 @@ internal struct RequestDecoding(RpcServerCallContext context)
     }
 
     /// <summary>Counts a message that is decoded.</summary>
-    /// <exception cref="RpcException">ResourceExhausted: there is no room for it.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the message does not fit.</exception>
     public readonly void End()
     {
         if (_long is not null)
@@ -515,7 +519,7 @@ internal sealed class UnaryStream(ServerMethod method, RpcServerCallContext cont
 {
     private IMessage? _request = request;
 
-    /// <summary>What the handler wrote, or null.</summary>
+    /// <summary>The handler's reply; null for none.</summary>
     public IMessage? Reply { get; private set; }
 
     internal override ValueTask<IMessage?> ReceiveAsync()

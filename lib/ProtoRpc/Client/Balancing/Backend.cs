@@ -49,7 +49,7 @@ internal sealed class Backend(
         }
     }
 
-    /// <summary>Records that the server answered.</summary>
+    /// <summary>Records that the server replied.</summary>
     public void Succeeded()
     {
         if (Volatile.Read(ref _rested) != 0)
@@ -101,8 +101,8 @@ internal sealed class AddressResolver(IReadOnlyList<RpcEndpoint> endpoints, Func
     /// <summary>The first of the configured endpoints.</summary>
     public RpcEndpoint First => endpoints[0];
 
-    /// <summary>The first of the host names that are looked up; that of the first endpoint where none
-    /// is.</summary>
+    /// <summary>The first host name that is being looked up; if there is none, that of the first
+    /// endpoint.</summary>
     public string Pending
     {
         get

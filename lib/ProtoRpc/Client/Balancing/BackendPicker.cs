@@ -27,8 +27,8 @@ internal sealed class BackendPicker : IChannelSource
         _servers = new(resolver, connectTimeout, create);
     }
 
-    /// <summary>The initial side channel of calls to servers that have not answered yet. Each server then has
-    /// its own, because a session belongs to one server.</summary>
+    /// <summary>The initial call context for servers that have not replied yet. Each server then has its own,
+    /// because a session belongs to one server.</summary>
     public RpcCallContext Context
     {
         get => _servers.Known().Select(backend => backend.Opened?.Context).FirstOrDefault(
@@ -57,7 +57,7 @@ internal sealed class BackendPicker : IChannelSource
     /// <summary>Returns the channel of a server. This does not connect.</summary>
     public IRpcChannel Open(Backend backend) => backend.Opened ?? backend.Open(_context);
 
-    /// <summary>Records that a server answered.</summary>
+    /// <summary>Records that a server replied.</summary>
     public void Succeeded(Backend backend)
     {
         backend.Succeeded();
@@ -122,7 +122,7 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
         return picker.Open(_backend);
     }
 
-    /// <summary>Records that the server answered.</summary>
+    /// <summary>Records that the server replied.</summary>
     public void Succeed() => picker.Succeeded(_backend);
 
     /// <summary>Records a failed attempt.</summary>
@@ -173,8 +173,8 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
     }
 }
 
-/// <summary>The servers of a client, as the name server last told. The first lookup is waited for, and later
-/// ones run in the background, so that no call waits for a slow name server.</summary>
+/// <summary>The servers of a client, from the last lookup. Calls wait for the first lookup. Later ones run in
+/// the background, so that no call waits for a slow name server.</summary>
 internal sealed class BackendList : IDisposable
 {
     // Servers that are no longer in DNS may still be answering calls. The connections to this many servers
@@ -235,8 +235,8 @@ internal sealed class BackendList : IDisposable
         }
     }
 
-    /// <summary>The servers that are known now, and those that the name server does not tell any more but may
-    /// tell again.</summary>
+    /// <summary>The current servers, and those that the name server no longer returns but may return
+    /// again.</summary>
     public Backend[] All()
     {
         lock (_gate)

@@ -435,7 +435,7 @@ internal static class GrpcStatus
         };
     }
 
-    /// <summary>Converts the HTTP status of a server or proxy that did not answer with gRPC.</summary>
+    /// <summary>Converts the HTTP status of a server or proxy that did not reply with gRPC.</summary>
     public static RpcException OfHttp(HttpResponseMessage response, string? contentType, string body)
     {
         HttpStatusCode status = response.StatusCode;

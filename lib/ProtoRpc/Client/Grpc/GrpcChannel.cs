@@ -397,7 +397,7 @@ internal sealed class GrpcPing(GrpcChannel channel, PingSpec ping, CancellationT
     private readonly long _start = Stopwatch.GetTimestamp();
     private readonly CallClock _clock = CallClock.Start(ping.Timeout, cancellation);
 
-    /// <exception cref="RpcException">The server did not answer, or does not serve the service.</exception>
+    /// <exception cref="RpcException">The server did not reply, or does not have the service.</exception>
     public async Task<RpcPingResult> RunAsync()
     {
         (string health, bool isUnknown) = await CheckAsync(ping.Service ?? "").ConfigureAwait(false);

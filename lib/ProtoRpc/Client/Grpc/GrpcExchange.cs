@@ -5,8 +5,8 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Client.Grpc;
 
-/// <summary>What calls of gRPC and gRPC-Web have around their messages: the headers of the request, the head
-/// of the response, and the trailers with the status.</summary>
+/// <summary>The parts of gRPC and gRPC-Web calls around their messages: the headers of the request, the
+/// header of the response, and the trailers with the status.</summary>
 internal static class GrpcExchange
 {
     private const int QuotedBytes = 200;
@@ -42,8 +42,8 @@ internal static class GrpcExchange
         }
     }
 
-    /// <summary>The error for a response that is not one of gRPC and has no status of gRPC. If there is such
-    /// a status, it counts more than the HTTP status and the content type.</summary>
+    /// <summary>The error for a response without gRPC's content type and status. A gRPC status has priority
+    /// over the HTTP status and the content type.</summary>
     /// <param name="response">The response.</param>
     /// <param name="ended">Cancelled when the call has ended.</param>
     public static async Task<RpcException> ErrorOfHttpAsync(
@@ -54,7 +54,7 @@ internal static class GrpcExchange
 
     /// <summary>Reads the head of a response.</summary>
     /// <param name="response">The response.</param>
-    /// <param name="info">Gets its headers; null if nobody asks for them.</param>
+    /// <param name="info">Receives the headers; null if they are not needed.</param>
     /// <returns>How replies are compressed; null for not.</returns>
     public static string? ReadHead(HttpResponseMessage response, RpcReplyInfo? info)
     {
@@ -72,7 +72,7 @@ internal static class GrpcExchange
     /// <param name="trailing">The trailers with those of the protocol.</param>
     /// <param name="channel">The channel, which keeps the side channel.</param>
     /// <param name="call">The options of the call; null for none.</param>
-    /// <param name="hasReplies">Whether replies came before, so that the call has run.</param>
+    /// <param name="hasReplies">Whether replies arrived before, so that the call has run.</param>
     /// <exception cref="RpcException">The call failed.</exception>
     public static void End(
         HttpHeaders trailing, IRpcChannel channel, RpcCallOptions? call, bool hasReplies)

@@ -144,7 +144,7 @@ internal sealed class GrpcRequestContent : HttpContent
     /// it.</summary>
     public bool IsSent => _isSent;
 
-    /// <summary>The stream for writing messages, once the headers are sent: the stream of HTTP/1.1 takes one
+    /// <summary>The stream for writing messages, after the headers were sent: a stream of HTTP/1.1 allows one
     /// write at a time.</summary>
     public Task<Stream> Opened => _opened.Task;
 

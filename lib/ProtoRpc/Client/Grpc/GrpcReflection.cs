@@ -6,8 +6,8 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Client.Grpc;
 
 /// <summary>Reads a server's schema from its reflection service.</summary>
-/// <remarks>What a server does not send, or sends with errors, is left out with a warning, so that its other
-/// services can be used.</remarks>
+/// <remarks>Files that a server does not send, or sends with errors, are omitted with a warning, so that its
+/// other services can be used.</remarks>
 internal sealed class GrpcReflection(GrpcChannel channel)
 {
     // Limits for the replies, because a server may be hostile or broken.
@@ -33,7 +33,7 @@ internal sealed class GrpcReflection(GrpcChannel channel)
         }
     }
 
-    /// <summary>The files that declare some symbols, with what they import.</summary>
+    /// <summary>The files that declare some symbols, with their imports.</summary>
     /// <returns>Null if the server does not declare one of them.</returns>
     public async Task<RpcSchema?> ReadAsync(SymbolQuery query, CancellationToken cancellation)
     {

@@ -35,15 +35,15 @@ internal sealed class ReflectedFiles(string server)
     /// <summary>Whether a file declares a service.</summary>
     public bool Declares(string service) => _services.Contains(service);
 
-    /// <summary>A file whose imports were not looked at; null for none. Each is returned only once: a hostile
-    /// server that withholds files would otherwise cause all files to be checked again for each of
+    /// <summary>A file whose imports were not read; null for none. Each file is returned once: a hostile
+    /// server that omits files would otherwise cause all files to be checked again for each of
     /// them.</summary>
     public DescriptorFile? NextUnread() => _unread.TryDequeue(out DescriptorFile? file) ? file : null;
 
-    /// <summary>Adds the files of an answer.</summary>
-    /// <param name="answer">The answer.</param>
-    /// <param name="asked">What was asked for, which names a file without a name.</param>
-    /// <returns>Null, or why the answer has no file.</returns>
+    /// <summary>Adds the files of a reply.</summary>
+    /// <param name="answer">The reply.</param>
+    /// <param name="asked">The requested name, for a file without a name.</param>
+    /// <returns>Null, or why the reply has no file.</returns>
     /// <exception cref="RpcException">ResourceExhausted: the server sends too much.</exception>
     public string? Add(ReflectionAnswer answer, string asked)
     {

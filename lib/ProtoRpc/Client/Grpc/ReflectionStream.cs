@@ -4,7 +4,7 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Client.Grpc;
 
 /// <summary>Asks a server's reflection service: version 1, or v1alpha if version 1 is not served.</summary>
-/// <remarks>Servers may end the stream after an answer, with or without an error. It is then opened
+/// <remarks>Servers may end the stream after a reply, with or without an error. It is then opened
 /// again.</remarks>
 internal sealed class ReflectionStream(GrpcChannel channel, CallClock clock) : IAsyncDisposable
 {
@@ -25,7 +25,7 @@ internal sealed class ReflectionStream(GrpcChannel channel, CallClock clock) : I
 
     /// <summary>Asks a question.</summary>
     /// <exception cref="RpcException">Unimplemented: the server has no reflection service. Internal: it ends
-    /// the stream before it answers. Also the status of a server that cannot be reached or rejects the
+    /// the stream before it replies. Also the status of a server that cannot be reached or rejects the
     /// caller.</exception>
     public async Task<ReflectionAnswer> AskAsync(ServerReflectionRequest question)
     {
@@ -154,7 +154,7 @@ internal sealed class ReflectionStream(GrpcChannel channel, CallClock clock) : I
         || (e.Code == RpcStatusCode.Unavailable && !e.IsAnswer);
 }
 
-/// <summary>An answer of a reflection service.</summary>
+/// <summary>A reply of a reflection service.</summary>
 /// <param name="Reply">The reply; null if the call failed.</param>
 /// <param name="Error">The error; null for none.</param>
 internal sealed record ReflectionAnswer(ServerReflectionResponse? Reply, string? Error);

@@ -7,9 +7,9 @@ using ProtoRpc.Transports;
 namespace ProtoRpc.Client.Http;
 
 /// <summary>A call of Connect or gRPC-Web whose messages are frames in the bodies of one request and of its
-/// response. The last frame says how the call ended.</summary>
-/// <remarks>A method with one request sends it with its length, so that it is repeated where HTTP does so. A
-/// stream of requests begins at once.</remarks>
+/// response. The last frame contains the result of the call.</summary>
+/// <remarks>The single request of a method is sent with its length, so that HTTP can repeat it. A stream of
+/// requests begins immediately.</remarks>
 internal abstract class FramedHttpCall : IRpcStream
 {
     // A server ends the body after the last frame. The client waits at most this long for that end.
@@ -200,10 +200,10 @@ internal abstract class FramedHttpCall : IRpcStream
     protected abstract HttpCallRequest NewRequest();
 
     /// <summary>Writes a message as a frame.</summary>
-    /// <returns>The number of its bytes, as they are sent.</returns>
+    /// <returns>The size of the message as it is sent.</returns>
     protected abstract int Write(PooledMessageBytes output, IMessage message, bool compress);
 
-    /// <summary>Encodes the whole body of a request with one message.</summary>
+    /// <summary>Encodes the body of a request with one message.</summary>
     protected virtual byte[] EncodeBody(ReadOnlyMemory<byte> frame) => frame.ToArray();
 
     /// <summary>Checks the head of the response.</summary>

@@ -224,7 +224,7 @@ internal sealed class HttpCall : IRpcStream
     };
 }
 
-/// <summary>What an HTTP call waits for, blocking or not.</summary>
+/// <summary>The waits of an HTTP call, blocking or asynchronous.</summary>
 internal static class HttpWait
 {
     /// <summary>Sends a request and waits for the head of the response.</summary>

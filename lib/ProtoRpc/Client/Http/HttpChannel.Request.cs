@@ -52,7 +52,7 @@ internal partial class HttpChannel
 
     /// <summary>Writes the head of a request, without headers.</summary>
     /// <param name="call">The call.</param>
-    /// <param name="body">What <see cref="Encode"/> made.</param>
+    /// <param name="body">The result of <see cref="Encode"/>.</param>
     protected virtual HttpCallRequest NewRequest(CallSpec call, HttpBody body) =>
         new(HttpMethod.Post, AddressOf(call.Method), _replies)
         {
@@ -212,7 +212,7 @@ internal sealed class UploadContent : StreamContent
 }
 
 /// <summary>A request body of one message in pooled memory, which may be sent more than once.</summary>
-/// <remarks>The memory is returned when nothing holds the body any more: a custom HTTP handler may still send
+/// <remarks>The memory is returned when nothing uses the body any more: a custom HTTP handler may still send
 /// a request whose call has ended.</remarks>
 internal sealed class HttpBody : IDisposable
 {

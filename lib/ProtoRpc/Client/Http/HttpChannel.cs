@@ -77,7 +77,7 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
 
     public int MaxMessageBytes => _limits.MaxMessageBytes;
 
-    /// <summary>Whether the server has answered a request that calls no method.</summary>
+    /// <summary>Whether the server has replied to a request that calls no method.</summary>
     protected bool IsReached => _isReached;
 
     /// <summary>The options of the client.</summary>
@@ -355,7 +355,7 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         await ReachAsync<TWait>(time).ConfigureAwait(false);
     }
 
-    /// <summary>Checks whether an HTTP server answers, with any status. ProtoRpc servers also return their
+    /// <summary>Checks whether an HTTP server replies, with any status. ProtoRpc servers also return their
     /// product, version and services.</summary>
     public async ValueTask<RpcPingResult> PingAsync<TWait>(PingSpec ping, CancellationToken cancellation)
         where TWait : struct, IWaitMode

@@ -11,7 +11,7 @@ using ProtoRpc.Protocols.Rest;
 namespace ProtoRpc.Client.Http;
 
 /// <summary>Converts an HTTP response that is not a reply to an exception: ProtoRpc's ErrorResult in any
-/// format, an error of the Connect protocol, or the answer of a proxy.</summary>
+/// format, an error of the Connect protocol, or the reply of a proxy.</summary>
 internal static class HttpErrorReader
 {
     private static readonly FormatOptions Lenient = new() { IgnoreUnknownFields = true };
@@ -69,11 +69,11 @@ internal static class HttpErrorReader
             ? HttpRetryAfter.Find(response.Headers)
             : null;
 
-    /// <summary>What a server accepts as a proof of the caller, by its challenges.</summary>
+    /// <summary>The ways to authenticate that a server accepts, from its challenges.</summary>
     public static CallerProofs AcceptedBy(HttpResponseHeaders? headers) =>
         CallerProof.OfSchemes(headers?.WwwAuthenticate.Select(way => way.Scheme) ?? []);
 
-    /// <summary>What to do about a redirect; empty for an answer that is none.</summary>
+    /// <summary>The advice for a redirect; empty for another reply.</summary>
     /// <remarks>Redirects are not followed, because a request with its credentials would then go to a server
     /// that the caller did not choose.</remarks>
     public static string DescribeRedirect(HttpResponseMessage response)

@@ -2,15 +2,15 @@ using ProtoRpc.Protocols.Http;
 
 namespace ProtoRpc.Client.Http;
 
-/// <summary>A request of a call, and how its answer is read.</summary>
+/// <summary>A request of a call, and how its reply is read.</summary>
 internal sealed class HttpCallRequest(HttpMethod method, Uri address, HttpReplies replies)
     : HttpRequestMessage(method, address)
 {
-    /// <summary>How the answer is read.</summary>
+    /// <summary>How the reply is read.</summary>
     public HttpReplies Replies { get; } = replies;
 }
 
-/// <summary>How the answer to a request is read.</summary>
+/// <summary>How the reply to a request is read.</summary>
 internal abstract class HttpReplies
 {
     /// <summary>Whether the trailers of a stream of replies can be asked for in its body.</summary>
@@ -19,28 +19,27 @@ internal abstract class HttpReplies
     /// <summary>The media types to ask for.</summary>
     public abstract string AcceptedOf(RpcMethodInfo method);
 
-    /// <summary>The format of the only reply; null for an answer that is no reply, or an empty
-    /// message.</summary>
-    /// <param name="response">The answer.</param>
+    /// <summary>The format of the only reply; null for an error, or an empty message.</summary>
+    /// <param name="response">The response.</param>
     /// <param name="mediaType">The media type of its body, without parameters.</param>
     /// <param name="isEmpty">Whether the body is empty.</param>
     public abstract MessageFormat? FormatOf(HttpResponseMessage response, string mediaType, bool isEmpty);
 
-    /// <summary>How a stream of replies is split; null for an answer that is none.</summary>
-    /// <param name="response">The answer.</param>
+    /// <summary>How a stream of replies is split; null if the response is not a stream.</summary>
+    /// <param name="response">The response.</param>
     /// <param name="mediaType">The media type of its body, without parameters.</param>
     public abstract HttpStreamFormat? StreamOf(HttpResponseMessage response, string mediaType);
 
-    /// <summary>Converts the answer of a call that failed.</summary>
+    /// <summary>Converts the response of a call that failed.</summary>
     public abstract RpcException ErrorOf(
         RpcMethodInfo method, HttpResponseMessage response, string mediaType, ReadOnlyMemory<byte> body);
 
-    /// <summary>Converts an error behind replies.</summary>
+    /// <summary>Converts an error after replies.</summary>
     public abstract RpcException ErrorAfter(
         RpcMethodInfo method, string mediaType, ReadOnlyMemory<byte> error, RpcMetadata trailers);
 }
 
-/// <summary>Replies of listeners of ProtoRpc and of Connect: the media type says how they are read.</summary>
+/// <summary>Replies of ProtoRpc's and Connect's listeners, in the format of their media type.</summary>
 /// <param name="asked">The format to ask for.</param>
 internal sealed class PostReplies(MessageFormat asked) : HttpReplies
 {

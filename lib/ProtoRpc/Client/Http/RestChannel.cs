@@ -93,8 +93,7 @@ internal sealed class RestChannel : HttpChannel, IRpcChannelMaker
     }
 }
 
-/// <summary>A method as REST calls it: the bindings of its rule, and how the answers to each are
-/// read.</summary>
+/// <summary>A method for REST: the bindings of its rule, and how the replies to each are read.</summary>
 internal sealed class RestMethod
 {
     private readonly RpcMethodInfo _method;
@@ -110,7 +109,7 @@ internal sealed class RestMethod
     }
 
     /// <summary>The bindings.</summary>
-    /// <exception cref="RpcException">Unimplemented: there are none, or none that can be used.</exception>
+    /// <exception cref="RpcException">Unimplemented: the method has no usable binding.</exception>
     public IReadOnlyList<RestBinding> RequireBindings() => _bindings.Count > 0
         ? _bindings
         : throw new RpcException(
@@ -123,12 +122,12 @@ internal sealed class RestMethod
             MethodName = _method.FullName,
         };
 
-    /// <summary>How the answers to a binding are read.</summary>
+    /// <summary>How the replies to a binding are read.</summary>
     public HttpReplies RepliesOf(RestBinding binding) =>
         _replies.First(replies => ReferenceEquals(replies.Binding, binding));
 }
 
-/// <summary>Replies of servers of REST: JSON, raw bytes where the rule says so, and errors as
+/// <summary>Replies of REST servers: JSON, raw bytes if the rule says so, and errors as
 /// <c>google.rpc.Status</c>.</summary>
 internal sealed class RestReplies(RestBinding binding) : HttpReplies
 {

@@ -6,7 +6,7 @@ using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Client.Native;
 
-/// <summary>A connection on a byte stream, bound to an interface.</summary>
+/// <summary>A connection over a byte stream, bound to an interface.</summary>
 internal sealed class DceConnection : NativeConnection
 {
     private readonly Lock _gate = new();
@@ -97,7 +97,7 @@ internal sealed class DceConnection : NativeConnection
         _association.Dispose();
     }
 
-    /// <summary>Sends a request and waits for its answer.</summary>
+    /// <summary>Sends a request and waits for its reply.</summary>
     /// <returns>The return code; null if the connection broke before the server can have received the
     /// request.</returns>
     /// <exception cref="RpcException">The call failed; the connection must then be closed.</exception>
@@ -383,8 +383,8 @@ internal sealed class DceConnection : NativeConnection
     }
 }
 
-/// <summary>Finds out why a server on TCP does not answer a bind. For example, an HTTP server waits for the
-/// end of a line, and would only answer when the time for connecting is over.</summary>
+/// <summary>Finds out why a server on TCP does not reply to a bind. For example, an HTTP server waits for the
+/// end of a line, and would only reply when the connect timeout has passed.</summary>
 internal sealed class BindProbe : IDisposable
 {
     private static readonly TimeSpan SilentAfter = TimeSpan.FromMilliseconds(500);
@@ -399,7 +399,7 @@ internal sealed class BindProbe : IDisposable
     /// <param name="endpoint">The server.</param>
     /// <param name="hasTls">Whether the connection uses TLS. Servers without TLS reject that
     /// immediately.</param>
-    /// <param name="abort">Ends the wait for the answer.</param>
+    /// <param name="abort">Ends the wait for the reply.</param>
     public BindProbe(RpcEndpoint endpoint, bool hasTls, Action abort)
     {
         _endpoint = endpoint;

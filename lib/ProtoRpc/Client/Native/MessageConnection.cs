@@ -6,7 +6,7 @@ namespace ProtoRpc.Client.Native;
 
 /// <summary>A connection on a transport of whole messages.</summary>
 /// <remarks>The system cannot cancel a call that waits for its server. So a thread of the connection makes
-/// the calls. A caller that stops waiting leaves the thread behind; it ends with the call.</remarks>
+/// the calls. If a caller stops waiting, the thread is abandoned and ends with the call.</remarks>
 internal sealed class MessageConnection : NativeConnection
 {
     private readonly NativeConnectionPool _client;
@@ -34,7 +34,7 @@ internal sealed class MessageConnection : NativeConnection
 
     public override ReadOnlyMemory<byte> Reply => _reply;
 
-    /// <summary>Connects, and waits until the server answers.</summary>
+    /// <summary>Connects, and waits until the server replies.</summary>
     /// <exception cref="RpcException">Unavailable, DeadlineExceeded, Cancelled, Unimplemented,
     /// PermissionDenied, ResourceExhausted.</exception>
     public static async ValueTask<NativeConnection> ReachAsync<TWait>(
@@ -242,7 +242,7 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply, Gui
     /// <summary>Completes when the work ends, or when the caller stops waiting; never fails.</summary>
     public Task Ended => _ended.Task;
 
-    /// <summary>Whether it has come to its end, though nobody may have waited for that.</summary>
+    /// <summary>Whether the work has ended, even if its caller did not wait for it.</summary>
     public bool HasEnded => _hasEnded;
 
     /// <summary>0, or the status of the system.</summary>
@@ -354,17 +354,17 @@ internal sealed class MessageWork(PooledMessageBytes? request, int maxReply, Gui
     }
 }
 
-/// <summary>Asks a server to cancel the calls that their callers gave up, if it is one of ours.</summary>
+/// <summary>Asks a ProtoRpc server to cancel calls that their callers abandoned.</summary>
 internal sealed class MessageCancel(IMessageTransport transport, RpcEndpoint endpoint)
 {
     // The server may not have begun the call yet, and rejects the cancellation of an unknown call: try again.
     private const int Tries = 8;
     private static readonly TimeSpan FirstPause = TimeSpan.FromMilliseconds(10);
 
-    /// <summary>Whether the server cancels calls; blocks until it has answered.</summary>
+    /// <summary>Whether the server can cancel calls; blocks until it has replied.</summary>
     public bool IsOffered() => Ask(Guid.Empty);
 
-    /// <summary>Asks for a call that was given up.</summary>
+    /// <summary>Begins to cancel an abandoned call.</summary>
     public void Begin(MessageWork work)
     {
         try

@@ -104,8 +104,8 @@ internal sealed class NativeClientCall(NativeConnectionPool client, PooledConnec
 /// <param name="threshold">The size of a part including its headers; at least <see
 /// cref="MinThreshold"/>.</param>
 /// <param name="call">Makes one call.</param>
-/// <param name="cancel">Makes the call that ends a transfer early. It takes little time, and does not end
-/// with the token and the deadline of the caller, which may be the reason.</param>
+/// <param name="cancel">Makes the call that ends a transfer early. Its time is short, and independent of the
+/// caller's token and deadline, which may be the reason for it.</param>
 internal sealed class MultiPartSender(
     int threshold, Func<RpcMultiPartRequest, RpcMultiPartResponse> call, Action<RpcMultiPartRequest> cancel)
 {
@@ -119,7 +119,7 @@ internal sealed class MultiPartSender(
     public static TimeSpan CancelTimeout { get; } = TimeSpan.FromSeconds(1);
 
     /// <summary>Reads the reply to a part.</summary>
-    /// <exception cref="RpcException">Internal: the bytes are no such reply.</exception>
+    /// <exception cref="RpcException">Internal: the bytes are not a valid reply.</exception>
     public static RpcMultiPartResponse Read(ReplyBody body)
     {
         try

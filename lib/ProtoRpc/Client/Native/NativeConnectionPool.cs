@@ -334,7 +334,7 @@ internal sealed class PooledConnection(NativeConnectionPool client) : IDisposabl
         Close(ref connection == _blocking ? ref _blocking : ref _async);
     }
 
-    /// <summary>Cancels the call that waits for its answer, if any. Call it from any thread.</summary>
+    /// <summary>Cancels the call that waits for its reply, if any. Call it from any thread.</summary>
     public void CancelCall()
     {
         Volatile.Read(ref _blocking)?.CancelCall();
@@ -398,7 +398,7 @@ internal abstract class NativeConnection : IDisposable
     /// server.</summary>
     public abstract bool IsUsable();
 
-    /// <summary>Cancels the call that waits for its answer, if any. Call it from any thread.</summary>
+    /// <summary>Cancels the call that waits for its reply, if any. Call it from any thread.</summary>
     public abstract void CancelCall();
 
     /// <summary>Releases the reply's memory.</summary>

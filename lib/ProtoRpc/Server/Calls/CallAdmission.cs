@@ -23,7 +23,7 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
 
     /// <summary>Rejects a call that would not get its turn, before its request is read. This does not reserve
     /// a place for the call.</summary>
-    /// <exception cref="RpcException">ResourceExhausted: there is no room.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: too many calls are waiting.</exception>
     public void RequireRoom(RpcServerCallContext context)
     {
         if (Volatile.Read(ref _running) < _maxRunning)
@@ -170,8 +170,8 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
 
         public CallQueue<WaitingCall>.Place? Place { get; set; }
 
-        /// <summary>Completes with true when the call gets its turn, or with false when it is given
-        /// up.</summary>
+        /// <summary>Completes with true when the call gets its turn, or with false when the call is
+        /// abandoned.</summary>
         public Task<bool> Turn => _turn.Task;
 
         public void End(bool hasTurn) => _turn.TrySetResult(hasTurn);
@@ -208,11 +208,11 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         (Count < maxCalls || Longest(client) is not null)
         && IsSoon(client, left, Stopwatch.GetTimestamp());
 
-    /// <summary>Adds a call, if there is room and its turn comes in time.</summary>
+    /// <summary>Adds a call, if the queue is not full and the call's turn comes in time.</summary>
     /// <param name="client">The client; compared by <see cref="object.Equals(object)"/>.</param>
     /// <param name="call">The call.</param>
     /// <param name="left">The time until the call's deadline; null for none.</param>
-    /// <param name="displaced">The call that was removed to make room; null for none.</param>
+    /// <param name="displaced">The call that was removed for this one; null for none.</param>
     /// <returns>The call's place; null if it is rejected.</returns>
     public Place? TryAdd(object client, TCall call, TimeSpan? left, out TCall? displaced)
     {
@@ -258,7 +258,7 @@ internal sealed class CallQueue<TCall>(int maxCalls, TimeSpan maxWait)
         return new Place(line, call, now);
     }
 
-    /// <summary>Removes the next call, whose turn has come.</summary>
+    /// <summary>Removes the next call.</summary>
     public bool TryTake([NotNullWhen(true)] out TCall? call)
     {
         if (_turns.First?.Value is not { } line)
@@ -455,7 +455,7 @@ internal sealed class CallPace
         }
     }
 
-    /// <summary>Estimates the time until a call gets its turn.</summary>
+    /// <summary>Estimates how long a call waits for its turn.</summary>
     /// <param name="ahead">The number of calls before it.</param>
     /// <param name="now">The time, as of <see cref="Stopwatch.GetTimestamp"/>.</param>
     /// <returns>Zero if nothing was measured.</returns>
@@ -474,14 +474,14 @@ internal static class ServerBusy
 {
     /// <summary>How long the caller of a failed call should wait before it calls again, if this server, or
     /// the one behind a gateway, was too busy to run the call; otherwise null.</summary>
-    /// <remarks>Another server that was too busy for a call of the handler says nothing about the handler's
-    /// call, which runs.</remarks>
+    /// <remarks>If another server was too busy for a call that the handler made, the handler's own call has
+    /// run.</remarks>
     public static TimeSpan? RetryAfterOf(Exception error) =>
         error is RpcException { ErrorId: RpcErrorIds.ServerBusy } or RpcException { IsForwarded: true }
             ? ((RpcException)error).RetryAfter
             : null;
 
-    /// <summary>The error for a call without room, or whose turn would come too late.</summary>
+    /// <summary>The error for a call that finds the queue full, or whose turn would come too late.</summary>
     /// <param name="running">The number of running calls, or of workers.</param>
     /// <param name="waiting">The number of waiting calls.</param>
     /// <param name="what">What <paramref name="running"/> counts.</param>

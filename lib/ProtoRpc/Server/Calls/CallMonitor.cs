@@ -30,7 +30,8 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
     /// <summary>The number of calls that were rejected because the server was too busy.</summary>
     public long Refused => Volatile.Read(ref _refused);
 
-    /// <summary>How often a connection could not be accepted for want of file handles.</summary>
+    /// <summary>How often a connection was not accepted because the process had no free file
+    /// handle.</summary>
     public long HandleShortages => Volatile.Read(ref _shortages);
 
     /// <summary>Receives warnings; null for none. Its exceptions are ignored.</summary>
@@ -215,8 +216,8 @@ internal sealed class CallMonitor(ILogger? logger = null, RpcAccessLog? accessLo
         });
     }
 
-    /// <summary>Logs a failed call. Exceptions of the logger are ignored, so that the caller receives the
-    /// answer.</summary>
+    /// <summary>Logs a failed call. Exceptions of the logger are ignored, so that the caller still receives
+    /// the reply.</summary>
     /// <param name="method">The called method; null if it could not be read.</param>
     /// <param name="endpoint">The endpoint; null if it is not known.</param>
     /// <param name="failure">The failure.</param>
@@ -291,10 +292,10 @@ internal static class CallTelemetry
         RpcStatusCode.Unknown, RpcStatusCode.DeadlineExceeded, RpcStatusCode.Unimplemented,
         RpcStatusCode.Internal, RpcStatusCode.Unavailable, RpcStatusCode.DataLoss);
 
-    /// <summary>Whether somebody listens to activities.</summary>
+    /// <summary>Whether activities have a listener.</summary>
     public static bool IsTraced => RpcDiagnostics.Source.HasListeners();
 
-    /// <summary>Whether somebody listens to measurements.</summary>
+    /// <summary>Whether measurements have a listener.</summary>
     public static bool IsMeasured => Duration.Enabled;
 
     /// <summary>Begins the activity of a call, as the current one.</summary>
@@ -310,8 +311,8 @@ internal static class CallTelemetry
     }
 
     /// <summary>Begins the activity of a call whose method could not be read, or does not exist.</summary>
-    /// <param name="call">What is known of it.</param>
-    /// <param name="called">What it named; null for nothing.</param>
+    /// <param name="call">The known properties of the call.</param>
+    /// <param name="called">The method name that the caller sent; null for none.</param>
     /// <param name="parent">The parent; the default for a root activity.</param>
     /// <returns>Null without a listener for it.</returns>
     public static Activity? StartUnknown(in CallTarget call, string? called, ActivityContext parent)
@@ -347,7 +348,7 @@ internal static class CallTelemetry
         TelemetryNames.GetTags(call.System, call.Method, call.Endpoint);
 }
 
-/// <summary>What a call calls, as logs, activities and measurements name it.</summary>
+/// <summary>The target of a call, in the terms of logs, activities and measurements.</summary>
 /// <param name="System">The RPC system: <c>grpc</c>, <c>dcerpc</c> of the raw layer, or
 /// <c>protorpc</c>.</param>
 /// <param name="Method"><c>package.Service/Method</c>, or the id of an interface.</param>

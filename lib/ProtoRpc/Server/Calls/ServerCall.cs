@@ -4,9 +4,8 @@ using ProtoRpc.Protocols.Headers;
 
 namespace ProtoRpc.Server.Calls;
 
-/// <summary>The path of a call on a server, for every protocol: its head is read, it is admitted, its request
-/// is read, interceptors and handler run, the reply or the failure is written, and the call is
-/// counted.</summary>
+/// <summary>The steps of a call on a server, for every protocol: read its header, admit it, read its request,
+/// run interceptors and handler, write the reply or the failure, and count the call.</summary>
 /// <remarks>The state of a call is that of one asynchronous method, so that a call whose handler ends
 /// synchronously allocates no object for it.</remarks>
 internal static class ServerCall
@@ -146,7 +145,7 @@ internal abstract class CallProtocol(ServerHost host, RpcEndpoint endpoint)
     /// <summary>The RPC system, as activities and measurements name it.</summary>
     public virtual string System => "protorpc";
 
-    /// <summary>The method, if the protocol knows it before the head is read; otherwise null.</summary>
+    /// <summary>The method, if it is known before the header is read; otherwise null.</summary>
     public virtual ServerMethod? Routed => null;
 
     /// <summary>The connection of a call that shares it with other calls at the same time: its calls wait in
@@ -165,7 +164,7 @@ internal abstract class CallProtocol(ServerHost host, RpcEndpoint endpoint)
     /// <summary>Whether the caller no longer waits, so that no reply is sent.</summary>
     public virtual bool IsAbandoned => false;
 
-    /// <summary>Reads what comes before the request.</summary>
+    /// <summary>Reads the header of the request.</summary>
     public abstract CallHead ReadHead();
 
     /// <summary>Reads the trace context that the call belongs to; the default for none.</summary>

@@ -73,8 +73,8 @@ internal static class ServerHeaders
         }
     }
 
-    /// <summary>When a caller stops waiting who does so in so many milliseconds; null for one who did not
-    /// say.</summary>
+    /// <summary>The deadline of a caller that waits for a number of milliseconds; null for a caller without a
+    /// timeout.</summary>
     public static DateTimeOffset? GetDeadline(uint? milliseconds) =>
         milliseconds is { } timeout ? DateTimeOffset.UtcNow.AddMilliseconds(timeout) : null;
 
@@ -85,7 +85,8 @@ internal static class ServerHeaders
         && context.ChangedContext() is null;
 
     /// <summary>The header of a call that succeeded.</summary>
-    /// <exception cref="RpcException">Internal: what the handler set cannot be sent.</exception>
+    /// <exception cref="RpcException">Internal: metadata or extensions of the handler cannot be
+    /// sent.</exception>
     public static RpcResponseHeader Success(RpcServerCallContext context)
     {
         RpcLimits limits = context.Limits;
@@ -139,8 +140,8 @@ internal static class ServerHeaders
         return response;
     }
 
-    /// <summary>An exception that can be sent: the given one, or an error that says why its extensions cannot
-    /// be sent, so that its author learns of it.</summary>
+    /// <summary>Returns the exception if its extensions can be sent, otherwise an error with the reason, so
+    /// that the handler's author sees it.</summary>
     public static Exception MakeSendable(Exception error, RpcLimits limits)
     {
         if (error is not RpcException rpc || !HeaderExtensions.AreSentWith(rpc))

@@ -33,7 +33,7 @@ internal sealed class BuiltInMethods
     }
 
     /// <summary>The method of a name of the wire.</summary>
-    /// <exception cref="MissingMethodException">There is none.</exception>
+    /// <exception cref="MissingMethodException">No built-in method has this name.</exception>
     public ServerMethod Get(string name) => _methods.Get(name[1..]);
 
     private void Add<TRequest>(
@@ -104,8 +104,7 @@ internal static class PartInPlace
 
     /// <summary>Reads a part whose payload is its last field, where serializers put it.</summary>
     /// <param name="bytes">The part; it must not change for as long as the result is used.</param>
-    /// <returns>Null for any other bytes: the parser of the message reads them, or says what is
-    /// wrong.</returns>
+    /// <returns>Null for any other bytes: the message's parser reads them, or reports the error.</returns>
     public static RpcMultiPartRequest? TryRead(ReadOnlyMemory<byte> bytes)
     {
         ReadOnlySpan<byte> span = bytes.Span;

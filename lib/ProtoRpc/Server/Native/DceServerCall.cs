@@ -47,7 +47,7 @@ internal sealed class DceServerCall(ServerAssociation association, RpcEndpoint e
 
     public override void ResetReply() => association.Reply.Reset();
 
-    /// <summary>Makes it the next call, before anybody can cancel it.</summary>
+    /// <summary>Begins the next call, before it can be cancelled.</summary>
     public void Begin(CancelNotice notice)
     {
         ReturnCode = 0;
@@ -262,15 +262,15 @@ internal abstract class ExecServerCall
     /// <summary>Who calls.</summary>
     public abstract PeerIdentity Peer { get; }
 
-    /// <summary>The listener's endpoint that the call came in on.</summary>
+    /// <summary>The listener's endpoint that received the call.</summary>
     public abstract RpcEndpoint Endpoint { get; }
 
     /// <summary>Cancelled when the caller cancels or vanishes,
     /// or the listener's drain time is over.</summary>
     public abstract CancellationToken Cancellation { get; }
 
-    /// <summary>Throws away what was written to <see cref="Reply"/>,
-    /// for a handler that fails half way.</summary>
+    /// <summary>Discards the bytes in <see cref="Reply"/>, if a handler fails after it has written
+    /// some.</summary>
     public abstract void ResetReply();
 }
 
@@ -288,8 +288,8 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     /// callers.</summary>
     public RpcServerSecurity Security { get; init; } = RpcServerSecurity.Anonymous;
 
-    /// <summary>Calls of the interface at the same time, over all endpoints; one more is refused as too busy.
-    /// Null for no bound but the number of connections.</summary>
+    /// <summary>The maximum number of concurrent calls of the interface, over all endpoints; further calls
+    /// are rejected as too busy. Null if only the number of connections limits them.</summary>
     public int? MaxCalls { get; init; }
 
     /// <summary>Largest request of the interface in bytes; null for the limit of the endpoint.</summary>
@@ -301,14 +301,14 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     /// <summary>Receives the PDUs of the endpoint; null for none.</summary>
     public RpcTrace? Trace { get; init; }
 
-    /// <summary>How refused calls are named: the service, or the id of the interface.</summary>
+    /// <summary>The name of the interface for rejected calls: the service, or the interface id.</summary>
     public string Name { get; init; } = InterfaceId.ToString();
 
     /// <summary>The RPC system, as of <see cref="CallTarget"/>.</summary>
     public string System { get; init; } = "protorpc";
 
-    /// <summary>Where large requests count. An endpoint takes that of its first interface; null for one of
-    /// the endpoint.</summary>
+    /// <summary>Counts the memory of large requests. An endpoint uses that of its first interface; null for
+    /// the endpoint's own.</summary>
     public RequestMemory? Memory { get; init; }
 
     /// <summary>Reports to the servers of some interfaces that the endpoint which they share could not accept
@@ -326,13 +326,12 @@ internal sealed record ExecInterface(Guid InterfaceId, ExecHandler Handler)
     internal CallGate Gate { get; } = new();
 }
 
-/// <summary>Counts the calls of an interface with a bound that run, and lets in no more than it may
-/// have.</summary>
+/// <summary>Counts the running calls of an interface with a limit.</summary>
 internal sealed class CallGate
 {
     private int _calls;
 
-    /// <summary>Counts one more, unless there are as many as there may be.</summary>
+    /// <summary>Counts one more call, unless the limit is reached.</summary>
     public bool TryEnter(int max)
     {
         if (Interlocked.Increment(ref _calls) <= max)
@@ -348,7 +347,7 @@ internal sealed class CallGate
     public void Leave() => Interlocked.Decrement(ref _calls);
 }
 
-/// <summary>An interface as a listener serves it, until it is withdrawn.</summary>
+/// <summary>An interface on a listener, until it is withdrawn.</summary>
 internal sealed class ServedInterface
 {
     private volatile bool _isWithdrawn;
@@ -364,10 +363,10 @@ internal sealed class ServedInterface
     /// <summary>Id and handler.</summary>
     public ExecInterface Service { get; }
 
-    /// <summary>Whom it lets in.</summary>
+    /// <summary>The policy for callers.</summary>
     public SecurityPolicy Policy { get; }
 
-    /// <summary>Whether new calls are refused.</summary>
+    /// <summary>Whether new calls are rejected.</summary>
     public bool IsWithdrawn => _isWithdrawn;
 
     /// <summary>Refuses new calls from now on.</summary>

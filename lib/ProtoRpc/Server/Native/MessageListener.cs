@@ -8,10 +8,10 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Server.Native;
 
-/// <summary>A native endpoint whose requests come whole, from the RPC runtime of the operating
+/// <summary>A native endpoint whose complete requests come from the RPC runtime of the operating
 /// system.</summary>
-/// <remarks>The runtime knows interfaces of the process and not of an endpoint: so an interface belongs to
-/// one server of the process.</remarks>
+/// <remarks>The runtime registers interfaces for the whole process and not for an endpoint, so an interface
+/// belongs to one server of the process.</remarks>
 internal sealed class MessageListener : INativeListener
 {
     private static readonly TimeSpan Grace = TimeSpan.FromSeconds(1);
@@ -43,9 +43,9 @@ internal sealed class MessageListener : INativeListener
     public long AcceptedCount => 0;
 
     /// <summary>Serves an interface on an endpoint.</summary>
-    /// <exception cref="RpcException">Unimplemented where the system does not have the transport;
-    /// AlreadyExists where the endpoint is in use, or another server of this process has the interface;
-    /// Unavailable or PermissionDenied where it cannot be bound.</exception>
+    /// <exception cref="RpcException">Unimplemented: the system does not support the transport.
+    /// AlreadyExists: the endpoint is in use, or another server of this process has the interface.
+    /// Unavailable or PermissionDenied: the endpoint cannot be bound.</exception>
     public static MessageListener Serve(RpcEndpoint endpoint, ExecInterface service, RpcLimits limits) =>
         Serve(endpoint, service, limits, MessageTransports.Get(endpoint));
 
@@ -175,7 +175,7 @@ internal sealed class MessageListener : INativeListener
         NativeListener.EndsAsync(() => !_calls.Keys.Any(call => call.Served == served), patience);
 }
 
-/// <summary>A call whose request came whole: it is checked, run and answered on the thread of the system's
+/// <summary>A call whose request arrived completely. It is checked and run on the thread of the system's
 /// runtime, which waits for the handler.</summary>
 internal sealed class MessageServerCall : ExecServerCall, IDisposable
 {
@@ -229,7 +229,7 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
         }
     }
 
-    /// <summary>Runs the call and answers it, blocking the thread.</summary>
+    /// <summary>Runs the call and sends its reply, blocking the thread.</summary>
     /// <param name="message">The request.</param>
     /// <param name="memory">Where requests count.</param>
     /// <param name="isFull">Whether as many calls run as may.</param>
@@ -359,9 +359,9 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
     }
 }
 
-/// <summary>Cancels running calls for the clients that made them, where requests come whole.</summary>
-/// <remarks>The runtime of the system serves an interface for the whole process, so that there is one
-/// table.</remarks>
+/// <summary>Cancels running calls at the request of their clients, if requests come from the system's
+/// runtime.</summary>
+/// <remarks>The runtime serves an interface for the whole process, so there is one table.</remarks>
 internal static class CancelService
 {
     private static readonly ConcurrentDictionary<Guid, MessageServerCall> Running = [];

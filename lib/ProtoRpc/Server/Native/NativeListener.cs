@@ -10,7 +10,7 @@ using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Server.Native;
 
-/// <summary>A bound native endpoint of connections.</summary>
+/// <summary>A bound native endpoint that accepts connections.</summary>
 internal sealed class NativeListener : INativeListener, IAsyncDisposable
 {
     private const int MaxRefusals = 64;
@@ -63,8 +63,8 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
 
     public long AcceptedCount => Interlocked.Read(ref _accepted);
 
-    /// <summary>The accounts that may connect in addition to the own one; null if the transport alone decides
-    /// who can.</summary>
+    /// <summary>The accounts that may connect in addition to the listener's own; null if only the transport
+    /// restricts accounts.</summary>
     internal AllowedAccounts? Allowed { get; }
 
     internal RpcLimits Limits { get; }
@@ -78,9 +78,9 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
     /// of this process has it yet.</summary>
     /// <remarks>The limits of the first binding apply to all interfaces of the endpoint.
     /// With a certificate, TLS is spoken there; all interfaces of an endpoint have the same.</remarks>
-    /// <exception cref="RpcException">AlreadyExists where the endpoint is in use by another process,
-    /// or this interface is served there already; Unavailable or PermissionDenied
-    /// where it cannot be bound.</exception>
+    /// <exception cref="RpcException">AlreadyExists: another process uses the endpoint, or this process
+    /// already serves the interface on it. Unavailable or PermissionDenied: the endpoint cannot be
+    /// bound.</exception>
     public static NativeListener Serve(
         RpcEndpoint endpoint, ExecInterface service, RpcLimits limits,
         X509Certificate2? certificate = null, X509Certificate2Collection? chain = null)
@@ -190,7 +190,7 @@ internal sealed class NativeListener : INativeListener, IAsyncDisposable
 
     internal bool IsServed(Guid interfaceId) => _interfaces.ContainsKey(interfaceId);
 
-    /// <summary>Whom an interface lets in; of one that is not served, nothing is called anyhow.</summary>
+    /// <summary>The policy of an interface. Calls of an unknown interface fail in any case.</summary>
     internal SecurityPolicy PolicyOf(Guid interfaceId) => Find(interfaceId)?.Policy ?? SecurityPolicy.Open;
 
     internal ServedInterface? Find(Guid interfaceId) =>

@@ -79,7 +79,7 @@ internal sealed class NativeServerProtocol : IServerProtocol
     }
 }
 
-/// <summary>A bound native endpoint with the interfaces that one server has on it.</summary>
+/// <summary>A bound native endpoint with the interfaces of one server.</summary>
 internal sealed class NativeEndpoint(INativeListener listener, IReadOnlyList<Guid> interfaces)
     : IServedEndpoint
 {

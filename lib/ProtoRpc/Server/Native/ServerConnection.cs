@@ -384,7 +384,7 @@ internal sealed class ServerConnection : ISpareConnection
         }
     }
 
-    /// <summary>Says that the connection counts no longer; true for the first who says so.</summary>
+    /// <summary>Stops counting the connection. Returns true for the first call.</summary>
     public bool TryUncount() => Interlocked.Exchange(ref _uncounted, 1) == 0;
 
     /// <summary>Whether a handler of the interface runs here.</summary>
@@ -396,7 +396,7 @@ internal sealed class ServerConnection : ISpareConnection
         }
     }
 
-    /// <summary>Cancels the call if it is one of the interface, or of any when that is null.</summary>
+    /// <summary>Cancels the call if it belongs to the interface; null for every interface.</summary>
     public void Cancel(ServedInterface? served)
     {
         lock (_gate)
@@ -484,7 +484,7 @@ internal sealed class ServerConnection : ISpareConnection
     }
 }
 
-/// <summary>What a server's connection is doing, as its listener's watch sees it.</summary>
+/// <summary>The state of a server's connection, for the listener's watch.</summary>
 internal enum ConnectionPhase
 {
     /// <summary>Connected, and the client has not bound yet.</summary>
@@ -502,6 +502,6 @@ internal enum ConnectionPhase
     /// <summary>Sending.</summary>
     Sending,
 
-    /// <summary>Everything is said; waiting for the client's end.</summary>
+    /// <summary>All data was sent; waiting for the client to disconnect.</summary>
     Closing,
 }

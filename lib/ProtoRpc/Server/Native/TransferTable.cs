@@ -4,8 +4,8 @@ using ProtoRpc.Transports.Files;
 
 namespace ProtoRpc.Server.Native;
 
-/// <summary>The messages that are coming in parts, bounded in number and in bytes,
-/// each caller's apart.</summary>
+/// <summary>The messages that arrive in parts, limited in number and in bytes, separately for each
+/// caller.</summary>
 internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : IDisposable
 {
     private const int TransactionIdBytes = 16;
@@ -38,7 +38,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
     /// ResourceExhausted over a limit; the transfer is then dropped.</exception>
     /// <param name="owner">Who sends it.</param>
     /// <param name="part">The part.</param>
-    /// <param name="holder">Whose share of the table it takes; null for the owner's.</param>
+    /// <param name="holder">The caller whose limits apply; null for the owner.</param>
     public Transfer? Accept(string owner, RpcMultiPartRequest part, string? holder = null)
     {
         if (part.TransactionId.Length != TransactionIdBytes)
@@ -70,7 +70,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
         }
     }
 
-    /// <summary>Forgets a transfer that its sender gave up.</summary>
+    /// <summary>Removes a transfer that its sender cancelled.</summary>
     public void Drop(string owner, ByteString transactionId)
     {
         Transfer? dropped;
@@ -93,7 +93,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
         DropWhere(_ => true);
     }
 
-    /// <summary>Forgets the transfers that were abandoned.</summary>
+    /// <summary>Removes abandoned transfers.</summary>
     internal void Sweep() => DropWhere(transfer => transfer.IsAbandoned(limits.TransferIdleTimeout));
 
     private void DropWhere(Func<Transfer, bool> condition)
@@ -273,10 +273,10 @@ internal sealed class Transfer : IDisposable
     private bool _isDropped;
 
     /// <summary>A message that is coming.</summary>
-    /// <param name="holder">Whose share of the table it takes.</param>
-    /// <param name="method">The method that it is for.</param>
+    /// <param name="holder">The caller whose limits apply.</param>
+    /// <param name="method">The called method.</param>
     /// <param name="totalBytes">The bytes that the sender announced.</param>
-    /// <param name="memoryBytes">Bytes of it that are kept in memory.</param>
+    /// <param name="memoryBytes">The number of bytes to keep in memory.</param>
     /// <param name="memory">Where these count.</param>
     /// <param name="clock">Milliseconds of the system's uptime; null for the system's own.</param>
     public Transfer(
@@ -292,8 +292,7 @@ internal sealed class Transfer : IDisposable
         _begun = LastPart = _clock();
     }
 
-    /// <summary>Whose share of the table it takes:
-    /// the user, or the address of those who are anonymous.</summary>
+    /// <summary>The caller whose limits apply: the user, or the address of an anonymous caller.</summary>
     public string Holder { get; }
 
     public string Method { get; }
@@ -301,10 +300,10 @@ internal sealed class Transfer : IDisposable
     /// <summary>The bytes that the sender announced; nothing is set aside for them.</summary>
     public int TotalBytes { get; }
 
-    /// <summary>What has come.</summary>
+    /// <summary>The received bytes.</summary>
     public SpillStream Body { get; }
 
-    /// <summary>Milliseconds of the system's uptime when the last bytes came.</summary>
+    /// <summary>The system's uptime in milliseconds when the last bytes arrived.</summary>
     public long LastPart { get; private set; }
 
     /// <summary>Whether its sender has left it, or sends next to nothing.</summary>

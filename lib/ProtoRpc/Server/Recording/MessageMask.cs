@@ -7,7 +7,7 @@ namespace ProtoRpc.Server.Recording;
 /// <summary>Takes the values of some fields out of messages, by names and paths.</summary>
 internal sealed class MessageMask
 {
-    /// <summary>What stands for a text.</summary>
+    /// <summary>The replacement for a masked text.</summary>
     public const string Hidden = "***";
 
     private const int MaxTypes = 10_000;

@@ -6,7 +6,7 @@ using ProtoRpc.Transports.Files;
 
 namespace ProtoRpc.Server.Recording;
 
-/// <summary>Writes calls to a file, apart from the threads that serve them.</summary>
+/// <summary>Writes calls to a file, on a separate thread.</summary>
 internal sealed class RecordWriter : IDisposable
 {
     private const int MaxBatchBytes = 1024 * 1024;
@@ -25,7 +25,7 @@ internal sealed class RecordWriter : IDisposable
     private long _lost;
     private bool _fails;
 
-    /// <summary>Opens the file, or makes it, readable and writable for its owner alone.</summary>
+    /// <summary>Opens or creates the file, which only its owner can read and write.</summary>
     /// <exception cref="RpcException">The file cannot be written, and why.</exception>
     public RecordWriter(string path, RecordLine line, RpcCallRecorderOptions options)
     {

@@ -195,8 +195,8 @@ internal abstract class CallCapture : IRpcInterceptor
     /// <summary>Texts that the record of a failed call must not have.</summary>
     protected virtual IReadOnlyList<string> SecretsOf(RpcServerCallContext context) => [];
 
-    /// <summary>The headers of a call; none where they cannot be read, for a record is not the place to say
-    /// so.</summary>
+    /// <summary>The headers of a call. Empty if they cannot be read, because the handler reports that
+    /// error.</summary>
     protected static RpcMetadata HeadersOf(RpcServerCallContext context)
     {
         try
@@ -210,7 +210,7 @@ internal abstract class CallCapture : IRpcInterceptor
     }
 }
 
-/// <summary>The stream of a call, with each message seen as it passes.</summary>
+/// <summary>The stream of a call, which records each message.</summary>
 internal sealed class CapturedStream(RpcServerStream inner, RpcRecordedCall call)
     : RpcServerStream(inner.Method)
 {

@@ -112,11 +112,11 @@ internal sealed class RecordedMessages(RpcMessageInfo type, RecordingLimits limi
     /// <summary>Bytes that are kept.</summary>
     public int Bytes { get; private set; }
 
-    /// <summary>Whether messages came that are not kept.</summary>
+    /// <summary>Whether messages arrived that were not kept.</summary>
     public bool IsTruncated { get; private set; }
 
-    /// <summary>Keeps a message, if there is room for it. A message that cannot be written fails its call
-    /// elsewhere, and never here.</summary>
+    /// <summary>Keeps a message, if the limits allow it. Does not throw for a message that cannot be encoded,
+    /// because the call itself fails.</summary>
     public void Add(IMessage message)
     {
         lock (_gate)
@@ -141,7 +141,7 @@ internal sealed class RecordedMessages(RpcMessageInfo type, RecordingLimits limi
         }
     }
 
-    /// <summary>Notes that a message came which is not kept.</summary>
+    /// <summary>Records that a message was not kept.</summary>
     public void Skip()
     {
         lock (_gate)
@@ -150,7 +150,7 @@ internal sealed class RecordedMessages(RpcMessageInfo type, RecordingLimits limi
         }
     }
 
-    /// <summary>The messages. What the schema does not know stays in them as unknown fields.</summary>
+    /// <summary>The messages. Fields that the schema does not declare are unknown fields.</summary>
     public IReadOnlyList<DynamicMessage> Read()
     {
         byte[][] messages;
@@ -168,7 +168,7 @@ internal sealed class RecordedMessages(RpcMessageInfo type, RecordingLimits limi
     }
 }
 
-/// <summary>What is kept of one call, in each direction.</summary>
+/// <summary>The limits for the messages of one call, in each direction.</summary>
 /// <param name="MaxMessages">The most messages of a stream.</param>
 /// <param name="MaxBytes">The most bytes of all messages.</param>
 internal sealed record RecordingLimits(int MaxMessages = 10_000, int MaxBytes = 16 * 1024 * 1024);
