@@ -22,7 +22,7 @@ internal sealed class FormFormat(FormatRow row) : MessageFormat(row)
 }
 
 /// <summary>One run of reading a message of a form or query string.</summary>
-/// <remarks>The form is read where it is. A pair that lies in several pieces is copied, alone.</remarks>
+/// <remarks>The form is parsed in place. Only a name and value that cross a segment are copied.</remarks>
 internal sealed class FormMessageReader(
     in ReadOnlySequence<byte> form, RpcMessageInfo root, FormatOptions options)
     : FormatReader(root, options, form.Length)

@@ -2,7 +2,7 @@ using ProtoRpc.Formats;
 
 namespace ProtoRpc;
 
-/// <summary>How a format reads and writes; each format leaves aside what is not said of it.</summary>
+/// <summary>The options for reading and writing. A format ignores the options of other formats.</summary>
 public sealed record FormatOptions
 {
     private static readonly RpcLimits Usual = RpcLimits.Default;
@@ -14,8 +14,8 @@ public sealed record FormatOptions
     /// of the message itself when null.</summary>
     public RpcSchema? Schema { get; init; }
 
-    /// <summary>Whether names that the message does not have are passed over instead of refused, and in JSON
-    /// the names that an enum does not have.</summary>
+    /// <summary>Whether to ignore unknown field names instead of rejecting them; in JSON, also unknown names
+    /// of enum values.</summary>
     public bool IgnoreUnknownFields { get; init; }
 
     /// <summary>JSON, XML and form: whether fields without presence are written when they hold their default,
@@ -28,23 +28,22 @@ public sealed record FormatOptions
     /// <summary>XML: the name of the outermost element that is written. Any is read.</summary>
     public string XmlRoot { get; init; } = "root";
 
-    /// <summary>XML: whether the elements of a repeated field stand as <c>item</c> in one element of the
-    /// field's name, instead of side by side; for reading too.</summary>
+    /// <summary>XML: whether the elements of a repeated field are <c>item</c> elements in one element with
+    /// the field's name, instead of one element each. Applies to reading and writing.</summary>
     public bool NestedRepeated { get; init; }
 
-    /// <summary>XML: whether characters that it cannot hold are written as U+FFFD instead of refused, for
-    /// texts of failures, which must arrive.</summary>
+    /// <summary>XML: whether to write characters that XML does not allow as U+FFFD instead of rejecting them.
+    /// Used for error texts, which must not fail.</summary>
     internal bool ReplaceForbidden { get; init; }
 
-    /// <summary>JSON and XML: whether there are line breaks and indentation. Text always has them.</summary>
+    /// <summary>JSON and XML: whether to write line breaks and indentation. Text always has them.</summary>
     public bool Indented { get; init; }
 
     /// <summary>Text: whether an Any is written as the message in it, <c>[type/name] { ... }</c>. Both are
     /// always read.</summary>
     public bool ExpandAny { get; init; }
 
-    /// <summary>Text: whether fields that the type does not have are written, by their number. No reader
-    /// takes them.</summary>
+    /// <summary>Text: whether to write unknown fields, by their numbers. No parser reads them.</summary>
     public bool PrintUnknownFields { get; init; } = true;
 
     /// <summary>Messages within messages that are read and written: 100. More than 100 are never

@@ -5,7 +5,8 @@ using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.Formats;
 
-/// <summary>One run of reading a message of text: where it is, what it has read, and how it fails.</summary>
+/// <summary>Reads one message from text. Tracks the position and the counted elements, and creates
+/// errors.</summary>
 internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options, long length)
 {
     // How many names, values and brackets are read between two calls of FormatOptions.Look.
@@ -20,7 +21,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
 
     protected ObjectPath Path { get; } = new(root.Name);
 
-    /// <summary>Where in the text it is: <c>line 3, column 12</c>.</summary>
+    /// <summary>The position in the text: <c>line 3, column 12</c>.</summary>
     protected abstract string Where { get; }
 
     private static ElementBudget BudgetOf(RpcMessageInfo root, FormatOptions options, long length)
@@ -63,8 +64,8 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
     protected RpcException Invalid(string? value, string problem) =>
         Error(RpcErrorIds.InvalidFieldValue, $"{ValueText.Format(value)} {problem}");
 
-    /// <summary>Whether an unknown name in a message is passed over. Never in a well-known type: what is left
-    /// would be a value, such as 1970.</summary>
+    /// <summary>Whether to ignore an unknown name in a message. Never in a well-known type, because the rest
+    /// would be a valid value, such as 1970.</summary>
     protected bool IgnoresUnknown(MessageLayout layout) =>
         Options.IgnoreUnknownFields && layout.WellKnown == WellKnownType.None;
 
@@ -115,8 +116,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         }
     }
 
-    /// <summary>Counts a token that is read next, and looks now and then whether anybody waits for the
-    /// message.</summary>
+    /// <summary>Counts a token, and regularly calls <see cref="FormatOptions.Look"/>.</summary>
     protected void CountToken()
     {
         if (--_untilLook == 0)
@@ -126,7 +126,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         }
     }
 
-    /// <summary>An empty message within the message; refuses one too many.</summary>
+    /// <summary>Creates a nested message, unless the limit of elements is reached.</summary>
     /// <param name="layout">Its fields.</param>
     /// <param name="type">Its generated class; null for a dynamic message.</param>
     protected MessageTarget NewMessage(MessageLayout layout, GeneratedType? type)
@@ -160,8 +160,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         return message.StoreEntry(field, key, value, replaces);
     }
 
-    /// <summary>Reads the value that a text stands for: a scalar boxed, text, bytes, or a message that is one
-    /// text.</summary>
+    /// <summary>Converts a text to a boxed scalar, a string, bytes, or a message with a text form.</summary>
     /// <param name="field">The field.</param>
     /// <param name="type">The class of a message; null for a dynamic one.</param>
     /// <param name="text">The text.</param>
@@ -197,7 +196,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         }
     }
 
-    /// <summary>Sets a field to what a text stands for, or adds it to a list.</summary>
+    /// <summary>Converts a text, and sets the field to it or adds it to the list.</summary>
     protected void StoreText(in MessageTarget message, FieldLayout field, string text)
     {
         if (field.IsMessage || field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes)
@@ -210,7 +209,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         }
     }
 
-    /// <summary>What a map has where an entry has no key or no value.</summary>
+    /// <summary>The key or value of a map entry that lacks it.</summary>
     protected object DefaultOf(FieldLayout part, GeneratedType? type) => part.Kind switch
     {
         RpcFieldKind.Message or RpcFieldKind.Group => NewMessage(part.Message, type).Message,
@@ -240,7 +239,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
 
     /// <summary>The error for an Any of a type that the schema lacks.</summary>
     /// <param name="typeUrl">The URL of the type.</param>
-    /// <param name="otherwise">What else the format takes; empty for nothing.</param>
+    /// <param name="otherwise">What else the format accepts; empty for nothing.</param>
     protected RpcException UnknownTypeInAny(string typeUrl, string otherwise) => Invalid(
         $"the schema has no message '{ValueText.OfName(typeUrl[(typeUrl.LastIndexOf('/') + 1)..])}', which "
         + $"the Any names. Import the .proto that declares it{otherwise}.");
@@ -288,11 +287,11 @@ internal struct SeenFields(int count)
 
 /// <summary>Where a text begins within a longer one, so that errors name the place in that.</summary>
 /// <param name="Lines">The lines before it.</param>
-/// <param name="Columns">The bytes before it in its first line; negative for a text that was written before
-/// what the user gave.</param>
+/// <param name="Columns">The number of bytes before the text in its first line; negative for a text that
+/// precedes the user's text.</param>
 internal readonly record struct TextOrigin(long Lines, long Columns)
 {
-    /// <summary>The place behind a text that begins here.</summary>
+    /// <summary>The position after a text that begins here.</summary>
     public TextOrigin Behind(ReadOnlySpan<byte> text)
     {
         int lines = text.Count((byte)'\n');

@@ -5,7 +5,7 @@ using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.Formats;
 
-/// <summary>One run of writing a message as text: where it is, and how it fails.</summary>
+/// <summary>Writes one message as text. Tracks the position, and creates errors.</summary>
 internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views, FormatOptions options)
 {
     // The content of an Any was not decoded with the message, so its elements are counted here.
@@ -13,7 +13,7 @@ internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views,
 
     protected FormatOptions Options { get; } = options;
 
-    /// <summary>Shows the messages in a generated one, which stand there as they are.</summary>
+    /// <summary>Views of the messages in a generated message.</summary>
     protected GeneratedViews Views => views!;
 
     protected ObjectPath Path { get; } = new(root.Name);
@@ -82,16 +82,15 @@ internal abstract class FormatWriter(RpcMessageInfo root, GeneratedViews? views,
             : throw Invalid(problem);
     }
 
-    /// <summary>Whether a field is written: where it is set, and with defaults also where it has no
-    /// presence.</summary>
+    /// <summary>Whether to write a field: if it is set, or if it has no presence and defaults are
+    /// written.</summary>
     protected bool IsWritten(DynamicMessage message, FieldLayout field) => message.Has(field) ||
         (Options.IncludeDefaults && !field.HasPresence && !field.Info.IsExtension);
 
-    /// <summary>Whether the URL in an Any has a slash and a name behind it.</summary>
+    /// <summary>Whether the URL in an Any has a slash with a name after it.</summary>
     protected static bool NamesType(string typeUrl) => typeUrl.Contains('/') && typeUrl[^1] != '/';
 
-    /// <summary>The message in an Any; null where the schema does not have its type, or what names it is no
-    /// URL.</summary>
+    /// <summary>The message in an Any; null if the schema lacks its type, or its URL names no type.</summary>
     protected DynamicMessage? Unpack(DynamicMessage any)
     {
         string typeUrl = (string?)any.References[any.Layout.Fields[0].Slot] ?? "";

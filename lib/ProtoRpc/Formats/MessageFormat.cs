@@ -30,7 +30,7 @@ public abstract class MessageFormat
     /// <summary>The name as parameters have it: <c>Json</c>.</summary>
     public string Name => Row.Name;
 
-    /// <summary>The media type to send, with its charset where it has one.</summary>
+    /// <summary>The media type to send, with a charset if it has one.</summary>
     public string MediaType => Row.MediaType;
 
     /// <summary>All media types that mean this format, in small letters and without parameters; the preferred
@@ -40,18 +40,18 @@ public abstract class MessageFormat
     /// <summary>The endings of files of this format, with their dots; the preferred one first.</summary>
     public IReadOnlyList<string> FileExtensions => Row.FileExtensions;
 
-    /// <summary>Whether what it writes is UTF-8 text.</summary>
+    /// <summary>Whether the format writes UTF-8 text.</summary>
     public bool IsText => Row.IsText;
 
-    /// <summary>What the table says of it.</summary>
+    /// <summary>The row of the table of formats.</summary>
     internal FormatRow Row { get; }
 
     /// <summary>Writes a message.</summary>
     /// <param name="message">A <see cref="DynamicMessage"/> or a generated message.</param>
     /// <param name="output">Gets the bytes; it may have got some of them when this throws.</param>
     /// <param name="options">How; the defaults when null.</param>
-    /// <exception cref="RpcException">InvalidArgument: a required field is missing, it is nested too deep, or
-    /// the format cannot hold a value.</exception>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, the message is nested too
+    /// deeply, or the format cannot express a value.</exception>
     public void Write(IMessage message, IBufferWriter<byte> output, FormatOptions? options = null)
     {
         ArgumentNullException.ThrowIfNull(message);
@@ -68,12 +68,12 @@ public abstract class MessageFormat
         WriteMessage(dynamic, null, output, options);
     }
 
-    /// <summary>Writes a message to a stream as it is made, without a copy of the whole.</summary>
+    /// <summary>Writes a message to a stream in blocks, without a buffer for the whole message.</summary>
     /// <param name="message">A <see cref="DynamicMessage"/> or a generated message.</param>
     /// <param name="output">Gets the bytes; it may have got some of them when this throws.</param>
     /// <param name="options">How; the defaults when null.</param>
-    /// <exception cref="RpcException">InvalidArgument: a required field is missing, it is nested too deep, or
-    /// the format cannot hold a value.</exception>
+    /// <exception cref="RpcException">InvalidArgument: a required field is missing, the message is nested too
+    /// deeply, or the format cannot express a value.</exception>
     public void Write(IMessage message, Stream output, FormatOptions? options = null)
     {
         ArgumentNullException.ThrowIfNull(output);
@@ -116,8 +116,8 @@ public abstract class MessageFormat
 
     /// <summary>Fills an empty message.</summary>
     /// <param name="input">All bytes of the message.</param>
-    /// <param name="target">An empty <see cref="DynamicMessage"/> or generated message. When this throws, it
-    /// may hold what was read until then.</param>
+    /// <param name="target">An empty <see cref="DynamicMessage"/> or generated message. If this throws, the
+    /// message contains the fields that were read before.</param>
     /// <param name="options">How; the defaults when null.</param>
     /// <exception cref="RpcException">InvalidArgument: not a message of this type in this format, why, and
     /// where; or a required field is missing.</exception>
@@ -172,7 +172,7 @@ public abstract class MessageFormat
     internal void ReadPart(ReadOnlySequence<byte> input, DynamicMessage target, FormatOptions options) =>
         ReadMessage(input, new MessageTarget(target), options);
 
-    /// <summary>Writes a message whose required fields were checked, or are as its views are made.</summary>
+    /// <summary>Writes a message whose required fields were checked, or are checked by its views.</summary>
     private protected abstract void WriteMessage(
         DynamicMessage message, GeneratedViews? views, IBufferWriter<byte> output, FormatOptions options);
 
@@ -196,7 +196,7 @@ public abstract class MessageFormat
     }
 }
 
-/// <summary>The formats that there are.</summary>
+/// <summary>The supported formats.</summary>
 /// <remarks>This is the table of formats, which everything else reads. A new one is a class that reads and
 /// writes it, and a row here.</remarks>
 public static class MessageFormats
@@ -316,9 +316,9 @@ internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
             input.IsSingleSegment ? input.FirstSpan : input.ToArray(), options.MaxElements, options.Look);
 }
 
-/// <summary>What is said of a format in the table, <see cref="MessageFormats"/>.</summary>
+/// <summary>The properties of a format in the table, <see cref="MessageFormats"/>.</summary>
 /// <param name="Name">The name, as parameters have it.</param>
-/// <param name="MediaType">The media type to send, with its charset where it has one.</param>
+/// <param name="MediaType">The media type to send, with a charset if it has one.</param>
 internal sealed record FormatRow(string Name, string MediaType)
 {
     /// <summary>Further media types that mean the format.</summary>
@@ -327,27 +327,28 @@ internal sealed record FormatRow(string Name, string MediaType)
     /// <summary>The endings of its files, with their dots; the preferred one first.</summary>
     public IReadOnlyList<string> FileExtensions { get; init; } = [];
 
-    /// <summary>Whether what it writes is UTF-8 text.</summary>
+    /// <summary>Whether the format writes UTF-8 text.</summary>
     public bool IsText { get; init; } = true;
 
-    /// <summary>How messages stand one behind the other in a stream.</summary>
+    /// <summary>How the messages of a stream are separated.</summary>
     public FormatStreaming Streaming { get; init; }
 
-    /// <summary>What the Connect protocol calls it in a query; null where it does not have it.</summary>
+    /// <summary>The name in queries of the Connect protocol; null if Connect does not support the
+    /// format.</summary>
     public string? ConnectName { get; init; }
 
-    /// <summary>Its place among the formats of HTTP that a client likes equally, from 1; 0 is not served over
-    /// HTTP.</summary>
+    /// <summary>The rank among the HTTP formats that a client accepts equally, from 1; 0 if the format is not
+    /// used over HTTP.</summary>
     public int HttpRank { get; init; }
 
     /// <summary>Whether replies are only in it for clients that ask for it by name.</summary>
     public bool IsByNameOnly { get; init; }
 }
 
-/// <summary>How messages of a format stand one behind the other in a stream.</summary>
+/// <summary>How the messages of a stream are separated.</summary>
 internal enum FormatStreaming
 {
-    /// <summary>There is no such form; streams use another format.</summary>
+    /// <summary>The format has no streams; another format is used for them.</summary>
     None = 0,
 
     /// <summary>Each with its length before it.</summary>
@@ -357,7 +358,7 @@ internal enum FormatStreaming
     Lines,
 }
 
-/// <summary>Passes what is written on to a stream, a block at a time.</summary>
+/// <summary>Passes written bytes on to a stream, one block at a time.</summary>
 internal sealed class StreamBuffer(Stream stream) : IBufferWriter<byte>, IDisposable
 {
     private const int BlockSize = 16 * 1024;
@@ -391,7 +392,7 @@ internal sealed class StreamBuffer(Stream stream) : IBufferWriter<byte>, IDispos
 
     public Span<byte> GetSpan(int sizeHint = 0) => GetMemory(sizeHint).Span;
 
-    /// <summary>Writes what the stream does not have yet.</summary>
+    /// <summary>Writes the buffered bytes to the stream.</summary>
     public void Flush()
     {
         stream.Write(_block, 0, _count);

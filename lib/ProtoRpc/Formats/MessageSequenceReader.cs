@@ -3,14 +3,13 @@ using ProtoRpc.Formats.Json;
 
 namespace ProtoRpc.Formats;
 
-/// <summary>Reads messages that stand one after the other in a stream, each as soon as its last byte has
-/// come.</summary>
+/// <summary>Reads the messages of a stream, each as soon as its last byte has arrived.</summary>
 /// <remarks>JSON values follow each other; text and XML are split at the record separator (0x1E); binary
-/// messages have their lengths before them, or the whole stream is one.</remarks>
+/// messages have a length prefix, or the whole stream is one message.</remarks>
 /// <param name="input">The stream, which stays open.</param>
 /// <param name="format">The format of the messages.</param>
 /// <param name="type">Their type.</param>
-/// <param name="options">How they are read.</param>
+/// <param name="options">The options for reading.</param>
 /// <param name="isSequence">Whether binary messages have their lengths before them.</param>
 internal sealed class MessageSequenceReader(
     Stream input, MessageFormat format, RpcMessageInfo type, FormatOptions options, bool isSequence)
@@ -39,8 +38,9 @@ internal sealed class MessageSequenceReader(
     private ReadOnlySpan<byte> Waiting => _buffer.AsSpan(_start, _end - _start);
 
     /// <summary>The next message; null at the end of the stream.</summary>
-    /// <exception cref="RpcException">InvalidArgument: not a message of this type in this format, with the
-    /// line and column in the stream; ResourceExhausted: it is too long.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are not a message of this type and format;
+    /// the error contains the line and column in the stream. ResourceExhausted: the message is too
+    /// long.</exception>
     public async ValueTask<DynamicMessage?> ReadAsync(CancellationToken cancellation)
     {
         FoundMessage found;
@@ -127,11 +127,11 @@ internal abstract class MessageSplitter
     /// <summary>Whether errors name their place by line and column.</summary>
     public virtual bool HasLines => true;
 
-    /// <summary>Looks at the bytes of the first message that were not looked at before.</summary>
+    /// <summary>Searches for the end of the first message, in bytes that were not searched before.</summary>
     /// <param name="bytes">All bytes that were not taken yet; the same ones as before, and more.</param>
-    /// <param name="isEnd">Whether no more come.</param>
-    /// <param name="found">The message, and the bytes to take with what stands around it.</param>
-    /// <returns>False where the message does not end in these bytes, or there is none.</returns>
+    /// <param name="isEnd">Whether the stream has ended.</param>
+    /// <param name="found">The message, and the number of bytes to consume, including separators.</param>
+    /// <returns>False if the message is incomplete, or there is none.</returns>
     public abstract bool TryFind(ReadOnlySpan<byte> bytes, bool isEnd, out FoundMessage found);
 }
 
@@ -196,8 +196,8 @@ internal sealed class DelimitedSplitter : MessageSplitter
         $"This is not a sequence of binary messages: {what}. Each has its length before it, as a varint.");
 }
 
-/// <summary>Splits messages of text or XML at the record separator (0x1E), which neither format has within a
-/// message. What follows the last one is a message unless it is white space.</summary>
+/// <summary>Splits messages of text or XML at the record separator (0x1E), which no message contains. The
+/// rest after the last one is a message, unless it is white space.</summary>
 internal sealed class SeparatedSplitter : MessageSplitter
 {
     public const byte Separator = 0x1E;
@@ -221,7 +221,7 @@ internal sealed class SeparatedSplitter : MessageSplitter
     }
 }
 
-/// <summary>Takes all bytes as one binary message, which does not say where it ends.</summary>
+/// <summary>Reads all bytes as one binary message, which has no end mark.</summary>
 internal sealed class WholeSplitter : MessageSplitter
 {
     private bool _isFound;
@@ -235,8 +235,8 @@ internal sealed class WholeSplitter : MessageSplitter
     }
 }
 
-/// <summary>Splits JSON values that stand one after the other, with or without white space between them. It
-/// only looks for brackets and quotes; the reader of a value reports what is wrong with it.</summary>
+/// <summary>Splits JSON values, with or without white space between them. It only searches for brackets and
+/// quotes; the reader of a value reports its errors.</summary>
 internal sealed class JsonSplitter : MessageSplitter
 {
     private static readonly SearchValues<byte> Structure = SearchValues.Create("{}[]\""u8);

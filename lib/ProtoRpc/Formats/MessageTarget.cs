@@ -8,8 +8,8 @@ namespace ProtoRpc.Formats;
 
 /// <summary>A message that is being read: a dynamic one, or one of a generated class, whose properties are
 /// set one by one.</summary>
-/// <remarks>What the class has no property for, such as an extension, is kept in a dynamic message beside it
-/// until <see cref="Complete"/>.</remarks>
+/// <remarks>Fields without a property, such as extensions, are stored in a dynamic message until <see
+/// cref="Complete"/>.</remarks>
 internal readonly struct MessageTarget
 {
     private readonly GeneratedProperties? _class;
@@ -39,7 +39,7 @@ internal readonly struct MessageTarget
     /// <summary>Its fields.</summary>
     public MessageLayout Layout => _dynamic is { } dynamic ? dynamic.Layout : _class!.Layout;
 
-    /// <summary>Whether some of it is kept beside it.</summary>
+    /// <summary>Whether some fields are stored in the dynamic message.</summary>
     public bool IsInTwo => _dynamic is { } dynamic && !ReferenceEquals(dynamic, Message);
 
     /// <summary>An empty message.</summary>
@@ -56,8 +56,8 @@ internal readonly struct MessageTarget
         return new MessageTarget(dynamic, dynamic, type?.Properties);
     }
 
-    /// <summary>The class of the messages that a field holds; of a map, how its entries are read. Null where
-    /// they are dynamic.</summary>
+    /// <summary>The class of the messages in a field; for a map, the properties of its entries. Null if they
+    /// are dynamic messages.</summary>
     public GeneratedType? ClassOf(FieldLayout field) => _class?.Held(field);
 
     /// <summary>The member of a field's oneof that is set.</summary>
@@ -119,7 +119,7 @@ internal readonly struct MessageTarget
         return true;
     }
 
-    /// <summary>Gives a message of a generated class what was kept beside it.</summary>
+    /// <summary>Adds the fields of the dynamic message to the generated one.</summary>
     public void Complete(FormatOptions options)
     {
         if (IsInTwo)
@@ -154,7 +154,7 @@ internal static class GeneratedMessages
     /// <summary>Shows a generated message as a dynamic one.</summary>
     /// <param name="message">The message.</param>
     /// <param name="showUnknown">Whether unknown fields are needed.</param>
-    /// <param name="options">What the schema is.</param>
+    /// <param name="options">The options, with the schema.</param>
     /// <returns>Null where <see cref="ToDynamic"/> is the way.</returns>
     /// <exception cref="RpcException">InvalidArgument: a required field is missing.</exception>
     public static (DynamicMessage View, GeneratedViews Views)? View(
@@ -175,7 +175,7 @@ internal static class GeneratedMessages
         return (views.Load(layout, message), views);
     }
 
-    /// <summary>The message itself where it is dynamic, else a copy of it, or what its bytes are.</summary>
+    /// <summary>The message itself if it is dynamic, otherwise a dynamic copy.</summary>
     public static DynamicMessage ToDynamic(IMessage message, FormatOptions options)
     {
         if (message is DynamicMessage dynamic)
@@ -196,15 +196,15 @@ internal static class GeneratedMessages
     /// <summary>A generated message as readers fill it.</summary>
     /// <param name="layout">The fields that are read.</param>
     /// <param name="target">The message.</param>
-    /// <returns>Null where it is not empty, or has no properties that can be set: what is read is then merged
-    /// into it.</returns>
+    /// <returns>Null if the message is not empty, or has properties without a setter. The fields are merged
+    /// into it then.</returns>
     public static MessageTarget? TargetOf(MessageLayout layout, IMessage target) =>
         GeneratedType.IsGenerated(target) && GeneratedType.ForReading(layout, target) is { } type
             && target.CalculateSize() == 0
             ? new MessageTarget(target, type)
             : null;
 
-    /// <summary>Adds what a dynamic message holds to a generated one.</summary>
+    /// <summary>Adds the fields of a dynamic message to a generated one.</summary>
     /// <exception cref="RpcException">InvalidArgument: the schema and the class have different types of a
     /// field.</exception>
     public static void Merge(DynamicMessage read, IMessage target, FormatOptions options)

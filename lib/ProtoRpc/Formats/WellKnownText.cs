@@ -8,11 +8,11 @@ namespace ProtoRpc.Formats;
 /// them.</summary>
 internal static class WellKnownText
 {
-    /// <summary>Whether it is one of these, or a wrapper, whose text is its value's.</summary>
+    /// <summary>Whether a message type has a text form. A wrapper has that of its value.</summary>
     public static bool IsOne(WellKnownType type) => type is WellKnownType.Timestamp or WellKnownType.Duration
         or WellKnownType.FieldMask or WellKnownType.Wrapper;
 
-    /// <returns>False when the message has no such text; <paramref name="problem"/> says why.</returns>
+    /// <returns>False if the message has no text; <paramref name="problem"/> contains the reason.</returns>
     public static bool TryWrite(
         DynamicMessage message, [NotNullWhen(true)] out string? text,
         [NotNullWhen(false)] out string? problem)
@@ -36,7 +36,7 @@ internal static class WellKnownText
         return text is not null;
     }
 
-    /// <returns>What is wrong with the text, or null.</returns>
+    /// <returns>The error of the text, or null.</returns>
     public static string? Read(in MessageTarget message, string text)
     {
         FieldLayout[] fields = message.Layout.Fields;
@@ -83,7 +83,7 @@ internal static class FieldMaskText
     private static readonly SearchValues<char> PathCharacters =
         SearchValues.Create(".0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
 
-    /// <returns>False when a path would not be read as it was.</returns>
+    /// <returns>False if reading would return another path.</returns>
     public static bool TryWrite(
         List<string> paths, [NotNullWhen(true)] out string? text, [NotNullWhen(false)] out string? problem)
     {
@@ -160,7 +160,7 @@ internal static class FieldMaskText
 /// <summary>Scalars as text, the same in every culture.</summary>
 internal static class ScalarText
 {
-    /// <summary>A map's key: text as it is, numbers, <c>true</c> and <c>false</c>.</summary>
+    /// <summary>The text of a map key: strings, numbers, <c>true</c> and <c>false</c>.</summary>
     public static string OfKey(object key) => key switch
     {
         string text => text,
@@ -168,7 +168,8 @@ internal static class ScalarText
         _ => Convert.ToString(key, CultureInfo.InvariantCulture)!,
     };
 
-    /// <summary>A scalar: enums by name where they have one, floating point as short as can be.</summary>
+    /// <summary>The text of a scalar: enums by name if they have one, floating point numbers as short as
+    /// possible.</summary>
     public static string Format(FieldLayout field, ulong bits) => field.Kind switch
     {
         RpcFieldKind.Bool => bits != 0 ? "true" : "false",

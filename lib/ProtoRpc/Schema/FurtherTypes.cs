@@ -13,12 +13,10 @@ internal sealed record SymbolQuery(params IReadOnlyCollection<string> Symbols)
     public int Number { get; init; }
 }
 
-/// <summary>The types and extensions that a server declares beside those of its services: they are asked for
-/// when a message names them.</summary>
-/// <remarks>
-/// What the server does not declare is unknown, as without this class. Thread-safe; a caller waits for the
-/// answer. A hostile message may name any number of types, so there are limits.
-/// </remarks>
+/// <summary>The types and extensions that a server declares in addition to those of its services. They are
+/// requested when a message refers to them.</summary>
+/// <remarks> Types that the server does not declare remain unknown. Thread-safe; a caller waits for the
+/// reply. A hostile message may name any number of types, so there are limits. </remarks>
 /// <param name="ask">Asks the server; null if it does not declare a symbol.</param>
 /// <param name="time">The clock.</param>
 internal sealed class FurtherTypes(Func<SymbolQuery, RpcSchema?> ask, TimeProvider time)
@@ -30,8 +28,8 @@ internal sealed class FurtherTypes(Func<SymbolQuery, RpcSchema?> ask, TimeProvid
     private const int MaxAnswers = 1000;
     private const long MaxBytes = 64 * 1024 * 1024;
 
-    /// <summary>The time in which questions are counted. What the server does not declare, or does not
-    /// answer, is not asked for again before its end.</summary>
+    /// <summary>The time in which requests are counted. A type that the server does not declare, or does not
+    /// send, is requested again after it.</summary>
     public static readonly TimeSpan Window = TimeSpan.FromMinutes(1);
 
     private readonly Lock _gate = new();

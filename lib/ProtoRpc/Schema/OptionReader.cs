@@ -19,8 +19,8 @@ internal static class OptionReader
     private static readonly Lazy<RpcSchema> BuiltIn =
         new(() => RpcSchema.FromDescriptors(FileDescriptorProto.Descriptor.File));
 
-    /// <summary>Options as names and values, nested messages as dictionaries; empty when there are none. They
-    /// are to be shown, and so without control characters.</summary>
+    /// <summary>The options as names and values, with nested messages as dictionaries; empty if there are
+    /// none. For display, so without control characters.</summary>
     /// <param name="schema">Where the extensions are.</param>
     /// <param name="typeName">The options' type without package: <c>FieldOptions</c>.</param>
     /// <param name="options">The options, or null.</param>
@@ -139,7 +139,7 @@ internal sealed record OptionMessage(
 /// </param>
 internal sealed record OptionField(RpcFieldInfo Field, IReadOnlyList<object> Values);
 
-/// <summary>Gathers the values of an options message while it is read.</summary>
+/// <summary>Collects the values of an options message while it is read.</summary>
 internal sealed class OptionFieldValues
 {
     private readonly List<RpcFieldInfo> _order = [];
@@ -150,7 +150,7 @@ internal sealed class OptionFieldValues
 
     public void AddUnknown(int number, object value) => _unknown.Add(KeyValuePair.Create(number, value));
 
-    /// <summary>Adds a value; a message comes as its bytes.</summary>
+    /// <summary>Adds a value; a message is given as its bytes.</summary>
     public void Add(RpcFieldInfo field, object value)
     {
         if (!_values.TryGetValue(field, out List<object>? values))

@@ -2,7 +2,7 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema;
 
-/// <summary>The text of a .proto file while it is written: lines, indentation and comments.</summary>
+/// <summary>Writes the text of a .proto file: lines, indentation and comments.</summary>
 /// <param name="comments">The comments of the file, or null for none.</param>
 internal sealed class ProtoText(SourceComments? comments)
 {

@@ -50,7 +50,7 @@ public sealed class RpcEnumInfo
     /// <summary>The comment before the enum, otherwise the one after its brace; or empty.</summary>
     public string Comment => File.Comments.Of(Path);
 
-    /// <summary>The numbers that a closed enum takes; null for an open one.</summary>
+    /// <summary>The numbers of a closed enum; null for an open one.</summary>
     /// <remarks>Kept here, because thousands of fields may have one large enum.</remarks>
     internal FrozenSet<int>? ClosedNumbers => IsClosed ? _index.Value.Numbers : null;
 

@@ -146,7 +146,7 @@ public sealed class RpcFieldInfo
     /// <summary>The comment before the field, otherwise the one after it; or empty.</summary>
     public string Comment => _file.Comments.Of(_path);
 
-    /// <summary>The name in ProtoJSON as it is on the wire.</summary>
+    /// <summary>The name in ProtoJSON, without changes for display.</summary>
     internal string JsonKey { get; }
 
     internal FieldDescriptor Descriptor { get; }
@@ -160,14 +160,14 @@ public sealed class RpcFieldInfo
 
     internal bool IsMessageSetItem { get; }
 
-    /// <summary>The name of its message in brackets, which the text format has for what a MessageSet holds,
-    /// where the message itself declares the extension; null for all others.</summary>
+    /// <summary>The name of its message in brackets, by which the text format writes an item of a MessageSet
+    /// whose message declares the extension; null for all other fields.</summary>
     internal string? MessageSetName =>
         IsMessageSetItem && Descriptor.ContainingType is { } scope && scope == Descriptor.MessageType
             ? $"[{scope.FullName}]"
             : null;
 
-    /// <summary>Whether it is written with the word <c>group</c>, as only proto2 can.</summary>
+    /// <summary>Whether the .proto declares it with <c>group</c>, which only proto2 supports.</summary>
     internal bool IsDeclaredGroup => _proto.Type == FieldDescriptorProto.Types.Type.Group;
 
     /// <summary>The name, type and number as a .proto shows them.</summary>
@@ -233,7 +233,7 @@ public enum RpcFieldKind
 /// <summary>The default values of fields, which descriptors keep as text.</summary>
 internal static class FieldDefault
 {
-    /// <summary>The value of a singular field that is not a message when it is absent.</summary>
+    /// <summary>The default of a singular field that is not a message.</summary>
     public static object Get(RpcFieldKind kind, FieldDescriptorProto field, EnumDescriptor? enumType) =>
         field.HasDefaultValue ? Parse(kind, field.DefaultValue, enumType) : Zero(kind, enumType);
 
@@ -300,7 +300,7 @@ internal static class FieldDefault
     };
 
     /// <summary>Reads C escapes, as protoc writes the defaults of bytes fields.</summary>
-    /// <exception cref="FormatException">There is no such escape.</exception>
+    /// <exception cref="FormatException">An escape is invalid.</exception>
     public static byte[] Unescape(string text)
     {
         using MemoryStream bytes = new();
@@ -358,7 +358,8 @@ internal static class FieldDefault
         char.IsAsciiHexDigit(c) ? Convert.ToInt32(c.ToString(), 16) : int.MaxValue;
 }
 
-/// <summary>The features of an element that descriptors do not tell, for every syntax and edition.</summary>
+/// <summary>The features of an element that descriptors do not expose, for every syntax and
+/// edition.</summary>
 /// <remarks>
 /// Google.Protobuf 3.36.2 resolves features and does not publish them. Its descriptors show presence, packing
 /// and groups, but not these two: its own messages have open enums and check all strings.
@@ -373,8 +374,7 @@ internal sealed record FieldFeatures(EnumType EnumType, Utf8Validation Utf8)
     public static FieldFeatures OfFile(FileDescriptorProto file) =>
         (file.Syntax is "" or "proto2" ? Proto2 : Newer).With(file.Options?.Features);
 
-    /// <summary>The name of an edition as it is written in a .proto; null for one that is not supported.
-    /// </summary>
+    /// <summary>The name of an edition in a .proto; null for an unsupported one.</summary>
     public static string? EditionName(Edition edition) => edition switch
     {
         Edition._2023 => "2023",
@@ -383,7 +383,7 @@ internal sealed record FieldFeatures(EnumType EnumType, Utf8Validation Utf8)
         _ => null,
     };
 
-    /// <summary>These features with those that an element sets itself.</summary>
+    /// <summary>These features, overridden by those that an element sets.</summary>
     public FieldFeatures With(FeatureSet? own) => own is null ? this : new FieldFeatures(
         own.HasEnumType ? own.EnumType : EnumType,
         own.HasUtf8Validation ? own.Utf8Validation : Utf8);
@@ -392,7 +392,7 @@ internal sealed record FieldFeatures(EnumType EnumType, Utf8Validation Utf8)
 /// <summary>The wire types of the kinds of fields.</summary>
 internal static class FieldWireTypes
 {
-    /// <summary>How one value stands on the wire, where it is not packed.</summary>
+    /// <summary>The wire type of one value that is not packed.</summary>
     public static WireType Get(RpcFieldKind kind) => kind switch
     {
         RpcFieldKind.Double or RpcFieldKind.Fixed64 or RpcFieldKind.SFixed64 => WireType.Fixed64,

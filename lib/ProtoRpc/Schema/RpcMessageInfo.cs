@@ -7,8 +7,7 @@ namespace ProtoRpc;
 /// <summary>A message type.</summary>
 public sealed class RpcMessageInfo
 {
-    /// <summary>How the messages of this type are laid out: found and kept by the code that makes
-    /// messages.</summary>
+    /// <summary>The layout of the messages of this type, cached by the code that creates messages.</summary>
     internal object? Layout;
 
     private readonly Lazy<MessageFields> _members;
@@ -91,11 +90,11 @@ public sealed class RpcMessageInfo
     /// <summary>The real oneof of an index of the descriptor.</summary>
     internal RpcOneofInfo? OneofAt(int index) => _members.Value.OneofsByIndex.GetValueOrDefault(index);
 
-    /// <summary>The features of what is declared in this message.</summary>
+    /// <summary>The features for the declarations in this message.</summary>
     internal FieldFeatures Features { get; }
 }
 
-/// <summary>The fields, oneofs and extensions of a message, made when they are first asked for.</summary>
+/// <summary>The fields, oneofs and extensions of a message, created on demand.</summary>
 internal sealed class MessageFields
 {
     private readonly Dictionary<string, RpcFieldInfo> _exact = new(StringComparer.Ordinal);

@@ -49,16 +49,15 @@ public sealed class RpcSchema
     /// <summary>The names of the files that were loaded explicitly, without their imports.</summary>
     public IReadOnlyList<string> RootFiles { get; }
 
-    /// <summary>The files of folders and wildcards that were left out because of their errors, the files
-    /// whose options were left out because of missing imports, the warnings of protoc, as
-    /// <c>file:line:column: text</c>, and what a server did not send of its schema.</summary>
+    /// <summary>Files of folders and wildcards that were omitted because of errors, files whose options were
+    /// omitted because of missing imports, the warnings of protoc, as <c>file:line:column: text</c>, and the
+    /// parts of the schema that a server did not send.</summary>
     public IReadOnlyList<string> Warnings => WithGaps(_warnings);
 
     /// <summary>The services of all files, in declared order.</summary>
     public IReadOnlyList<RpcServiceInfo> Services { get; }
 
-    /// <summary>The services that a server says it serves, of those that its files declare; all of them where
-    /// no server was asked.</summary>
+    /// <summary>The services that a server lists; all services if no server was asked.</summary>
     internal IReadOnlyList<RpcServiceInfo> ServedServices { get; }
 
     /// <summary>The messages of all files, nested ones after their parent, without map entries. Those of
@@ -68,10 +67,10 @@ public sealed class RpcSchema
     /// <summary>The enums of all files. Those of google/protobuf/*.proto come last.</summary>
     public IReadOnlyList<RpcEnumInfo> Enums => _index.Enums;
 
-    /// <summary>The files with what they were made of, imports first.</summary>
+    /// <summary>The files with their sources, imports first.</summary>
     internal IReadOnlyList<SchemaFile> SchemaFiles { get; }
 
-    /// <summary>What a server did not send of it; null for nothing.</summary>
+    /// <summary>The parts that a server did not send; null for none.</summary>
     internal SchemaGaps? Gaps { get; init; }
 
     /// <summary>Further types of the server that sent the schema; null if no server is asked.</summary>
@@ -85,8 +84,7 @@ public sealed class RpcSchema
         init;
     } = [];
 
-    /// <summary>The part of <see cref="Warnings"/> that names what the schema lacks: files and
-    /// options.</summary>
+    /// <summary>The part of <see cref="Warnings"/> about missing files and options.</summary>
     internal IReadOnlyList<string> Losses
     {
         get => WithGaps(field);
@@ -96,7 +94,7 @@ public sealed class RpcSchema
     /// <summary>The full paths of the files on this machine that it was read from.</summary>
     internal IReadOnlyList<string> SourcePaths { get; init; } = [];
 
-    /// <summary>What the names in its .proto text are shortened by.</summary>
+    /// <summary>Shortens the names in the .proto text.</summary>
     internal ProtoTextNames TextNames => _textNames.Value;
 
     /// <summary>Compiles .proto files and reads descriptor sets; the file extension decides.</summary>
@@ -195,8 +193,8 @@ public sealed class RpcSchema
     /// <summary>Finds a message by its exact full name; null if there is none.</summary>
     public RpcMessageInfo? FindMessage(string fullName) => _index.FindMessage(fullName);
 
-    /// <summary>Finds the message that an Any names, here or in another schema; otherwise the servers that
-    /// sent the schemas are asked. Null if there is none.</summary>
+    /// <summary>Finds the message type of an Any, here or in another schema; otherwise asks the servers that
+    /// sent the schemas. Null if it is unknown.</summary>
     internal RpcMessageInfo? FindInAny(string fullName, RpcSchema? first = null) =>
         first?.FindMessage(fullName) ?? FindMessage(fullName)
         ?? first?.Further?.FindMessage(fullName) ?? Further?.FindMessage(fullName);
@@ -285,8 +283,7 @@ public sealed class RpcSchema
     internal IReadOnlyList<RpcFieldInfo> ExtensionsOf(string messageName) => _index.ExtensionsOf(messageName);
 }
 
-/// <summary>What a schema's files declare, by full name;
-/// fields are made when they are first asked for.</summary>
+/// <summary>The declarations of a schema by full name. Fields are created on demand.</summary>
 internal sealed class SchemaIndex
 {
     private readonly RpcSchema _schema;

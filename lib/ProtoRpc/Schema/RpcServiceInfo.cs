@@ -131,7 +131,7 @@ public sealed class RpcMethodInfo
     /// <summary>Whether the server sends a stream.</summary>
     public bool IsServerStreaming => _descriptor.IsServerStreaming;
 
-    /// <summary>Whether there is one request and one reply.</summary>
+    /// <summary>Whether the method has one request and one reply.</summary>
     public bool IsUnary => !IsClientStreaming && !IsServerStreaming;
 
     /// <summary>Why the method cannot be called: the server's reflection does not return a file that declares
@@ -184,7 +184,7 @@ public sealed class RpcMethodInfo
 /// <summary>The interface id by which a service is known on the native protocol.</summary>
 internal static class InterfaceIds
 {
-    /// <summary>The namespace of ids that are made of a service's full name.</summary>
+    /// <summary>The namespace of ids that are derived from a service's full name.</summary>
     public static readonly Guid Namespace = new("c9be564e-39be-4c06-9670-3d1cbad30e64");
 
     // csharp_options.proto:
@@ -192,7 +192,7 @@ internal static class InterfaceIds
     private const int CSharpServiceOptionsNumber = 1000;
     private const int InterfaceIdNumber = 1;
 
-    /// <summary>The id that the service's options name, else the one that its name gives.</summary>
+    /// <summary>The id in the service's options, otherwise the id that is derived from its name.</summary>
     /// <exception cref="RpcException">InvalidArgument when the option is not a GUID.</exception>
     public static Guid Compute(ServiceDescriptorProto service, string fullName, string fileName)
     {

@@ -15,10 +15,10 @@ internal sealed class SchemaComparison
     {
     }
 
-    /// <summary>The differences that make calls fail or lose fields. Fields that one side lacks are none:
-    /// services grow.</summary>
+    /// <summary>The differences that make calls fail or lose fields. A field that only one side has is no
+    /// difference, because services are extended.</summary>
     /// <param name="services">The services as the client has them.</param>
-    /// <param name="theirs">What the server says.</param>
+    /// <param name="theirs">The server's schema.</param>
     public static IReadOnlyList<string> Compare(IReadOnlyList<RpcServiceInfo> services, RpcSchema theirs)
     {
         SchemaComparison comparison = new();

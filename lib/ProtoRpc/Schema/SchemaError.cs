@@ -15,7 +15,7 @@ internal static class SchemaError
         new(RpcStatusCode.NotFound, RpcErrorIds.SchemaNotFound, message);
 
     /// <summary>A name that the schema does not have; the error suggests the nearest ones.</summary>
-    /// <param name="kind">What has the name.</param>
+    /// <param name="kind">The kind of the named element.</param>
     /// <param name="name">The name.</param>
     /// <param name="candidates">The names that the schema has.</param>
     /// <param name="leftOut">Says which files were left out, which may declare the name; null for

@@ -2,8 +2,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema;
 
-/// <summary>A linked file: its descriptor, the message that it was made of,
-/// and what is derived of both.</summary>
+/// <summary>A linked file: its descriptor, the message that it was created from, and data that is derived
+/// from both.</summary>
 internal sealed class SchemaFile(FileDescriptor descriptor, FileDescriptorProto proto)
 {
     private readonly Lazy<SourceComments> _comments =
@@ -20,7 +20,7 @@ internal sealed class SchemaFile(FileDescriptor descriptor, FileDescriptorProto 
 
     public SourceComments Comments => _comments.Value;
 
-    /// <summary>The file as it came.</summary>
+    /// <summary>The original bytes of the file.</summary>
     public ByteString Bytes => Descriptor.SerializedData;
 }
 

@@ -4,7 +4,7 @@ using ProtoRpc.Schema.Linking;
 
 namespace ProtoRpc.Schema;
 
-/// <summary>The files that come with Protocol Buffers.</summary>
+/// <summary>The files that Protocol Buffers includes.</summary>
 internal static class WellKnownFiles
 {
     private const string Plugin = "google/protobuf/compiler/plugin.proto";
@@ -39,8 +39,8 @@ internal static class WellKnownFiles
             ? DescriptorFile.Parse(file().SerializedData, "Google.Protobuf")
             : null;
 
-    /// <summary>Adds those that are imported and that no file has, for descriptor sets and servers that leave
-    /// them out.</summary>
+    /// <summary>Adds imported files that are missing, because descriptor sets and servers may omit
+    /// them.</summary>
     public static IReadOnlyList<DescriptorFile> AddMissing(IReadOnlyList<DescriptorFile> files)
     {
         List<DescriptorFile> all = [.. files];
@@ -61,8 +61,7 @@ internal static class WellKnownFiles
     }
 }
 
-/// <summary>The file that declares the headers of the native protocol,
-/// by each name that it goes by.</summary>
+/// <summary>The file that declares the headers of the native protocol, with all its names.</summary>
 internal static class RpcMessageFiles
 {
     public const string Package = "google.protobuf.rpc_messages";

@@ -116,14 +116,14 @@ internal static class GeneratedFields
         kind is RpcFieldKind.String or RpcFieldKind.Bytes or RpcFieldKind.Message or RpcFieldKind.Group;
 }
 
-/// <summary>A field of a generated class, and where it lies in a dynamic message of the same type.</summary>
+/// <summary>A field of a generated class, and its slot in a dynamic message of the same type.</summary>
 /// <remarks>Has no state; safe for many threads.</remarks>
 internal abstract class GeneratedField(FieldLayout layout)
 {
     public FieldLayout Layout { get; } = layout;
 
-    /// <summary>Shows the field in an empty dynamic message: messages within it as they are, all else as a
-    /// dynamic message keeps it.</summary>
+    /// <summary>Copies the field to an empty dynamic message. Nested messages are not converted; other values
+    /// get the form of a dynamic message.</summary>
     public abstract void Load(IMessage from, DynamicMessage to);
 
     /// <summary>Sets the field to a scalar, or adds it to the list.</summary>
@@ -132,7 +132,7 @@ internal abstract class GeneratedField(FieldLayout layout)
     /// <summary>Sets the field to a text, bytes or a message, or adds it to the list.</summary>
     public virtual void Put(IMessage to, object value) => throw new UnreachableException();
 
-    /// <summary>The bytes of a field, to read: its own array where it has one.</summary>
+    /// <summary>The bytes of a field for reading; its own array if possible.</summary>
     protected static byte[] BytesOf(ByteString bytes) =>
         System.Runtime.InteropServices.MemoryMarshal.TryGetArray(bytes.Memory, out ArraySegment<byte> own)
         && own.Array is { } array && array.Length == bytes.Length
@@ -168,8 +168,9 @@ internal sealed class GeneratedChild(FieldLayout layout, FieldDescriptor field) 
 
 /// <summary>A list of numbers, bools or enums.</summary>
 /// <typeparam name="TMessage">The class.</typeparam>
-/// <typeparam name="TItem">What the generated list has.</typeparam>
-/// <typeparam name="TBits">What the list of a dynamic message has: of enums the numbers.</typeparam>
+/// <typeparam name="TItem">The element type of the generated list.</typeparam>
+/// <typeparam name="TBits">The element type of the list of a dynamic message; for enums, their
+/// numbers.</typeparam>
 internal sealed class GeneratedList<TMessage, TItem, TBits>(FieldLayout layout, PropertyInfo property)
     : GeneratedField(layout)
     where TMessage : class, IMessage
@@ -204,8 +205,8 @@ internal sealed class GeneratedList<TMessage, TItem, TBits>(FieldLayout layout, 
 
 /// <summary>A map.</summary>
 /// <param name="layout">Where it lies.</param>
-/// <param name="field">What it is.</param>
-/// <param name="enumType">The .NET type of its values where they are enums.</param>
+/// <param name="field">The field.</param>
+/// <param name="enumType">The .NET type of the values, if they are enums.</param>
 /// <param name="wraps">Whether its values are messages that generated classes show as their value.</param>
 internal sealed class GeneratedMap(FieldLayout layout, FieldDescriptor field, Type? enumType, bool wraps)
     : GeneratedField(layout)

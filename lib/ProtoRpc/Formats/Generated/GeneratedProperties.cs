@@ -6,7 +6,7 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Generated;
 
-/// <summary>What a reader needs of a generated class, or of an entry of a map of one, which has no
+/// <summary>The properties of a generated class that a reader uses, or those of a map entry, which has no
 /// class.</summary>
 /// <remarks>Found when a message of the class is first read; safe for many threads.</remarks>
 internal sealed class GeneratedProperties
@@ -38,8 +38,8 @@ internal sealed class GeneratedProperties
     /// <summary>How a field is set; null where the class has no property for it.</summary>
     public GeneratedField? Of(FieldLayout field) => _fields[field.Index];
 
-    /// <summary>The class of the messages that a field holds; of a map, how its entries are read. Null where
-    /// they are dynamic.</summary>
+    /// <summary>The class of the messages in a field; for a map, the properties of its entries. Null if they
+    /// are dynamic messages.</summary>
     public GeneratedType? Held(FieldLayout field) => _held[field.Index];
 
     /// <summary>The member of a field's oneof that is set.</summary>
@@ -99,13 +99,13 @@ internal abstract class GeneratedProperty<TMessage, TValue>(
         ? field.ToProto().HasDefaultValue || field.EnumType.Values[0].Number != 0
         : field.ToProto().HasDefaultValue;
 
-    /// <summary>Reads the field; its default where it is not set.</summary>
+    /// <summary>Reads the field; its default if it is not set.</summary>
     protected TValue Get(IMessage from) => _get(Unsafe.As<TMessage>(from));
 
     /// <summary>Whether the field is set.</summary>
     /// <param name="from">The message.</param>
-    /// <param name="isEmpty">Whether its value is zero or empty. If it is not, the class is not asked, as a
-    /// rule.</param>
+    /// <param name="isEmpty">Whether the value is zero or empty. If it is not, the class is usually not
+    /// asked.</param>
     protected bool IsSet(IMessage from, bool isEmpty) =>
         (!isEmpty && !_hasDefault) || (_has is null ? !isEmpty : _has(Unsafe.As<TMessage>(from)));
 

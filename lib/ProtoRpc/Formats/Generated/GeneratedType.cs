@@ -54,7 +54,7 @@ internal sealed class GeneratedType
 
     public MessageDescriptor Descriptor { get; }
 
-    /// <summary>Whether there is an enum some of whose numbers are unknown fields.</summary>
+    /// <summary>Whether the type has closed enums, whose undeclared numbers are unknown fields.</summary>
     public bool HasClosedEnums { get; }
 
     /// <summary>Whether there may be extensions that the schema does not have.</summary>
@@ -69,7 +69,7 @@ internal sealed class GeneratedType
     // This type and all message types in it. Empty if one of them cannot be read field by field.
     private GeneratedType[] Reached => _reached ??= Reach();
 
-    /// <summary>Whether a message is of the class that its descriptor was made for.</summary>
+    /// <summary>Whether a message has the generated class of its descriptor.</summary>
     public static bool IsGenerated(IMessage message) => message.Descriptor.ClrType == message.GetType();
 
     /// <summary>How an empty message is read by its properties.</summary>
@@ -81,15 +81,15 @@ internal sealed class GeneratedType
     }
 
     /// <summary>The way for messages of a generated class with the fields of a layout.</summary>
-    /// <returns>Null where they, or messages in them, have other fields than the schema says, or may have
-    /// extensions that the schema has: their binary form is the way for these.</returns>
+    /// <returns>Null if the class or a nested one differs from the schema, or may have extensions that the
+    /// schema declares. Their binary form is used then.</returns>
     public static GeneratedType? For(MessageLayout layout, IMessage message)
     {
         GeneratedType type = At(layout, message.Descriptor);
         return ReferenceEquals(type.Descriptor, message.Descriptor) && type.IsWhole ? type : null;
     }
 
-    /// <summary>A type within one that was found.</summary>
+    /// <summary>The type of a nested message.</summary>
     public static GeneratedType? Get(MessageLayout layout) =>
         Known.TryGetValue(layout, out GeneratedType? type) ? type : null;
 
@@ -97,7 +97,7 @@ internal sealed class GeneratedType
     public bool ReachShowsUnknown => Array.TrueForAll(
         Reached, type => type is { ShowsUnknown: true, HasClosedEnums: false, IsExtensible: false });
 
-    /// <summary>Whether there is a class, which entries of maps do not have.</summary>
+    /// <summary>Whether messages can be created. Map entries have no class.</summary>
     public bool CanMake => _new is not null;
 
     /// <summary>How readers fill messages of it.</summary>
@@ -106,8 +106,8 @@ internal sealed class GeneratedType
     /// <summary>An empty generated message.</summary>
     public IMessage New() => (IMessage)_new!.Invoke();
 
-    /// <summary>Shows a generated message in an empty dynamic one; messages within it stay as they
-    /// are.</summary>
+    /// <summary>Copies a generated message to an empty dynamic one. Nested messages are not
+    /// converted.</summary>
     public void Load(IMessage from, DynamicMessage to)
     {
         foreach (GeneratedField? field in _fields!)
@@ -129,7 +129,7 @@ internal sealed class GeneratedType
         }
     }
 
-    /// <summary>The way of a type, found once.</summary>
+    /// <summary>The cached description of a type.</summary>
     public static GeneratedType At(MessageLayout layout, MessageDescriptor descriptor) =>
         Known.TryGetValue(layout, out GeneratedType? type)
             ? type
@@ -169,8 +169,8 @@ internal sealed class GeneratedType
     }
 }
 
-/// <summary>Shows generated messages to a writer as dynamic ones: each while it is written, and not the
-/// messages in it.</summary>
+/// <summary>Shows generated messages to a writer as dynamic ones. A view exists while its message is written,
+/// and does not contain those of nested messages.</summary>
 /// <remarks>For one run of writing.</remarks>
 /// <param name="showUnknown">Whether unknown fields are shown.</param>
 /// <param name="refuseIncomplete">Throws, because a required field is missing.</param>

@@ -156,7 +156,7 @@ internal sealed partial class JsonMessageReader
     }
 
     /// <summary>The value of <c>@type</c> at any place in the object; null if it is missing.</summary>
-    /// <param name="reader">A copy: the reader itself stays where it is.</param>
+    /// <param name="reader">A copy, so that the position of the original reader does not change.</param>
     private string? FindType(Utf8JsonReader reader)
     {
         while (NextName(ref reader))

@@ -27,7 +27,7 @@ internal sealed partial class JsonMessageReader(
     // Lines are only counted for an error.
     protected override string Where => _where ?? TextPosition.Describe(_json, _offset, Options.Origin);
 
-    /// <summary>The field whose value is the whole text; null where the text is the message.</summary>
+    /// <summary>The field whose value is the whole text; null if the text is the message.</summary>
     public FieldLayout? Only { get; init; }
 
     protected override void ReadAll(in MessageTarget target)
@@ -73,7 +73,7 @@ internal sealed partial class JsonMessageReader(
         Path.Pop();
     }
 
-    /// <summary>Reads the value at which the reader stands.</summary>
+    /// <summary>Reads the value at the position of the reader.</summary>
     private void ReadMessage(ref Utf8JsonReader reader, in MessageTarget message, int depth)
     {
         _offset = reader.TokenStartIndex;
@@ -275,7 +275,7 @@ internal sealed partial class JsonMessageReader(
         }
     }
 
-    /// <summary>The value of a map's entry; null where it is left out.</summary>
+    /// <summary>The value of a map entry; null if it is omitted.</summary>
     private object? ReadPart(
         ref Utf8JsonReader reader, FieldLayout field, GeneratedType? type, int depth)
     {
@@ -359,7 +359,7 @@ internal sealed partial class JsonMessageReader(
 
     // Only the first sentence, because the others repeat the position. It may quote the whole rest of the
     // text.
-    /// <summary>What is wrong, without the place.</summary>
+    /// <summary>The error without its position.</summary>
     internal static string Reason(JsonException e)
     {
         int end = e.Message.IndexOf(" LineNumber:", StringComparison.Ordinal);

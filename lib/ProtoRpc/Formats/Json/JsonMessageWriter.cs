@@ -91,7 +91,7 @@ internal sealed class JsonMessageWriter(
         Path.Pop();
     }
 
-    /// <summary>Writes the value of a field alone; null for a message that is absent.</summary>
+    /// <summary>Writes only the value of a field; null for an absent message.</summary>
     public void WriteValueOf(DynamicMessage message, FieldLayout field)
     {
         Path.PushField(field.Info.Name);

@@ -64,7 +64,8 @@ internal sealed class JsonNames
 
     /// <summary>The field of a name; null for none.</summary>
     /// <param name="name">The name, without escapes.</param>
-    /// <param name="next">Which field most likely comes: writers keep to one order. At first 0.</param>
+    /// <param name="next">The field that most likely follows, because writers keep the order; 0 at
+    /// first.</param>
     public FieldLayout? Find(ReadOnlySpan<byte> name, ref int next)
     {
         if (next < _inOrder.Length && name.SequenceEqual(_inOrder[next].Name))
@@ -128,7 +129,7 @@ internal static class JsonNumber
     private const NumberStyles FloatStyle =
         NumberStyles.AllowLeadingSign | NumberStyles.AllowDecimalPoint | NumberStyles.AllowExponent;
 
-    /// <returns>What is wrong with the number, or null.</returns>
+    /// <returns>The error, or null.</returns>
     public static string? Read(FieldLayout field, ReadOnlySpan<byte> text, out ulong bits)
     {
         bits = 0;

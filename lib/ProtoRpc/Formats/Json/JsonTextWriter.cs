@@ -6,10 +6,10 @@ namespace ProtoRpc.Formats.Json;
 
 /// <summary>Writes the tokens of JSON as UTF-8. The caller writes them in an order that is JSON: nothing
 /// checks that again.</summary>
-/// <remarks>The bytes are those of Utf8JsonWriter with the same encoder. That one takes longer: it looks at
-/// its options and at its state for each token.</remarks>
+/// <remarks>The bytes are those of Utf8JsonWriter with the same encoder, which is slower: it checks its
+/// options and its state for each token.</remarks>
 /// <param name="output">Gets the bytes.</param>
-/// <param name="isIndented">Whether there are line breaks and indentation.</param>
+/// <param name="isIndented">Whether to write line breaks and indentation.</param>
 internal sealed class JsonTextWriter(IBufferWriter<byte> output, bool isIndented) : IDisposable
 {
     // The space for the longest number. It also suffices for the characters around a value, except the
@@ -127,7 +127,7 @@ internal sealed class JsonTextWriter(IBufferWriter<byte> output, bool isIndented
         _hasValue = true;
     }
 
-    /// <summary>Writes a value as it is.</summary>
+    /// <summary>Writes a value without escaping.</summary>
     public void WriteRaw(ReadOnlySpan<byte> value)
     {
         BeginValue(value.Length);

@@ -328,7 +328,7 @@ internal sealed class TextMessageReader(
         ? Malformed("the text ends before the value of a field.")
         : Invalid($"expected {needed}, not {ValueText.Format(_token.Text)}.");
 
-    /// <summary>Passes over the value of a field that is not known, however deep it is.</summary>
+    /// <summary>Skips the value of an unknown field, at any depth.</summary>
     private void SkipValue()
     {
         if (_token.IsSymbol(':'))

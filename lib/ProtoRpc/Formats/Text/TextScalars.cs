@@ -2,12 +2,12 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;
 
-/// <summary>What stands between the quotes of a string.</summary>
+/// <summary>The content of a string literal.</summary>
 internal static class TextEscapes
 {
     private const int MaxRune = 0x10FFFF;
 
-    /// <summary>Bytes as the text format prints them: in ASCII, what is not in octal.</summary>
+    /// <summary>Writes bytes like the text format: printable ASCII, and other bytes in octal.</summary>
     public static void Append(StringBuilder text, ReadOnlySpan<byte> bytes)
     {
         text.Append('"');
@@ -29,8 +29,8 @@ internal static class TextEscapes
         text.Append('"');
     }
 
-    /// <summary>Adds the bytes that the inside of a literal stands for.</summary>
-    /// <returns>What is wrong with it, or null.</returns>
+    /// <summary>Adds the bytes of a literal's content.</summary>
+    /// <returns>The error, or null.</returns>
     public static string? Unescape(ReadOnlySpan<byte> literal, List<byte> bytes)
     {
         while (!literal.IsEmpty)
@@ -157,7 +157,8 @@ internal static class TextNumber
         return read;
     }
 
-    /// <summary>Reads decimal integers and floating point; what is too large is infinite.</summary>
+    /// <summary>Reads decimal integers and floating point numbers. A number that is too large is
+    /// infinite.</summary>
     public static bool TryReadFloat(
         RpcFieldKind kind, TextToken token, ReadOnlySpan<byte> bytes, bool negative, out ulong bits)
     {
@@ -189,7 +190,7 @@ internal static class TextNumber
         return isDouble;
     }
 
-    /// <summary>A scalar as it is printed.</summary>
+    /// <summary>Formats a scalar.</summary>
     public static string Print(FieldLayout field, ulong bits) => field.Kind switch
     {
         RpcFieldKind.Double => Print(ScalarValue.ToDouble(bits)),
@@ -234,13 +235,12 @@ internal static class TextNames
     private static readonly SearchValues<char> UrlCharacters = SearchValues.Create(
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz._/-~!$&'()*+,;=:@");
 
-    /// <summary>The name of a field; a group has its type's, an extension its full name in brackets, what a
-    /// MessageSet holds its type's full name in brackets.</summary>
+    /// <summary>The name of a field. A group has its type's name, an extension its full name in brackets, and
+    /// an item of a MessageSet its type's full name in brackets.</summary>
     public static string GetName(FieldLayout field) =>
         IsLikeGroup(field.Info) ? field.Info.MessageType!.Name : field.Info.MessageSetName ?? field.Info.Name;
 
-    /// <summary>The field of a name without brackets, exactly as it is written;
-    /// a group by either name.</summary>
+    /// <summary>The field with a name without brackets, in the same case; a group has two names.</summary>
     public static FieldLayout? Find(MessageLayout layout, string name)
     {
         if (layout.Find(name) is { Info.IsExtension: false } found && found.Info.Name == name)
@@ -257,8 +257,8 @@ internal static class TextNames
         return null;
     }
 
-    /// <summary>Whether the URL of a type stands in brackets as it is. It is a peer's, who could end the
-    /// brackets in it, or write to a terminal.</summary>
+    /// <summary>Whether the URL of a type can be written in brackets. A peer could otherwise end the brackets
+    /// with it, or write to a terminal.</summary>
     public static bool CanBracket(string typeUrl) => !typeUrl.AsSpan().ContainsAnyExcept(UrlCharacters);
 
     // Whether a field is a group of proto2, or a delimited field of an edition with the form of a group.

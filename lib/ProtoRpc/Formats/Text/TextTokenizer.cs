@@ -2,8 +2,8 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Formats.Text;
 
-/// <summary>Splits text format into tokens; comments and white space stand between them.</summary>
-/// <remarks>The text is read where it is. A token that lies in several pieces is copied, alone.</remarks>
+/// <summary>Splits text format into tokens, and skips comments and white space.</summary>
+/// <remarks>The text is parsed in place. Only a token that crosses a segment is copied.</remarks>
 internal sealed class TextTokenizer
 {
     private const int MinJoined = 256;
@@ -33,7 +33,7 @@ internal sealed class TextTokenizer
 
     public string Text => Encoding.UTF8.GetString(Bytes);
 
-    /// <summary>The same for errors: a token may be as long as the whole text.</summary>
+    /// <summary>The text for errors, shortened, because a token may be as long as the whole text.</summary>
     public string Shown => ValueText.OfName(Text);
 
     /// <summary>The line and column of the token.</summary>
@@ -47,7 +47,7 @@ internal sealed class TextTokenizer
     public bool IsSymbol(char symbol) => Kind == TextToken.Symbol && Bytes[0] == symbol;
 
     /// <summary>Goes to the next token.</summary>
-    /// <returns>What is wrong with it, or null.</returns>
+    /// <returns>The error of the token, or null.</returns>
     public string? Next()
     {
         if (_isJoined)
@@ -135,9 +135,9 @@ internal sealed class TextTokenizer
         }
     }
 
-    /// <summary>Reads what stands up to the closing bracket, without white space and comments: the name of an
-    /// extension, or the URL of a type.</summary>
-    /// <returns>Null when there is none.</returns>
+    /// <summary>Reads up to the closing bracket, without white space and comments: the name of an extension,
+    /// or the URL of a type.</summary>
+    /// <returns>Null if there is no closing bracket.</returns>
     public string? ReadBracketed()
     {
         StringBuilder name = new();
@@ -275,7 +275,7 @@ internal sealed class TextTokenizer
     }
 }
 
-/// <summary>What a token of the text format is.</summary>
+/// <summary>The kind of a token.</summary>
 internal enum TextToken
 {
     End,

@@ -60,7 +60,7 @@ internal sealed class BufferWriterStream(IBufferWriter<byte> output) : Sequentia
         output.Write(buffer.AsSpan(offset, count));
 }
 
-/// <summary>A stream that reads a sequence of bytes where they are.</summary>
+/// <summary>A stream that reads a sequence of bytes without copying it.</summary>
 internal sealed class SequenceStream(in ReadOnlySequence<byte> bytes) : SequentialStream
 {
     private ReadOnlySequence<byte> _rest = bytes;
@@ -225,15 +225,15 @@ internal static class XmlNames
     public const string Key = "key";
     public const string Value = "value";
 
-    /// <summary>The field of an element. A field of the message comes before an extension
-    /// of no package.</summary>
+    /// <summary>The field of an element. A field of the message has priority over an extension without a
+    /// package.</summary>
     public static FieldLayout? Find(MessageLayout layout, string name) =>
         layout.Find(name) ?? layout.Find($"[{name}]");
 }
 
 /// <summary>The names in a text, with a limit for those of one element and its attributes.</summary>
-/// <remarks>XmlReader reads all attributes of an element before it returns the element, in time that grows
-/// with the square of their number. Names are all that it lets a caller count.</remarks>
+/// <remarks>XmlReader reads all attributes of an element before it returns the element, in quadratic time.
+/// Only a name table lets a caller count them.</remarks>
 internal sealed class XmlNodeNames : NameTable
 {
     // The limit of different names in a document. An attribute with a prefix counts as two names.

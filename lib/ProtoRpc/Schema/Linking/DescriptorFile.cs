@@ -5,7 +5,7 @@ namespace ProtoRpc.Schema.Linking;
 /// <summary>A file that is not linked yet.</summary>
 /// <param name="Bytes">The serialized FileDescriptorProto.</param>
 /// <param name="Proto">The same, parsed.</param>
-/// <param name="Origin">Where it came from, for error messages.</param>
+/// <param name="Origin">The source of the file, for errors.</param>
 internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Proto, string Origin)
 {
     public string Name => Proto.Name;
@@ -14,7 +14,7 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
     public IEnumerable<string> ServiceNames =>
         Proto.Service.Select(service => FullName(Proto.Package, service.Name));
 
-    /// <summary>The full name of what a file of a package declares.</summary>
+    /// <summary>The full name of a declaration in a package.</summary>
     public static string FullName(string package, string name) =>
         package.Length == 0 ? name : $"{package}.{name}";
 
@@ -62,8 +62,8 @@ internal sealed record DescriptorFile(ByteString Bytes, FileDescriptorProto Prot
         return free;
     }
 
-    /// <summary>A copy of the parsed file with its new name and those of what it imports, or null when none
-    /// of them has a new one.</summary>
+    /// <summary>A copy of the parsed file with new names for itself and its imports; null if none of them is
+    /// renamed.</summary>
     public FileDescriptorProto? Renamed(IReadOnlyDictionary<string, string> names)
     {
         if (!names.ContainsKey(Name)
@@ -152,7 +152,7 @@ internal static class TextRepair
     // The nesting limit of parsers. They reject deeper messages.
     private const int MaxDepth = 100;
 
-    /// <summary>The message with U+FFFD for what is not UTF-8 in its strings.</summary>
+    /// <summary>Replaces bytes in strings that are not UTF-8 by U+FFFD.</summary>
     /// <exception cref="InvalidProtocolBufferException">The bytes are no message.</exception>
     public static ByteString Repair(ByteString message, MessageDescriptor type) => Repair(message, type, 0);
 

@@ -5,11 +5,11 @@ namespace ProtoRpc.Schema.Linking;
 /// <summary>Links files to descriptors.</summary>
 internal static class DescriptorLinker
 {
-    /// <summary>Links files that came in any order.</summary>
+    /// <summary>Links files in any order.</summary>
     /// <param name="files">The files.</param>
     /// <param name="began">Receives the file that is checked or linked next, for finding the one at
     /// fault.</param>
-    /// <returns>Imports before those that import them.</returns>
+    /// <returns>The linked files; imports come before the files that import them.</returns>
     /// <exception cref="RpcException">InvalidArgument when an import is missing or something does not fit.
     /// </exception>
     public static IReadOnlyList<SchemaFile> Link(
@@ -104,8 +104,8 @@ internal static class DescriptorLinker
     }
 }
 
-/// <summary>Checks what protoc never writes and Google.Protobuf lets pass,
-/// so that codecs can rely on it.</summary>
+/// <summary>Checks properties that protoc guarantees and Google.Protobuf does not check, so that codecs can
+/// rely on them.</summary>
 internal static class DescriptorCheck
 {
     private const int MaxFieldNumber = 536870911;
@@ -133,8 +133,8 @@ internal static class DescriptorCheck
         }
     }
 
-    /// <summary>Checks a file before it is linked,
-    /// for what the library refuses without saying where.</summary>
+    /// <summary>Checks a file before it is linked, for errors that Google.Protobuf reports without a
+    /// position.</summary>
     /// <exception cref="RpcException">InvalidArgument with the elements at fault.</exception>
     public static void CheckExtensions(FileDescriptorProto file)
     {

@@ -2,8 +2,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;
 
-/// <summary>Changes the files of a server so that they can be linked: imports what they need, removes what
-/// is declared twice, and declares empty types in place of missing ones.</summary>
+/// <summary>Changes the files of a server so that they can be linked: adds missing imports, removes duplicate
+/// declarations, and declares empty types for missing ones.</summary>
 /// <remarks>Servers have files without imports (Node's @grpc/reflection, grpc-node issue 2595), with imports
 /// by other names, with files that only options need, and with files that import each other. Only the names
 /// of types count here, not the imports.</remarks>

@@ -9,7 +9,7 @@ namespace ProtoRpc.Schema.Linking;
 internal static class ImportCircles
 {
     /// <summary>The files, without circles.</summary>
-    /// <param name="files">The files with what they need.</param>
+    /// <param name="files">The files with the declarations that they use.</param>
     /// <param name="began">Receives the file at fault.</param>
     /// <exception cref="RpcException">InvalidArgument: types of several packages need each other.</exception>
     public static List<RepairedFile> Break(IReadOnlyList<RepairedFile> files, Action<string?> began)

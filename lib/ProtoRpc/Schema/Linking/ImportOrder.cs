@@ -8,7 +8,7 @@ internal static class ImportOrder
     // Google.Protobuf 3.36.2 walks chains of public imports with one stack frame each.
     private const int MaxPublicChain = 500;
 
-    /// <summary>Imports before those that import them; otherwise the order in which they came.</summary>
+    /// <summary>Sorts imports before the files that import them, and otherwise keeps the order.</summary>
     /// <exception cref="RpcException">InvalidArgument for a missing or cyclic import,
     /// or two files of one name.
     /// </exception>

@@ -2,8 +2,8 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;
 
-/// <summary>Checks files before they are linked, for what would take Google.Protobuf 3.36.2 minutes, or
-/// hundreds of times the memory of the files.</summary>
+/// <summary>Rejects files before they are linked, if Google.Protobuf 3.36.2 would need minutes, or hundreds
+/// of times the memory of the files.</summary>
 internal static class LinkCost
 {
     // Google.Protobuf visits all fields of a message for each of its oneofs, and each optional field of
@@ -30,7 +30,8 @@ internal static class LinkCost
     private const int NumbersPerUsed = 64;
 
     /// <summary>Checks all files of a schema.</summary>
-    /// <param name="sorted">Imports before those that import them, with public imports that exist.</param>
+    /// <param name="sorted">The files; imports come before the files that import them, and public imports
+    /// exist.</param>
     /// <exception cref="RpcException">InvalidArgument with the file that costs too much.</exception>
     public static void Check(IReadOnlyList<DescriptorFile> sorted)
     {

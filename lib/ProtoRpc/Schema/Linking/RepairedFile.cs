@@ -2,12 +2,12 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;
 
-/// <summary>Files that can be linked, with what was changed.</summary>
+/// <summary>Files that can be linked, and the changes.</summary>
 /// <param name="Files">The files.</param>
-/// <param name="Blamed">The file of the server that each file is made of; empty for none.</param>
+/// <param name="Blamed">The original file for each file; empty for none.</param>
 /// <param name="Types">The types that no file declares, and why.</param>
 /// <param name="Services">The services without description, and why.</param>
-/// <param name="Warnings">What was decided for the user.</param>
+/// <param name="Warnings">The changes that the user should know about.</param>
 internal sealed record RepairedFiles(
     IReadOnlyList<DescriptorFile> Files, IReadOnlyDictionary<string, string> Blamed,
     IReadOnlyDictionary<string, string> Types, IReadOnlyDictionary<string, string> Services,
@@ -24,27 +24,27 @@ internal sealed class Declaration(RepairedFile file, IMessage element)
     /// <summary>Its descriptor.</summary>
     public IMessage Element { get; } = element;
 
-    /// <summary>What its fields and methods name.</summary>
+    /// <summary>The declarations that its fields and methods refer to.</summary>
     public HashSet<Declaration> Needs { get; } = [];
 }
 
 /// <summary>A file while it is repaired.</summary>
-/// <param name="source">The file as it was sent.</param>
+/// <param name="source">The original file.</param>
 internal sealed class RepairedFile(DescriptorFile source)
 {
-    /// <summary>The file as it was sent.</summary>
+    /// <summary>The original file.</summary>
     public DescriptorFile Source { get; } = source;
 
     /// <summary>The copy that is changed.</summary>
     public FileDescriptorProto Proto { get; } = source.Proto.Clone();
 
-    /// <summary>What the file declares.</summary>
+    /// <summary>The declarations of the file.</summary>
     public List<Declaration> Declarations { get; } = [];
 
     /// <summary>The imports to keep although no type of them is needed, for example for options.</summary>
     public IReadOnlyList<string> KeptImports { get; set; } = [];
 
-    /// <summary>The imports of the sent file that no file has, sorted by name; null until they are
+    /// <summary>The imports of the original file that are missing, sorted by name; null until they are
     /// needed.</summary>
     public string[]? AbsentImports { get; set; }
 
@@ -55,7 +55,7 @@ internal sealed class RepairedFile(DescriptorFile source)
     /// <summary>Whether the file is only used if another one needs it.</summary>
     public bool IsOptional { get; init; }
 
-    /// <summary>Whether the file declares elements in place of missing ones.</summary>
+    /// <summary>Whether the file declares substitutes for missing elements.</summary>
     public bool IsSubstitute { get; init; }
 
     /// <summary>Whether elements were added or removed, so that the places of its comments are
@@ -67,7 +67,7 @@ internal sealed class RepairedFile(DescriptorFile source)
         .Select(needed => needed.File).Where(file => file != this).Distinct();
 
     /// <summary>Removes elements of a list of the descriptor.</summary>
-    /// <returns>Whether there were others.</returns>
+    /// <returns>Whether elements were removed.</returns>
     public bool Reduce<T>(IList<T> elements, IReadOnlyList<T> kept)
     {
         if (kept.Count == elements.Count)

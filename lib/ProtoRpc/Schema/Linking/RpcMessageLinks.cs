@@ -42,7 +42,7 @@ internal static class RpcMessageLinks
     /// <summary>Removes from each copy what an earlier one declares,
     /// and imports the earlier one there, publicly.
     /// </summary>
-    /// <param name="sorted">Imports before those that import them.</param>
+    /// <param name="sorted">The files; imports come before the files that import them.</param>
     public static IReadOnlyList<DescriptorFile> Unify(IReadOnlyList<DescriptorFile> sorted)
     {
         if (sorted.Count(IsCopy) < 2)

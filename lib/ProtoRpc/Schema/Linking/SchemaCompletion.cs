@@ -3,8 +3,9 @@ using Google.Protobuf.Reflection;
 namespace ProtoRpc.Schema.Linking;
 
 /// <summary>Adds to a schema the services that only another one has.</summary>
-/// <remarks>A file of the other that declares what the schema declares too loses that, and imports the
-/// schema's file instead, publicly, so files that import it find the same names as before.</remarks>
+/// <remarks>If a file of the other schema contains declarations of this schema, they are removed, and the
+/// file imports this schema's file publicly instead. So files that import it find the same names as
+/// before.</remarks>
 internal sealed class SchemaCompletion
 {
     private readonly RpcSchema _schema;
@@ -15,7 +16,7 @@ internal sealed class SchemaCompletion
     private readonly Dictionary<string, string> _declared = new(StringComparer.Ordinal);
     private readonly Dictionary<string, string> _renamed = new(StringComparer.Ordinal);
 
-    /// <param name="schema">What it has stays as it is.</param>
+    /// <param name="schema">The schema, which does not change.</param>
     /// <param name="label">Goes before the name of a file of the other that differs from one of the
     /// schema.</param>
     public SchemaCompletion(RpcSchema schema, string label)

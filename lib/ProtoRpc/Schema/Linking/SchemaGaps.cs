@@ -2,23 +2,23 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Schema.Linking;
 
-/// <summary>The files that a server sent, with what is wrong with them.</summary>
+/// <summary>The files that a server sent, and their errors.</summary>
 /// <param name="Files">The files; each has its own name.</param>
-/// <param name="Services">The services that the server lists. The value says why the server did not send the
-/// file of a service; it is empty for those that were sent.</param>
+/// <param name="Services">The services that the server lists. The value is the reason why the server did not
+/// send the file of a service; empty for services with a file.</param>
 /// <param name="Server">The server, for warnings.</param>
 internal sealed record ServerFiles(
     IReadOnlyList<DescriptorFile> Files, IReadOnlyDictionary<string, string> Services, string Server)
 {
-    /// <summary>What was left out while reading.</summary>
+    /// <summary>Warnings about files that were omitted while reading.</summary>
     public IReadOnlyList<string> Warnings { get; init; } = [];
 
     /// <summary>The files of other sources that were loaded explicitly. The services of the schema are then
     /// not only those of the server.</summary>
     public IReadOnlyList<string> RootFiles { get; init; } = [];
 
-    /// <summary>The files of a schema, and those of another one for its services, as one schema. What both
-    /// declare is taken from the first one.</summary>
+    /// <summary>Merges the files of a schema and those of another one for its services. Declarations in both
+    /// are taken from the first one.</summary>
     /// <param name="schema">The schema.</param>
     /// <param name="other">The other schema. One of the two has gaps.</param>
     /// <param name="label">The prefix for the name of a file of the other schema, if the first one has a
@@ -42,7 +42,7 @@ internal sealed record ServerFiles(
 
     /// <summary>The merged files of servers and other sources.</summary>
     /// <param name="merge">The files.</param>
-    /// <param name="servers">What the servers sent.</param>
+    /// <param name="servers">The files of the servers.</param>
     /// <param name="warnings">The warnings of the other sources.</param>
     public static ServerFiles Merge(
         DescriptorFileMerge merge, IReadOnlyList<ServerFiles> servers, IReadOnlyList<string> warnings)
@@ -72,8 +72,8 @@ internal sealed record ServerFiles(
         [.. schema.SchemaFiles.Select(file => new DescriptorFile(file.Bytes, file.Proto, $"'{file.Name}'"))];
 }
 
-/// <summary>What a server did not send of its schema. The schema has empty messages, enums and services in
-/// its place, so that everything else can be used.</summary>
+/// <summary>The parts of a schema that a server did not send. The schema has empty messages, enums and
+/// services instead, so that all others can be used.</summary>
 internal sealed class SchemaGaps(
     ServerFiles source, IReadOnlyDictionary<string, string> types,
     IReadOnlyDictionary<string, string> services)
@@ -85,10 +85,10 @@ internal sealed class SchemaGaps(
     private Dictionary<string, string>? _incomplete;
     private string[]? _warnings;
 
-    /// <summary>What the server sent, for linking it again with other files.</summary>
+    /// <summary>The files that the server sent, for linking them again with other files.</summary>
     public ServerFiles Source => source;
 
-    /// <summary>Whether a message or enum is an empty one in the place of one that the server did not
+    /// <summary>Whether a message or enum is an empty substitute for one that the server did not
     /// send.</summary>
     public bool HasPlaceholder(string fullName) => types.ContainsKey(fullName);
 

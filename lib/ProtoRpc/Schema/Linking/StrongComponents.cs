@@ -88,8 +88,8 @@ internal sealed class StrongComponents
         }
     }
 
-    /// <summary>The number of the component of a node. A node has a higher number than those that it leads to
-    /// outside of its component.</summary>
+    /// <summary>The number of a node's component. It is higher than the numbers of all other components that
+    /// the node leads to.</summary>
     public int ComponentOf(int node) => _component[node];
 
     /// <summary>Whether a node leads back to itself.</summary>

@@ -4,13 +4,13 @@ using System.Security.Principal;
 
 namespace ProtoRpc.Schema.Sources;
 
-/// <summary>A folder of files that make later work shorter. Only this account can read and change them.
-/// Processes share it without locks: a file is written beside its name and then renamed.</summary>
-/// <remarks>Whatever goes wrong here costs time and nothing else, so nothing is reported.</remarks>
+/// <summary>A cache folder of files. Only this account can read and change them. Processes share it without
+/// locks: a file is written under a temporary name and then renamed.</summary>
+/// <remarks>An error only costs time, so errors are not reported.</remarks>
 /// <param name="path">The full path of the folder.</param>
 internal sealed class CacheFolder(string path)
 {
-    /// <summary>The ending of the files. The folder may have others, which are left alone.</summary>
+    /// <summary>The extension of the files. Files with other extensions are not touched.</summary>
     public const string Ending = ".rpcschema";
 
     private const UnixFileMode OwnerOnly = UnixFileMode.UserRead | UnixFileMode.UserWrite;
@@ -68,8 +68,8 @@ internal sealed class CacheFolder(string path)
         }
     }
 
-    /// <summary>Writes a file, and deletes those that were not used for the longest time if the folder has
-    /// too many.</summary>
+    /// <summary>Writes a file. If the folder has too many files, deletes those that were unused for the
+    /// longest time.</summary>
     /// <param name="name">The name, without the ending.</param>
     /// <param name="bytes">The content.</param>
     public void Write(string name, byte[] bytes)
@@ -197,7 +197,7 @@ internal static class WindowsCacheFolder
         | FileSystemRights.DeleteSubdirectoriesAndFiles
         | FileSystemRights.ChangePermissions | FileSystemRights.TakeOwnership;
 
-    /// <summary>Makes the folder for this account alone, if it does not exist.</summary>
+    /// <summary>Creates the folder for this account only, if it does not exist.</summary>
     /// <exception cref="IOException">It is a link, belongs to another account, or others can write to
     /// it.</exception>
     public static void Prepare(string path)

@@ -20,11 +20,11 @@ internal sealed class DescriptorSetSource : SchemaSource
         ]);
 
     /// <summary>A descriptor set as a part of a schema.</summary>
-    /// <param name="bytes">The set; kept, not copied.</param>
-    /// <param name="origin">What it is, for error messages.</param>
-    /// <param name="path">What the part is named by.</param>
+    /// <param name="bytes">The set, which is not copied.</param>
+    /// <param name="origin">The source of the set, for errors.</param>
+    /// <param name="path">The name of the part.</param>
     /// <param name="textSets">Converts sets that are JSON or text.</param>
-    /// <exception cref="RpcException">InvalidArgument when the bytes are no such set.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the bytes are not a descriptor set.</exception>
     public static SchemaPart PartOf(byte[] bytes, string origin, string path, TextSetConverter? textSets)
     {
         IReadOnlyList<DescriptorFile> files = DescriptorSetReader.Read(bytes, origin, textSets);
@@ -70,8 +70,8 @@ internal static class DescriptorSetReader
     private const uint FileTag = (1 << 3) | (uint)WireFormat.WireType.LengthDelimited;
 
     /// <summary>The files of a set, in its order.</summary>
-    /// <param name="bytes">The set, or the set compressed with gzip; kept, not copied.</param>
-    /// <param name="origin">What it is, for error messages.</param>
+    /// <param name="bytes">The set, possibly compressed with gzip; not copied.</param>
+    /// <param name="origin">The source of the set, for errors.</param>
     /// <param name="textSets">Converts sets that are JSON or text; null if they are not read.</param>
     /// <exception cref="RpcException">InvalidArgument when the bytes are no set of files.</exception>
     public static IReadOnlyList<DescriptorFile> Read(

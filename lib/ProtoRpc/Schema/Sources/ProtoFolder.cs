@@ -1,7 +1,7 @@
 namespace ProtoRpc.Schema.Sources;
 
-/// <summary>Writes .proto files into a folder. Their names may come from a peer, so nothing outside the
-/// folder is ever written.</summary>
+/// <summary>Writes .proto files into a folder. A peer may choose their names, so names that lead outside the
+/// folder are rejected.</summary>
 internal static class ProtoFolder
 {
     private static readonly SearchValues<char> Forbidden =

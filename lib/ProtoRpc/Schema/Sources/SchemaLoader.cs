@@ -12,7 +12,7 @@ internal static class SchemaLoader
     /// <summary>The endings of files that are read, for error messages.</summary>
     public static string Endings { get; } = string.Join(", ", Files.SelectMany(source => source.Endings));
 
-    /// <summary>Whether the ending of a file is one that is read.</summary>
+    /// <summary>Whether files with this extension are supported.</summary>
     public static bool IsKnown(string path) => Files.Any(source => source.Reads(path));
 
     /// <summary>Whether a wildcard matches a file of a known ending.</summary>
@@ -27,19 +27,18 @@ internal static class SchemaLoader
     public static bool IsFolder(string path, string baseFolder) =>
         Directory.Exists(Path.GetFullPath(path, baseFolder));
 
-    /// <summary>The folder that a location stands for, as it is or in an import path; null for
-    /// none.</summary>
+    /// <summary>The folder of a location, as it is or in an import path; null for none.</summary>
     public static string? FindFolder(string location, SchemaRequest request) =>
         SearchPath.Candidates(location, request).FirstOrDefault(path => IsFolder(path, request.BaseFolder));
 
     /// <summary>Loads a schema.</summary>
-    /// <param name="locations">Paths of files, which may have wildcards,
-    /// and what else a source takes.</param>
+    /// <param name="locations">Paths of files, possibly with wildcards, and the other locations that a source
+    /// accepts.</param>
     /// <param name="sources">The sources that may be used, in the order in which their files are
     /// merged.</param>
-    /// <param name="request">What belongs to all locations.</param>
+    /// <param name="request">The settings for all locations.</param>
     /// <param name="cancellation">Gives up.</param>
-    /// <exception cref="RpcException">InvalidArgument or NotFound, and what a source fails with.</exception>
+    /// <exception cref="RpcException">InvalidArgument or NotFound, or the error of a source.</exception>
     public static async Task<RpcSchema> LoadAsync(
         IEnumerable<string> locations,
         IReadOnlyList<SchemaSource> sources,
@@ -124,8 +123,8 @@ internal static class SchemaLoader
 /// </summary>
 internal static class SearchPath
 {
-    /// <summary>The paths that a location may stand for: itself, and what it is in each import path if it is
-    /// a name, not a path that says where it starts.</summary>
+    /// <summary>The possible paths of a location: itself and, if it is a relative name, the file in each
+    /// import path.</summary>
     public static IEnumerable<string> Candidates(string location, SchemaRequest request)
     {
         bool isName = location.Length > 0 && !Path.IsPathRooted(location)
@@ -165,7 +164,7 @@ internal static class PathPattern
     /// <c>?</c> and <c>**</c> match, sorted.
     /// </summary>
     /// <param name="pattern">A path as the user wrote it.</param>
-    /// <param name="baseFolder">What a relative one starts from.</param>
+    /// <param name="baseFolder">The base of a relative path.</param>
     /// <exception cref="RpcException">NotFound for no file;
     /// InvalidArgument for a folder or an unknown ending.
     /// </exception>

@@ -4,7 +4,7 @@ using ProtoRpc.Schema.Sources.Protoc;
 namespace ProtoRpc.Schema.Sources;
 
 /// <summary>A kind of place that schemas are read from: a row of the table of sources.</summary>
-/// <remarks>A source reads files of some endings, or it takes locations that are not files.</remarks>
+/// <remarks>A source reads files with some extensions, or it reads locations that are not files.</remarks>
 internal abstract class SchemaSource
 {
     /// <summary>The endings of the files that it reads, with their dots.</summary>
@@ -17,7 +17,7 @@ internal abstract class SchemaSource
     /// <summary>Whether a location is not a file and is read by this source.</summary>
     public virtual bool Takes(string location) => false;
 
-    /// <summary>Reads all locations of this kind that one schema is made of.</summary>
+    /// <summary>Reads all locations of this kind for one schema.</summary>
     /// <param name="locations">Files, or the locations that <see cref="Takes"/> accepted.</param>
     /// <param name="request">Where files are looked for.</param>
     /// <param name="cancellation">Gives up.</param>
@@ -30,9 +30,9 @@ internal abstract class SchemaSource
         ending => path.EndsWith(ending, StringComparison.OrdinalIgnoreCase));
 }
 
-/// <summary>What belongs to all locations of one schema.</summary>
+/// <summary>The settings for all locations of one schema.</summary>
 /// <param name="ImportPaths">The folders of imports, in order.</param>
-/// <param name="BaseFolder">What relative paths start from.</param>
+/// <param name="BaseFolder">The base of relative paths.</param>
 internal sealed record SchemaRequest(IReadOnlyList<string> ImportPaths, string BaseFolder)
 {
     /// <summary>The folders of which all files are loaded. Imports are also searched there.</summary>
@@ -45,8 +45,8 @@ internal sealed record SchemaRequest(IReadOnlyList<string> ImportPaths, string B
 
 /// <summary>Converts a descriptor set that is JSON or text to binary.</summary>
 /// <param name="text">The set.</param>
-/// <param name="origin">What it is, for error messages.</param>
-/// <exception cref="RpcException">InvalidArgument: it is not a descriptor set.</exception>
+/// <param name="origin">The source of the set, for errors.</param>
+/// <exception cref="RpcException">InvalidArgument: the text is not a descriptor set.</exception>
 internal delegate byte[] TextSetConverter(byte[] text, string origin);
 
 /// <summary>A schema file to load, or another location.</summary>
@@ -54,22 +54,22 @@ internal delegate byte[] TextSetConverter(byte[] text, string origin);
 /// <param name="FullPath">The whole path; a location that is not a file is the same in both.</param>
 internal sealed record SourceFile(string Given, string FullPath)
 {
-    /// <summary>Whether a folder or a wildcard led to it. If it has errors, it is left out, and the other
-    /// files are read.</summary>
+    /// <summary>Whether the file was found by a folder or a wildcard. If it has errors, it is omitted, and
+    /// the other files are read.</summary>
     public bool IsMatched { get; init; }
 }
 
 /// <summary>Files that were read together, not linked yet: one run of protoc, one descriptor set, what one
 /// server sent.</summary>
 /// <param name="Files">The files with their imports.</param>
-/// <param name="RootFiles">The names of those that were asked for.</param>
+/// <param name="RootFiles">The names of the requested files.</param>
 /// <param name="Warnings">Warnings; those of protoc as <c>file:line:column: text</c>.</param>
 /// <param name="Label">A name for this part among others.</param>
 internal sealed record SchemaPart(
     IReadOnlyList<DescriptorFile> Files, IReadOnlyList<string> RootFiles, IReadOnlyList<string> Warnings,
     string Label)
 {
-    /// <summary>The full paths of the files that were read; empty where it was a server.</summary>
+    /// <summary>The full paths of the files that were read; empty for a server.</summary>
     public IReadOnlyList<string> Paths { get; init; } = [];
 
     /// <summary>Warnings that name the files that were left out because of their errors.</summary>
@@ -79,7 +79,7 @@ internal sealed record SchemaPart(
     /// imports.</summary>
     public IReadOnlyList<string> LeftOutOptions { get; init; } = [];
 
-    /// <summary>What a server sent that has errors or is not complete; null for other sources.</summary>
+    /// <summary>The files of a server that are incomplete or have errors; null for other sources.</summary>
     public ServerFiles? Found { get; init; }
 
     /// <summary>The error to report if no part has a file; null if this one has.</summary>
@@ -122,10 +122,10 @@ internal sealed class ProtoSource : SchemaSource
         IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation) =>
         Task.FromResult(ProtocCompiler.Compile(locations, request, CompiledSchemas.OfUser));
 
-    /// <summary>Compiles texts, whose names and content may come from a peer.</summary>
-    /// <param name="files">The file that is asked for and those that it imports, by their names.</param>
-    /// <exception cref="RpcException">A name leads out of the folder that they are compiled in, or what
-    /// protoc finds wrong.</exception>
+    /// <summary>Compiles texts. A peer may choose their names and contents.</summary>
+    /// <param name="files">The requested file and its imports, by name.</param>
+    /// <exception cref="RpcException">A name leads outside the work folder, or the error of
+    /// protoc.</exception>
     public static IReadOnlyList<SchemaPart> Compile(IReadOnlyList<KeyValuePair<string, string>> files)
     {
         using WorkFolder folder = new();

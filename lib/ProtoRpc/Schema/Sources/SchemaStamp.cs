@@ -1,7 +1,7 @@
 namespace ProtoRpc.Schema.Sources;
 
-/// <summary>What the files of a schema, and the folders that were searched for them, looked like when it was
-/// read, to see later whether they changed.</summary>
+/// <summary>The state of a schema's files, and of the folders that were searched for them, to detect later
+/// changes.</summary>
 internal sealed class SchemaStamp
 {
     // The system updates its time for files only at each tick, so times are this exact.
@@ -11,14 +11,15 @@ internal sealed class SchemaStamp
 
     private SchemaStamp(Dictionary<string, FileState> states) => _states = states;
 
-    /// <summary>Whether no file changed, vanished or came to a searched folder since.</summary>
+    /// <summary>Whether no file was changed, deleted, or added to a searched folder.</summary>
     public bool IsCurrent => _states.All(pair => StateOf(pair.Key) == pair.Value);
 
     /// <summary>The stamp of a schema that was just read.</summary>
     /// <param name="schema">The schema.</param>
-    /// <param name="begin">When reading began. A file that is as new may be newer than what was read.</param>
+    /// <param name="begin">When reading began. A file with this time may have been changed after it was
+    /// read.</param>
     /// <param name="searched">Folders of which all files were asked for.</param>
-    /// <returns>Null where it is not sure that the files are those that were read.</returns>
+    /// <returns>Null if a file may have changed since it was read.</returns>
     public static SchemaStamp? Create(RpcSchema schema, DateTime begin, IReadOnlyCollection<string> searched)
     {
         IEnumerable<string> folders = searched.SelectMany(FolderTree.Enumerate);

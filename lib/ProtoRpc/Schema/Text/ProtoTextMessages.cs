@@ -27,9 +27,7 @@ internal sealed class ProtoTextMessages
 
     public SourcePositions Positions { get; }
 
-    /// <summary>Adds messages and enums; those that are written elsewhere,
-    /// as groups and map entries, are not.
-    /// </summary>
+    /// <summary>Adds messages and enums. Groups and map entries are written with their fields.</summary>
     public void AddTypes(
         ProtoTextOrder order, RepeatedField<DescriptorProto> messages, string messagesPath,
         RepeatedField<EnumDescriptorProto> enums, string enumsPath, IEnumerable<FieldDescriptorProto> fields,
@@ -84,7 +82,7 @@ internal sealed class ProtoTextMessages
             $"{Visibility(message.Visibility)}message {message.Name}", path,
             () => WriteBody(message, ProtoTextNames.Join(scope, message.Name), path));
 
-    /// <summary>Writes what stands between a message's or group's braces.</summary>
+    /// <summary>Writes the content between the braces of a message or group.</summary>
     public void WriteBody(DescriptorProto message, string fullName, string path)
     {
         string outer = fullName[..Math.Max(0, fullName.LastIndexOf('.'))];

@@ -25,9 +25,8 @@ internal sealed class ProtoTextOptions(RpcSchema schema, ProtoTextNames names, P
     public IReadOnlyList<string> Assignments(string typeName, IMessage? options, string scope) =>
         Assignments(typeName, options, scope, text.Depth + 1);
 
-    /// <summary>A declaration with its options in brackets:
-    /// in its line, or one in each line where it gets long.
-    /// </summary>
+    /// <summary>A declaration with its options in brackets: on its line, or one option on each line if it is
+    /// too long.</summary>
     public string WithList(string head, IReadOnlyList<string> assignments)
     {
         if (assignments.Count == 0)
@@ -140,7 +139,7 @@ internal static class ProtoTextLiteral
         _ => Convert.ToString(value, CultureInfo.InvariantCulture)!,
     };
 
-    /// <summary>Text in quotes; what is not ASCII stays as it is.</summary>
+    /// <summary>Quotes a text; characters outside ASCII are not escaped.</summary>
     public static string Quote(string text)
     {
         StringBuilder quoted = new("\"");

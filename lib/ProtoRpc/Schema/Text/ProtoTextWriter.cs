@@ -30,7 +30,7 @@ internal sealed class ProtoTextWriter
         return writer._text.ToString();
     }
 
-    /// <summary>The text of a message alone.</summary>
+    /// <summary>The text of a single message.</summary>
     public static string Write(RpcMessageInfo message)
     {
         ProtoTextWriter writer = new(message.Schema, message.File);
@@ -38,7 +38,7 @@ internal sealed class ProtoTextWriter
         return writer._text.ToString();
     }
 
-    /// <summary>The text of an enum alone.</summary>
+    /// <summary>The text of a single enum.</summary>
     public static string Write(RpcEnumInfo type)
     {
         ProtoTextWriter writer = new(type.Schema, type.File);
@@ -46,7 +46,7 @@ internal sealed class ProtoTextWriter
         return writer._text.ToString();
     }
 
-    /// <summary>The text of a service alone.</summary>
+    /// <summary>The text of a single service.</summary>
     public static string Write(RpcServiceInfo service)
     {
         ProtoTextWriter writer = new(service.Schema, service.File);
@@ -54,7 +54,7 @@ internal sealed class ProtoTextWriter
         return writer._text.ToString();
     }
 
-    /// <summary>The text of a method alone.</summary>
+    /// <summary>The text of a single method.</summary>
     public static string Write(RpcMethodInfo method)
     {
         ProtoTextWriter writer = new(method.Service.Schema, method.Service.File);
@@ -185,8 +185,8 @@ internal sealed class ProtoTextOrder(SourcePositions positions)
     /// <summary>Adds the elements of a kind in their order, which is never changed.</summary>
     public void Add(IEnumerable<ProtoTextElement> elements) => _kinds.Add([.. elements]);
 
-    /// <summary>All elements: by their places where these are known, else kind by kind as far as the order of
-    /// the messages lets them.</summary>
+    /// <summary>All elements: by their source positions if these are known, otherwise kind by kind, as far as
+    /// the order of messages permits.</summary>
     public IEnumerable<Action> InOrder() => BySource() ?? ByKind();
 
     private List<Action>? BySource()
@@ -280,7 +280,7 @@ internal sealed class ProtoTextNames
         }
     }
 
-    /// <summary>A name in a scope, or alone in the scope of files without a package.</summary>
+    /// <summary>A name in a scope; the name itself in the scope of files without a package.</summary>
     public static string Join(string scope, string name) => scope.Length == 0 ? name : $"{scope}.{name}";
 
     /// <summary>A type as a descriptor names it, with a dot in front, in its shortest form.</summary>
@@ -291,9 +291,9 @@ internal sealed class ProtoTextNames
         return Words.Contains(name.Split('.', 2)[0]) ? typeName : name;
     }
 
-    /// <summary>The shortest name that means the type when it is written inside of a scope.</summary>
+    /// <summary>The shortest name by which a scope can refer to the type.</summary>
     /// <param name="fullName">The type.</param>
-    /// <param name="scope">The full name of the message or package in which the reference stands.</param>
+    /// <param name="scope">The full name of the message or package with the reference.</param>
     private string Type(string fullName, string scope)
     {
         for (string outer = scope; outer.Length > 0; outer = Parent(outer))

@@ -6,15 +6,15 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 /// <summary>A file that took part in a run of protoc.</summary>
 /// <param name="Name">The name by which files import it.</param>
 /// <param name="Path">Where it was found; empty if no folder has it.</param>
-/// <param name="Content">What it contains.</param>
+/// <param name="Content">The content of the file.</param>
 internal sealed record CompiledSource(string Name, string Path, ByteString Content);
 
-/// <summary>What a run of protoc made, and of what.</summary>
-/// <param name="Key">What the run was asked for.</param>
+/// <summary>The result of a run of protoc, and its inputs.</summary>
+/// <param name="Key">The parameters of the run.</param>
 /// <param name="Set">The FileDescriptorSet.</param>
 /// <param name="Warnings">The warnings of protoc.</param>
 /// <param name="LeftOutOptions">The warnings about options that were left out.</param>
-/// <param name="Sources">The files that the result depends on, also those that do not exist.</param>
+/// <param name="Sources">The files that the result depends on, including those that do not exist.</param>
 internal sealed record CompiledEntry(
     string Key, ByteString Set, IReadOnlyList<string> Warnings, IReadOnlyList<string> LeftOutOptions,
     IReadOnlyList<CompiledSource> Sources)

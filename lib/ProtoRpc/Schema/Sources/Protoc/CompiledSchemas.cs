@@ -21,7 +21,7 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
     // The system updates its time for files only at each tick, so times are this exact.
     private static readonly TimeSpan Granularity = TimeSpan.FromMilliseconds(50);
 
-    /// <summary>That of this user; null if it is switched off, or the user has no folder for it.</summary>
+    /// <summary>The cache of this user; null if it is disabled, or the user has no folder for it.</summary>
     public static CompiledSchemas? OfUser =>
         Locate(Environment.GetEnvironmentVariable(Variable)) is { } path
             ? new(new CacheFolder(path), TimeProvider.System)
@@ -32,8 +32,8 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
 
     /// <summary>Finds the result of an earlier run.</summary>
     /// <param name="protoc">The program.</param>
-    /// <param name="plan">What is compiled.</param>
-    /// <returns>Null if there is none, or what protoc would read has changed since.</returns>
+    /// <param name="plan">The files to compile.</param>
+    /// <returns>Null if there is no entry, or a file that protoc would read has changed.</returns>
     public CompiledEntry? Find(string protoc, ProtocPlan plan)
     {
         try
@@ -55,10 +55,10 @@ internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
 
     /// <summary>Keeps the result of a run that had no errors.</summary>
     /// <param name="protoc">The program.</param>
-    /// <param name="plan">What was compiled, as it was made.</param>
+    /// <param name="plan">The files that were compiled.</param>
     /// <param name="begin">When the run began. A file that changed since may not be what protoc read.</param>
     /// <param name="set">The FileDescriptorSet.</param>
-    /// <param name="part">What was made of it.</param>
+    /// <param name="part">The result.</param>
     /// <param name="missing">Imports that were not found and left out.</param>
     public void Add(
         string protoc, ProtocPlan plan, DateTime begin, byte[] set, SchemaPart part,

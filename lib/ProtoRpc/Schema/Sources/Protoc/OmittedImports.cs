@@ -3,10 +3,10 @@ using System.Text.RegularExpressions;
 
 namespace ProtoRpc.Schema.Sources.Protoc;
 
-/// <summary>Compiles files whose missing imports declare only options: protoc gets copies of these files
-/// without the imports, and without the options that protoc does not know.</summary>
-/// <remarks>Only protoc decides what is missing. If a file without its imports has another error, such as an
-/// unknown type, the file stays as it is, with the error for its imports.</remarks>
+/// <summary>Compiles files whose missing imports only declare options: protoc compiles copies without these
+/// imports, and without the options that are unknown then.</summary>
+/// <remarks>protoc decides what is missing. If a file has another error without its imports, such as an
+/// unknown type, the original is compiled, with the error of its imports.</remarks>
 internal sealed partial class OmittedImports : IDisposable
 {
     // Limits the runs. Each run of protoc reports one unknown option of each declaration, and no options of

@@ -1,6 +1,6 @@
 namespace ProtoRpc.Schema.Sources.Protoc;
 
-/// <summary>What is erased from the text of a .proto file.</summary>
+/// <summary>The parts that are erased from the text of a .proto file.</summary>
 internal sealed class ErasedParts
 {
     /// <summary>The places of imports, and of the names or values of options.</summary>

@@ -24,7 +24,7 @@ internal ref struct ProtoTokenReader(ReadOnlySpan<byte> text)
     /// <summary>The symbol; zero for a word or a string.</summary>
     public byte Symbol { get; private set; }
 
-    /// <summary>The current token as it is written.</summary>
+    /// <summary>The text of the current token.</summary>
     public readonly ReadOnlySpan<byte> Text => _text[Start.._position];
 
     /// <summary>Reads the next token.</summary>

@@ -16,7 +16,7 @@ internal static class ProtocCompiler
     /// <summary>Compiles files; in several runs only where different files have the same name.</summary>
     /// <param name="files">The .proto files.</param>
     /// <param name="request">The user's import paths and folders.</param>
-    /// <param name="known">What was compiled before; null to run protoc in any case.</param>
+    /// <param name="known">The cache of earlier results; null to run protoc in any case.</param>
     /// <exception cref="RpcException">InvalidArgument with all that protoc found wrong.</exception>
     public static IReadOnlyList<SchemaPart> Compile(
         IReadOnlyList<SourceFile> files, SchemaRequest request, CompiledSchemas? known)
@@ -228,7 +228,7 @@ internal static class ProtocCompiler
     }
 }
 
-/// <summary>How protoc ended and what it said.</summary>
+/// <summary>The exit code and the output of protoc.</summary>
 internal sealed record ProtocOutput(int ExitCode, string Text);
 
 /// <summary>Runs protoc as a process.</summary>
@@ -238,8 +238,8 @@ internal static class ProtocProcess
     private const int MaxText = 1024 * 1024;
 
     /// <summary>Runs protoc to its end.</summary>
-    /// <exception cref="RpcException">FailedPrecondition when it cannot be started; DeadlineExceeded when it
-    /// hangs, and it is then killed.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: protoc cannot be started. DeadlineExceeded: protoc
+    /// hangs; it is killed.</exception>
     public static ProtocOutput Run(
         string protoc, IEnumerable<string> arguments, string workFolder, TimeSpan timeout)
     {

@@ -132,7 +132,7 @@ internal sealed partial class ProtocDiagnostics
             ? TextEncoding.ProblemOf(path, ShownPath(file, plan))
             : null;
 
-    /// <summary>A file as the user wrote its path, or below the import path that it is in.</summary>
+    /// <summary>A file's path as the user wrote it, or below its import path.</summary>
     public static string ShownPath(string file, ProtocPlan plan) =>
         FindInput(file, plan)?.Given ?? UserPath(file, plan);
 
@@ -179,7 +179,7 @@ internal sealed record MissingImport(string Name, string Place)
 /// <param name="File">The file as protoc names it; empty if the line names none.</param>
 /// <param name="Place">The line and column, each after a colon; empty for none.</param>
 /// <param name="IsWarning">Whether it is a warning.</param>
-/// <param name="Text">What protoc says.</param>
+/// <param name="Text">The text of protoc.</param>
 internal sealed partial record ProtocLine(string File, string Place, bool IsWarning, string Text)
 {
     private const string NotFound = "File not found.";

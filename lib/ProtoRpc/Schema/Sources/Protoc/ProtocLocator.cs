@@ -34,10 +34,9 @@ internal static partial class ProtocLocator
     public static bool HasImport(string name) =>
         IncludeFolders.Any(folder => File.Exists(Path.Combine(folder, name)));
 
-    /// <summary>protoc: the one that <c>$PROTOC</c> names, else the one that is shipped,
-    /// else the one on PATH.
-    /// </summary>
-    /// <exception cref="RpcException">FailedPrecondition when there is none.</exception>
+    /// <summary>Finds protoc: the program in <c>$PROTOC</c>, otherwise the shipped one, otherwise the one on
+    /// the PATH.</summary>
+    /// <exception cref="RpcException">FailedPrecondition: protoc was not found.</exception>
     public static string Find() => Find(
         Environment.GetEnvironmentVariable(Variable), AssemblyFolder,
         Environment.GetEnvironmentVariable("PATH"));

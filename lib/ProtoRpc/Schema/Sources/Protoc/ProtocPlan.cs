@@ -12,7 +12,7 @@ internal sealed record ProtocPlan(
     IReadOnlyList<SourceFile> Roots, IReadOnlyList<ProtocInput> Inputs, IReadOnlyList<SourceFile> Given,
     IReadOnlyList<SourceFile> OwnRoots, string Label)
 {
-    /// <summary>The folder with copies of files that are compiled in place of the files; null for
+    /// <summary>The folder with copies that are compiled instead of the original files; null for
     /// none.</summary>
     public string? Copies { get; init; }
 
@@ -74,7 +74,7 @@ internal sealed record ProtocPlan(
         }
     }
 
-    /// <summary>The full path of a file by its name; null for one that comes with protoc.</summary>
+    /// <summary>The full path of a file by its name; null for a file that protoc includes.</summary>
     public string? FindFile(string name) =>
         Roots.Select(root => Path.Combine(root.FullPath, name)).FirstOrDefault(File.Exists);
 
@@ -130,10 +130,9 @@ internal sealed record ProtocPlan(
 internal sealed record ProtocInput(string Name, SourceFile File);
 
 /// <summary>Finds the folder to which the name of each .proto file is relative.</summary>
-/// <remarks>
-/// That is the first import path that holds it. For other files it is a folder that makes the imports of the
-/// files come true (<c>a/b/x.proto</c> with <c>import "b/y.proto"</c> counts from <c>a</c>), else their own.
-/// </remarks>
+/// <remarks> The root is the first import path that contains the file. For other files it is a folder in
+/// which the imports of the files exist (<c>a/b/x.proto</c> with <c>import "b/y.proto"</c> counts from
+/// <c>a</c>), else their own. </remarks>
 internal sealed partial class ImportRoots
 {
     // Imports are at the beginning of a file, so only this part is searched.

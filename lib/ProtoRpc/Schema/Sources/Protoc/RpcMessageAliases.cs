@@ -3,14 +3,14 @@ using System.Text.RegularExpressions;
 namespace ProtoRpc.Schema.Sources.Protoc;
 
 /// <summary>Lets all names of rpc_messages.proto mean the file that the user brings by one of them.</summary>
-/// <remarks>Without this, a file that imports the user's copy and one
-/// of ours would declare each type twice.</remarks>
+/// <remarks>Without this, a file that imports the user's copy and ProtoRpc's would declare each type
+/// twice.</remarks>
 internal static partial class RpcMessageAliases
 {
     /// <summary>Writes files for the names that the user's folders lack.</summary>
     /// <param name="roots">The user's folders, in order.</param>
-    /// <param name="folder">Where to write.</param>
-    /// <returns>Whether there are any; if not, the shipped files serve.</returns>
+    /// <param name="folder">The folder for the files.</param>
+    /// <returns>Whether files were written; if not, the shipped files are used.</returns>
     public static bool Write(IReadOnlyList<SourceFile> roots, string folder)
     {
         Dictionary<string, string> brought = [];

@@ -3,7 +3,7 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 /// <summary>Finds files that are text in another encoding than UTF-8, by their first bytes.</summary>
 internal static class TextEncoding
 {
-    /// <summary>What is wrong with a file; null if it may be UTF-8, or cannot be read.</summary>
+    /// <summary>The encoding error of a file; null if it may be UTF-8, or cannot be read.</summary>
     /// <param name="path">The file.</param>
     /// <param name="shown">Its path for the message.</param>
     public static string? ProblemOf(string path, string shown)

@@ -35,8 +35,8 @@ internal sealed class WorkFolder : IDisposable
 
     public string FullName => _folder.FullName;
 
-    /// <summary>Deletes the folder, or leaves it if that does not work: what was compiled is good
-    /// nevertheless.</summary>
+    /// <summary>Deletes the folder. If that fails, the folder remains, because the result is still
+    /// valid.</summary>
     public void Dispose() => TryDelete(() => _folder.Delete(recursive: true));
 
     // On Windows, a virus scanner or a protoc that has just ended may have the files open for a moment. The
