@@ -1,3 +1,4 @@
+using System.Text;
 using ProtoRpc.Tests.Messages;
 
 namespace ProtoRpc.Tests.Formats;
