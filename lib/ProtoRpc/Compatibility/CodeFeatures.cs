@@ -25,7 +25,7 @@ internal sealed record CodeFeatures(bool AllowsJson, CppStringType CppString, bo
         CppString: file.Edition >= Edition._2024 ? CppStringType.View : CppStringType.Plain,
         IsJavaStrict: false).With(file.Options?.Features);
 
-    /// <summary>These features with those that an element sets itself.</summary>
+    /// <summary>These features, overridden by those that an element sets.</summary>
     public CodeFeatures With(FeatureSet? own)
     {
         if (own is null)

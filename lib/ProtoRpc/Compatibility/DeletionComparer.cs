@@ -4,7 +4,7 @@ using static ProtoRpc.Compatibility.ChangeList;
 
 namespace ProtoRpc.Compatibility;
 
-/// <summary>Finds messages, enums, extensions and services that are gone, or that moved to another
+/// <summary>Finds messages, enums, extensions and services that were deleted, or moved to another
 /// file.</summary>
 internal static class DeletionComparer
 {
@@ -89,7 +89,7 @@ internal static class DeletionComparer
     private static (string Type, int Number) PlaceOf(RpcFieldInfo extension) =>
         (extension.Descriptor.ExtendeeType.FullName, extension.Number);
 
-    /// <summary>What is declared in a file: the words and rules for it.</summary>
+    /// <summary>A kind of declaration: its name and rules.</summary>
     private sealed record DeclarationKind(
         string Name, string BufName, RpcBreakingRule Rule, RpcBreakingCategory Category);
 

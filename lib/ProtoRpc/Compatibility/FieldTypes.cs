@@ -1,6 +1,6 @@
 namespace ProtoRpc.Compatibility;
 
-/// <summary>How many values a field has, in the order of what is read as what.</summary>
+/// <summary>The cardinality of a field, in an order that shows which can be read as another.</summary>
 internal enum FieldCardinality
 {
     /// <summary>One, where an absent field is the default.</summary>
@@ -53,11 +53,11 @@ internal sealed class FieldTypes
     public bool HaveSameJson(RpcFieldInfo older, RpcFieldInfo newer) =>
         JsonOf(older.Kind) == JsonOf(newer.Kind) && HaveSameDeclaration(older, newer);
 
-    /// <summary>Whether it is a number of 64 bits, which JavaScript has two types for.</summary>
+    /// <summary>Whether it is a 64-bit number, for which JavaScript has two types.</summary>
     public static bool HasLongNumbers(RpcFieldInfo field) =>
         JsonOf(field.Kind) == RpcFieldKind.Int64;
 
-    /// <summary>Whether it is text or bytes, which C++ has several types for. Maps always have the
+    /// <summary>Whether it is text or bytes, for which C++ has several types. Maps always use the
     /// first.</summary>
     public static bool HasText(RpcFieldInfo field) => field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
 

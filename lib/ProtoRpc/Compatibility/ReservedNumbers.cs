@@ -4,7 +4,7 @@ using static ProtoRpc.Compatibility.ChangeList;
 namespace ProtoRpc.Compatibility;
 
 /// <summary>The numbers and names that a message or an enum reserves.</summary>
-/// <param name="Ranges">The ranges as they are declared.</param>
+/// <param name="Ranges">The declared ranges.</param>
 /// <param name="Names">The names.</param>
 internal sealed record ReservedNumbers(IReadOnlyList<NumberRange> Ranges, IReadOnlySet<string> Names)
 {
@@ -48,15 +48,15 @@ internal static class ReservedComparer
     }
 }
 
-/// <summary>What the deletion of a field, or of the value of an enum, breaks: its number and its names can
-/// get another meaning, unless they are reserved.</summary>
+/// <summary>The effect of deleting a field or an enum value: its number and its names can be used for another
+/// meaning, unless they are reserved.</summary>
 internal sealed class NumberDeletion
 {
-    /// <param name="reserved">What the newer message or enum reserves.</param>
+    /// <param name="reserved">The reserved numbers and names of the newer message or enum.</param>
     /// <param name="bufKind">FIELD or ENUM_VALUE, as the rules of buf begin.</param>
     /// <param name="number">The number.</param>
     /// <param name="names">The names of the number; a value of an enum can have several.</param>
-    /// <param name="newNumber">The number that the name has now; null if it is gone.</param>
+    /// <param name="newNumber">The number that the name has now; null if it was deleted.</param>
     public NumberDeletion(
         ReservedNumbers reserved, string bufKind, int number, IReadOnlyList<string> names, int? newNumber)
     {
@@ -82,13 +82,13 @@ internal sealed class NumberDeletion
             : AdviceFor(hasNumber, hasNames, number, $"\"{Shown(string.Join("\", \"", names))}\"");
     }
 
-    /// <summary>What it breaks.</summary>
+    /// <summary>The kinds of users that the deletion breaks.</summary>
     public RpcBreakingCategory Category { get; }
 
     /// <summary>The rules of buf that it breaks.</summary>
     public IReadOnlyList<string> BufRules { get; }
 
-    /// <summary>What to do about it.</summary>
+    /// <summary>The advice.</summary>
     public string Advice { get; }
 
     private static string AdviceFor(bool hasNumber, bool hasNames, int number, string quoted) =>

@@ -18,7 +18,7 @@ public sealed class RpcBreakingChange
     /// rules of files. It is that of the reference schema, if the element was there.</summary>
     public string Element { get; internal init; } = "";
 
-    /// <summary>What changed, and what to do.</summary>
+    /// <summary>The change, and what to do.</summary>
     public string Message { get; internal init; } = "";
 
     /// <summary>The name of the file that declares the element: in the difference schema, or in the reference

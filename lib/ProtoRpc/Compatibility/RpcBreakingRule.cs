@@ -1,14 +1,14 @@
 namespace ProtoRpc;
 
 /// <summary>The rules by which <see cref="RpcSchemaComparison"/> finds breaking changes.</summary>
-/// <remarks>docs/compatibility.md names for each rule what it breaks, and the rules of buf that it
-/// covers.</remarks>
+/// <remarks>docs/compatibility.md lists the effect of each rule, and the rules of buf that it
+/// includes.</remarks>
 public enum RpcBreakingRule
 {
     /// <summary>No file has the package any more.</summary>
     PackageDeleted,
 
-    /// <summary>The file is gone.</summary>
+    /// <summary>The file was deleted.</summary>
     FileDeleted,
 
     /// <summary>The file has another package.</summary>
@@ -23,19 +23,19 @@ public enum RpcBreakingRule
     /// <summary>Another file of the package declares the message, enum, extension or service.</summary>
     MovedToOtherFile,
 
-    /// <summary>The message is gone.</summary>
+    /// <summary>The message was deleted.</summary>
     MessageDeleted,
 
-    /// <summary>The enum is gone.</summary>
+    /// <summary>The enum was deleted.</summary>
     EnumDeleted,
 
-    /// <summary>The extension is gone.</summary>
+    /// <summary>The extension was deleted.</summary>
     ExtensionDeleted,
 
-    /// <summary>The service is gone.</summary>
+    /// <summary>The service was deleted.</summary>
     ServiceDeleted,
 
-    /// <summary>The method is gone.</summary>
+    /// <summary>The method was deleted.</summary>
     MethodDeleted,
 
     /// <summary>The message has no field of this number any more.</summary>
@@ -69,7 +69,7 @@ public enum RpcBreakingRule
     /// <summary>The message has a new required field.</summary>
     RequiredFieldAdded,
 
-    /// <summary>The oneof is gone.</summary>
+    /// <summary>The oneof was deleted.</summary>
     OneofDeleted,
 
     /// <summary>Numbers are no longer free for extensions.</summary>
@@ -84,7 +84,7 @@ public enum RpcBreakingRule
     /// <summary>Generated code has no accessor of the message's descriptor any more.</summary>
     DescriptorAccessorRemoved,
 
-    /// <summary>The message became a MessageSet, or is none any more.</summary>
+    /// <summary>The message became a MessageSet, or is no longer one.</summary>
     MessageSetChanged,
 
     /// <summary>The enum was open and is closed, or the reverse.</summary>

@@ -14,7 +14,7 @@ public static class RpcSchemaComparison
     /// <summary>Finds the changes that break callers.</summary>
     /// <param name="reference">The older schema, which callers have.</param>
     /// <param name="difference">The newer schema.</param>
-    /// <param name="options">What to find; null for the defaults.</param>
+    /// <param name="options">The options; null for the defaults.</param>
     /// <returns>The changes, sorted by file, line and element; empty if nothing breaks.</returns>
     /// <exception cref="ArgumentException">The options select no category, or exclude an empty
     /// pattern.</exception>
@@ -75,8 +75,8 @@ public sealed record RpcSchemaComparisonOptions
     /// <summary>The categories to find. A change is found if it breaks one of them.</summary>
     public RpcBreakingCategory Category { get; init; } = DefaultCategory;
 
-    /// <summary>Packages and elements that may break: patterns of full names, in which <c>*</c> stands for
-    /// any text and <c>?</c> for one character, in any case. Each is compared with the package and with the
+    /// <summary>Packages and elements to exclude: patterns of full names, in which <c>*</c> stands for any
+    /// text and <c>?</c> for one character, in any case. Each is compared with the package and with the
     /// element: <c>*.v1alpha*</c>, <c>acme.internal.*</c>. Nothing is excluded by default.</summary>
     public IReadOnlyList<string> Exclude { get; init; } = [];
 

@@ -46,13 +46,13 @@ internal sealed class SchemaPair
     /// <summary>Whether the newer schema has files of a package.</summary>
     public bool HasPackage(string package) => _packages.Contains(package);
 
-    /// <summary>Whether both schemas know a message or an enum. A server may leave out a part of its schema,
-    /// and what is unknown has not changed.</summary>
+    /// <summary>Whether both schemas contain a message or enum. A server may omit a part of its schema, and
+    /// unknown types are not compared.</summary>
     public bool AreKnown(string fullName) =>
         Older.Gaps?.HasPlaceholder(fullName) != true && Newer.Gaps?.HasPlaceholder(fullName) != true;
 
-    /// <summary>Whether what a file of the older schema declares may be missed. Files that every compiler has
-    /// are not.</summary>
+    /// <summary>Whether deletions in a file of the older schema are reported. Not for files that every
+    /// compiler includes.</summary>
     public bool CanMiss(SchemaFile file) => !WellKnownFiles.Contains(file.Name)
         && (FindFile(file.Name) is not null || (!IsOfServer(file)
             && (_roots.Contains(file.Name)
@@ -62,7 +62,7 @@ internal sealed class SchemaPair
         OfServers.Any(package => file.Proto.Package.StartsWith(package, StringComparison.Ordinal));
 }
 
-/// <summary>An element of a schema: what a change is reported for.</summary>
+/// <summary>An element of a schema for which a change is reported.</summary>
 /// <param name="Name">The full name in the older schema, if the element was there.</param>
 /// <param name="File">The file that declares it.</param>
 /// <param name="Path">Its place in the descriptor of the file.</param>

@@ -3,7 +3,8 @@ using System.Text.Json.Nodes;
 
 namespace ProtoRpc.Endpoints;
 
-/// <summary>What the file of named endpoints holds, with all that this version does not know.</summary>
+/// <summary>The content of the file of named endpoints, including members that this version does not
+/// use.</summary>
 internal sealed class EndpointContent
 {
     /// <summary>The version of the file that is written.</summary>
@@ -83,7 +84,7 @@ internal sealed class EndpointContent
         return key is null ? null : old as JsonObject ?? [];
     }
 
-    /// <summary>Adds an entry, with what an older one had beyond what this version knows.</summary>
+    /// <summary>Adds an entry, with the members of an older entry that this version does not use.</summary>
     public void Add(RpcNamedEndpoint endpoint, JsonObject? older) =>
         _entries[endpoint.Name] = EndpointEntry.Write(endpoint, older);
 
@@ -134,9 +135,9 @@ internal static class EndpointEntry
         "httpGet", "grpcWebText",
     ];
 
-    /// <summary>Checks what is about to be written.</summary>
-    /// <exception cref="RpcException">InvalidArgument: a secret that is no reference, or a format that there
-    /// is not.</exception>
+    /// <summary>Checks an endpoint before it is written.</summary>
+    /// <exception cref="RpcException">InvalidArgument: a secret is not a reference, or a format does not
+    /// exist.</exception>
     public static void Check(RpcNamedEndpoint endpoint)
     {
         if (endpoint.Credential is { } credential)
@@ -164,7 +165,8 @@ internal static class EndpointEntry
     }
 
     /// <summary>Reads an entry.</summary>
-    /// <exception cref="RpcException">FailedPrecondition: what is wrong, with name and key.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: the entry is malformed; the message contains its
+    /// name and key.</exception>
     public static RpcNamedEndpoint Read(string path, string name, JsonNode? node)
     {
         try
@@ -208,8 +210,7 @@ internal static class EndpointEntry
 
     /// <summary>Writes an entry.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="older">The entry that it replaces, of which unknown members are kept; null for
-    /// none.</param>
+    /// <param name="older">The replaced entry, whose unknown members are kept; null for none.</param>
     public static JsonObject Write(RpcNamedEndpoint endpoint, JsonObject? older)
     {
         JsonNode?[] values =

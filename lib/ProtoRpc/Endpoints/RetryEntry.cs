@@ -7,7 +7,7 @@ namespace ProtoRpc.Endpoints;
 /// settings that differ from the defaults. Times are numbers of seconds.</summary>
 internal static class RetryEntry
 {
-    /// <summary>The key of the number alone.</summary>
+    /// <summary>The key for the number of retries without further settings.</summary>
     public const string CountKey = "retryCount";
 
     /// <summary>The key of the policy.</summary>

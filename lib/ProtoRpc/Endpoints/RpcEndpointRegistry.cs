@@ -141,8 +141,8 @@ public sealed class RpcEndpointRegistry(string path)
     }
 }
 
-/// <summary>The file of named endpoints: read when it is safe, changed under a lock, replaced at
-/// once.</summary>
+/// <summary>The file of named endpoints: read if it is safe, changed under a lock, and replaced in one
+/// step.</summary>
 internal sealed class EndpointFile(string path)
 {
     private const int MaxBytes = 4 * 1024 * 1024;
@@ -152,7 +152,7 @@ internal sealed class EndpointFile(string path)
 
     public string Path => path;
 
-    /// <summary>Reads the file; one that does not exist is empty.</summary>
+    /// <summary>Reads the file. A missing file is empty.</summary>
     /// <exception cref="RpcException">FailedPrecondition or PermissionDenied.</exception>
     public EndpointContent Read()
     {
@@ -179,10 +179,10 @@ internal sealed class EndpointFile(string path)
     }
 
     /// <summary>Changes the file, while no other process does.</summary>
-    /// <param name="change">Changes the content; false to leave the file as it is.</param>
-    /// <returns>What the change returned.</returns>
-    /// <exception cref="RpcException">FailedPrecondition, PermissionDenied, Unavailable, and what the change
-    /// throws.</exception>
+    /// <param name="change">Changes the content; returns false to keep the file unchanged.</param>
+    /// <returns>The result of the change.</returns>
+    /// <exception cref="RpcException">FailedPrecondition, PermissionDenied or Unavailable. Also the
+    /// exceptions of the change.</exception>
     public bool Change(Func<EndpointContent, bool> change)
     {
         try
@@ -324,7 +324,7 @@ internal static class EndpointFileSafety
     private const uint Root = 0;
 
     /// <summary>Checks an open file.</summary>
-    /// <param name="path">What the user calls it.</param>
+    /// <param name="path">The path as the user wrote it.</param>
     /// <param name="target">The file itself.</param>
     /// <param name="handle">The open file.</param>
     /// <exception cref="RpcException">PermissionDenied.</exception>

@@ -124,14 +124,14 @@ public sealed record RpcNamedEndpoint
     }
 }
 
-/// <summary>Where a secret is, which itself is never kept in a file.</summary>
+/// <summary>A reference to a secret. The secret itself is never stored in a file.</summary>
 /// <param name="IsVariable">Whether it is an environment variable; otherwise a secret of
 /// SecretManagement.</param>
 /// <param name="Vault">The vault of the secret; null for the default one.</param>
 /// <param name="Name">The name of the variable or the secret.</param>
 internal sealed record SecretReference(bool IsVariable, string? Vault, string Name)
 {
-    /// <summary>What a reference looks like.</summary>
+    /// <summary>The forms of a reference.</summary>
     public const string Forms = "'secret:NAME' or 'secret:VAULT/NAME' (SecretManagement), or 'env:VARIABLE'";
 
     private const string Secret = "secret:";
@@ -139,9 +139,9 @@ internal sealed record SecretReference(bool IsVariable, string? Vault, string Na
 
     /// <summary>Reads a reference.</summary>
     /// <param name="text">The reference.</param>
-    /// <param name="what">What it is for, for the error.</param>
-    /// <exception cref="RpcException">InvalidArgument: it is none. The error does not show the text, which
-    /// may be a secret.</exception>
+    /// <param name="what">The name of the secret, for the error.</param>
+    /// <exception cref="RpcException">InvalidArgument: the text is not a reference. The error does not show
+    /// the text, which may be a secret.</exception>
     public static SecretReference Parse(string text, string what)
     {
         if (text.StartsWith(Variable, StringComparison.OrdinalIgnoreCase)
@@ -167,7 +167,7 @@ internal sealed record SecretReference(bool IsVariable, string? Vault, string Na
         || text.StartsWith(Secret, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>The value of the environment variable.</summary>
-    /// <exception cref="RpcException">FailedPrecondition: it is not set.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: the variable is not set.</exception>
     public string ReadVariable() => Environment.GetEnvironmentVariable(Name) is { Length: > 0 } value
         ? value
         : throw NotFound($"the environment variable '{Name}' is not set");

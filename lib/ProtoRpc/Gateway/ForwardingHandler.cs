@@ -12,9 +12,9 @@ namespace ProtoRpc.Gateway;
 
 /// <summary>Passes the calls of methods on to another server.</summary>
 /// <param name="client">Who calls that server.</param>
-/// <param name="options">What is forwarded; null for the defaults.</param>
-/// <param name="isForAll">Whether it handles any method, so that a method which the client cannot
-/// call is rejected when it is called.</param>
+/// <param name="options">The options; null for the defaults.</param>
+/// <param name="isForAll">Whether it handles several methods, so that a method that the client cannot call is
+/// only rejected when it is called.</param>
 internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? options, bool isForAll)
     : RpcMethodHandler
 {
@@ -189,7 +189,7 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
     };
 }
 
-/// <summary>What goes beside the messages of a call that passes a gateway, there and back.</summary>
+/// <summary>The headers, trailers and context of a call through a gateway, in both directions.</summary>
 internal readonly struct ForwardedCall
 {
     // Timers do not support longer times; this is practically no limit.
@@ -201,12 +201,12 @@ internal readonly struct ForwardedCall
     private readonly HeaderRule _rule;
     private readonly Guid _client;
 
-    /// <param name="context">The call as it came.</param>
-    /// <param name="client">Who makes the next one.</param>
+    /// <param name="context">The received call.</param>
+    /// <param name="client">The client that forwards the call.</param>
     /// <param name="rule">Which headers pass.</param>
     /// <param name="maxHops">How many gateways a call may pass.</param>
-    /// <exception cref="RpcException">FailedPrecondition: the call has passed too many gateways;
-    /// PermissionDenied: it names somebody else's session.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: the call has passed too many gateways.
+    /// PermissionDenied: its session belongs to another caller.</exception>
     public ForwardedCall(RpcServerCallContext context, RpcClient client, HeaderRule rule, int maxHops)
     {
         _context = context;
@@ -230,15 +230,15 @@ internal readonly struct ForwardedCall
         };
     }
 
-    /// <summary>How the next call is made.</summary>
+    /// <summary>The options of the forwarded call.</summary>
     public RpcCallOptions Options { get; }
 
-    /// <summary>What comes beside the replies.</summary>
+    /// <summary>The headers and trailers of the reply.</summary>
     public RpcReplyInfo Response { get; }
 
     private string SessionKey => $"protorpc.gateway.{_client:N}";
 
-    /// <summary>Gives the caller what came before the replies.</summary>
+    /// <summary>Returns the headers to the caller.</summary>
     public void ReturnHeaders()
     {
         if (Response.Headers.Count > 0)
@@ -248,7 +248,7 @@ internal readonly struct ForwardedCall
         }
     }
 
-    /// <summary>Gives the caller what came beside the replies, also of a call that failed.</summary>
+    /// <summary>Returns headers, trailers and context to the caller, also for a failed call.</summary>
     public void Return()
     {
         ReturnHeaders();
@@ -348,11 +348,11 @@ internal readonly struct ForwardedCall
     }
 }
 
-/// <summary>Passes the messages of a call on, both ways at the same time. Each side has one message on its
-/// way, so that a side which does not take more holds up the other.</summary>
-/// <param name="caller">The call as it came.</param>
+/// <summary>Forwards the messages of a call in both directions at the same time. One message is in transit in
+/// each direction, so a side that does not read blocks the other.</summary>
+/// <param name="caller">The received call.</param>
 /// <param name="next">The call of the other server.</param>
-/// <param name="client">Who makes it.</param>
+/// <param name="client">The client that forwards the call.</param>
 /// <param name="end">Ends the next call.</param>
 internal sealed class ForwardedStream(
     RpcServerStream caller, RpcStreamingCall<object, IMessage> next, RpcClient client,
@@ -361,13 +361,13 @@ internal sealed class ForwardedStream(
     private volatile ExceptionDispatchInfo? _failure;
     private Task<bool>? _begun;
 
-    /// <summary>Sends the headers alone: the caller may wait for them before its next request. Called while
+    /// <summary>Sends only the headers: the caller may wait for them before its next request. Called while
     /// <see cref="RunAsync"/> waits for the first reply.</summary>
     public void Begin() => _begun ??= TryBeginAsync();
 
     /// <summary>Runs until the other server has ended the call.</summary>
     /// <param name="returnHeaders">Called before each reply is passed on.</param>
-    /// <returns>What failed on the side of the caller; null for nothing.</returns>
+    /// <returns>The failure on the caller's side; null for none.</returns>
     /// <exception cref="RpcException">The other server's call failed.</exception>
     public async Task<ExceptionDispatchInfo?> RunAsync(Action returnHeaders)
     {
@@ -464,11 +464,11 @@ internal sealed class ForwardedStream(
     }
 }
 
-/// <summary>The failure of a call behind a gateway, for the gateway's caller.</summary>
+/// <summary>Converts failures of forwarded calls for the gateway's caller.</summary>
 internal static class ForwardedFailure
 {
-    /// <summary>The failure for the caller: what the other server said as it said it, and of what went wrong
-    /// on the way to it, where.</summary>
+    /// <summary>Creates the failure for the caller: the other server's error unchanged or, if the server was
+    /// not reached, the error with its place.</summary>
     public static RpcException From(Exception error, RpcClient client, RpcMethodInfo method) => error switch
     {
         RpcException { IsAnswer: true } answer => new RpcException(answer.Code, answer.Message, answer)
@@ -494,7 +494,7 @@ internal static class ForwardedFailure
             client, method, mayHaveExecuted: true),
     };
 
-    /// <summary>Whether a failure is about the connection behind the gateway.</summary>
+    /// <summary>Whether a failure is about the gateway's connection to the other server.</summary>
     public static bool IsOfClient(Exception error, RpcClient client) =>
         error is RpcException || (error is ObjectDisposedException && !client.IsOpen);
 
@@ -511,7 +511,7 @@ internal static class ForwardedFailure
         };
 }
 
-/// <summary>The reply of another server in pooled memory, until the call that it answers has ended.</summary>
+/// <summary>The reply of another server in pooled memory, until the gateway's call has ended.</summary>
 internal sealed class ForwardedReply : IDisposable
 {
     private byte[] _bytes = [];

@@ -22,9 +22,9 @@ namespace ProtoRpc;
 public static class RpcGateway
 {
     /// <summary>Creates a server that forwards all calls of the services in the client's schema. Services of
-    /// gRPC itself, such as reflection, are not forwarded unless they are named.</summary>
+    /// gRPC itself, such as reflection, are only forwarded if they are listed.</summary>
     /// <param name="client">The client of the other server.</param>
-    /// <param name="options">What to forward besides messages; null for the defaults.</param>
+    /// <param name="options">The options for headers; null for the defaults.</param>
     /// <param name="serverOptions">The options of the server; null for the defaults.</param>
     /// <param name="services">The bare or full names of services; none for all.</param>
     /// <exception cref="RpcException">FailedPrecondition: the client has no schema, or the schema has no
@@ -48,7 +48,7 @@ public static class RpcGateway
     /// <inheritdoc cref="Forward(RpcServer, RpcClient, IReadOnlyList{string})"/>
     /// <param name="server">The server, before it listens. Services that it does not have are added.</param>
     /// <param name="client">The client of the other server.</param>
-    /// <param name="options">What to forward besides messages; null for the defaults.</param>
+    /// <param name="options">The options for headers; null for the defaults.</param>
     /// <param name="services">The bare or full names of services; none for all services of the client's
     /// schema, except those of gRPC itself.</param>
     public static RpcServer Forward(
@@ -77,7 +77,7 @@ public static class RpcGateway
     /// <summary>Creates a handler that forwards the calls of a method.</summary>
     /// <param name="client">The client of the other server. If it has a schema, the schema must contain the
     /// method, with messages of the same names.</param>
-    /// <param name="options">What to forward besides messages; null for the defaults.</param>
+    /// <param name="options">The options for headers; null for the defaults.</param>
     /// <remarks>A server rejects the handler for a streaming method if the client's endpoint does not support
     /// streams.</remarks>
     public static RpcMethodHandler Handler(RpcClient client, RpcGatewayOptions? options = null)
@@ -116,7 +116,8 @@ public static class RpcGateway
         || service.FullName.StartsWith("google.protobuf.rpc_messages.", StringComparison.Ordinal);
 }
 
-/// <summary>What a gateway forwards besides the messages. Gateways copy the options.</summary>
+/// <summary>Selects the headers and trailers that a gateway forwards in addition to the messages. Gateways
+/// copy the options.</summary>
 /// <remarks>Deadlines, the call context, the status, details and cancellation are always forwarded. Headers
 /// and trailers are forwarded, except three groups: those of the connection, such as <c>connection</c>,
 /// <c>content-*</c>, <c>accept*</c> and <c>grpc-*</c>; those that carry credentials or claim an identity,

@@ -8,7 +8,7 @@ namespace ProtoRpc;
 /// of a call. Thread-safe.</summary>
 public abstract class RpcLoadRequests
 {
-    /// <summary>The maximum size of the requests that are kept for one target: 64 MiB.</summary>
+    /// <summary>The maximum size of the encoded requests of one target: 64 MiB.</summary>
     public const int MaxBytes = 64 * 1024 * 1024;
 
     private protected RpcLoadRequests()
@@ -20,7 +20,7 @@ public abstract class RpcLoadRequests
     /// <param name="messages">The messages of a call: one, or any number for a client-streaming method. Each
     /// is a message, or an object or dictionary with its fields.</param>
     /// <exception cref="RpcException">InvalidArgument: a message does not fit the method's request type, or
-    /// the method takes one message.</exception>
+    /// several messages are given for a method with one.</exception>
     public static RpcLoadRequests Same(RpcMethodInfo method, params IReadOnlyList<object> messages)
     {
         ArgumentNullException.ThrowIfNull(method);
@@ -79,7 +79,7 @@ public abstract class RpcLoadRequests
             [.. Enumerable.Range(0, length).Select(_ => random.Make(method.RequestType))]));
     }
 
-    /// <summary>Creates requests that a function makes, new ones for each call.</summary>
+    /// <summary>Creates the requests with a function, new ones for each call.</summary>
     /// <param name="method">The method.</param>
     /// <param name="create">Returns the messages of a call by its number, from 1, as in <see
     /// cref="Same(RpcMethodInfo, IReadOnlyList{object})"/>. Several threads call it at the same time, each
@@ -149,13 +149,13 @@ public abstract class RpcLoadRequests
     }
 }
 
-/// <summary>What one call sends, encoded.</summary>
-/// <param name="Messages">The messages; one for a method that takes no stream.</param>
+/// <summary>The encoded messages of one call.</summary>
+/// <param name="Messages">The messages; one for a method without a request stream.</param>
 /// <param name="Bytes">Their bytes.</param>
 internal sealed record LoadRequest(IMessage[] Messages, long Bytes);
 
-/// <summary>Requests that one thread makes while the test runs: of a script, which belongs to the thread of
-/// its shell. A bounded number is made ahead.</summary>
+/// <summary>Requests that one thread creates while the test runs, because scripts can only run on the thread
+/// of their shell. A limited number is created in advance.</summary>
 internal sealed class QueuedRequests : RpcLoadRequests
 {
     private const int MaxQueued = 1000;

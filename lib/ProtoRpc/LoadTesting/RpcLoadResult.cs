@@ -50,8 +50,8 @@ public sealed class RpcLoadResult
     /// callers were busy until the end.</summary>
     public long NotSent { get; internal init; }
 
-    /// <summary>The number of calls that waited for their request. If it is high, making requests is too slow
-    /// for the test.</summary>
+    /// <summary>The number of calls that waited for their request. If it is high, creating requests is too
+    /// slow for the test.</summary>
     public long Starved { get; internal init; }
 
     /// <summary>The successful calls per second.</summary>
@@ -288,8 +288,8 @@ internal static class LoadReport
     }
 }
 
-/// <summary>What the calls of one target have brought so far. Callers count into shards, so that they do not
-/// wait for each other. Safe for use by many threads.</summary>
+/// <summary>The results of the calls of one target. Callers count into separate shards, so that they do not
+/// wait for each other. Thread-safe.</summary>
 internal sealed class LoadTally
 {
     private const int MaxShards = 8;
@@ -316,7 +316,7 @@ internal sealed class LoadTally
     /// <summary>Calls that failed.</summary>
     public long Failed => _shards.Sum(shard => shard.Statuses.Skip(1).Sum());
 
-    /// <summary>A failure; null where there was none.</summary>
+    /// <summary>The first failure; null if there was none.</summary>
     public RpcException? FirstError => _first.Values.FirstOrDefault();
 
     public TimeSpan Elapsed { get; set; }
@@ -416,7 +416,7 @@ internal sealed class LoadTally
         /// <summary>Counts a call that was sent after it was due.</summary>
         public void AddLate() => Interlocked.Increment(ref _late);
 
-        /// <summary>Counts messages that were sent, and messages that came.</summary>
+        /// <summary>Counts sent and received messages.</summary>
         public void AddMessages(long sent, long sentBytes, long received, long receivedBytes)
         {
             Interlocked.Add(ref _messagesSent, sent);

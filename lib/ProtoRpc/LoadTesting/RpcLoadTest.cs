@@ -254,8 +254,8 @@ internal static class LoadTurns
         return (int)Math.Min(rounds, options.Count ?? long.MaxValue);
     }
 
-    /// <summary>The targets of a round. Each second round goes backwards: what gets slower with time is so
-    /// for all of them.</summary>
+    /// <summary>The targets of a round. Every second round is in reverse order, so that a machine that
+    /// becomes slower affects all of them.</summary>
     public static IEnumerable<T> InRound<T>(IReadOnlyList<T> targets, int round) =>
         round % 2 == 0 ? targets : targets.Reverse();
 

@@ -40,8 +40,8 @@ public sealed record RpcRandomMessageOptions
         $"{nameof(RpcRandomMessageOptions)}.{name} is {value}. It takes {range}.");
 }
 
-/// <summary>Makes valid messages with random fields, of a bounded size. The same seed makes the same ones.
-/// Not thread-safe.</summary>
+/// <summary>Creates valid messages with random fields and a limited size. The same seed creates the same
+/// messages. Not thread-safe.</summary>
 internal sealed class RandomMessageSource(int seed, int maxBytes)
 {
     private const int MaxDepth = 6;

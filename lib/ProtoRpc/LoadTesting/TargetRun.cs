@@ -35,12 +35,13 @@ internal sealed class TargetRun
     /// <summary>Whether it has ended, before its time.</summary>
     public bool HasEnded => _error is not null || _stop.IsStopped;
 
-    /// <summary>What calls have brought so far.</summary>
+    /// <summary>The results of the calls.</summary>
     public LoadTally Tally => _tally;
 
-    /// <summary>Makes the first call alone, and decodes its reply. Where it fails as all calls would, the
+    /// <summary>Makes the first call and decodes its reply. If all calls would fail in the same way, the
     /// target is not measured.</summary>
-    /// <remarks>It counts where the number of calls is given, so that a server gets as many.</remarks>
+    /// <remarks>The call counts if the number of calls is given, so that the server receives this
+    /// number.</remarks>
     public async Task CallOnceAsync(CancellationToken cancellation)
     {
         bool counts = _options.Count is not null && _options.WarmUp == TimeSpan.Zero;
@@ -81,7 +82,7 @@ internal sealed class TargetRun
     /// <summary>Ends the test before its time.</summary>
     public void Stop(string reason) => _stop.Stop(reason);
 
-    /// <summary>What was found out.</summary>
+    /// <summary>The result.</summary>
     public RpcLoadResult ToResult() => _error is null
         ? _tally.ToResult(_target, _options, _stop.Reason, _target.Requests.Starved)
         : new RpcLoadResult
@@ -106,9 +107,9 @@ internal sealed class TargetRun
 
 /// <summary>A time in which callers call one target.</summary>
 /// <param name="target">The target.</param>
-/// <param name="schedule">Which calls are made, and when.</param>
+/// <param name="schedule">The calls and their times.</param>
 /// <param name="tally">Where calls are counted.</param>
-/// <param name="options">How a call is made.</param>
+/// <param name="options">The options of a call.</param>
 /// <param name="stop">Ends the slice before its time.</param>
 internal sealed class LoadSlice(
     RpcLoadTarget target, CallSchedule schedule, LoadTally tally, RpcCallOptions options, LoadStop stop)
@@ -123,7 +124,7 @@ internal sealed class LoadSlice(
     private long _begin = long.MaxValue;
     private long _end;
 
-    /// <summary>Whether replies are decoded, to see that they are what the schema says.</summary>
+    /// <summary>Whether to decode replies, to check that they fit the schema.</summary>
     public bool DecodesReplies { get; init; }
 
     /// <summary>Runs callers until the last of their calls has ended.</summary>
@@ -333,16 +334,15 @@ internal sealed class LoadSlice(
         calls.IsCancellationRequested && error is RpcException or OperationCanceledException;
 }
 
-/// <summary>Which calls of a slice are made, and when they are due. Times are ticks of
-/// <see cref="Stopwatch"/>, which the caller reads, so that tests need no clock. Safe for use by many
-/// threads.</summary>
+/// <summary>The calls of a slice, and when they are due. Times are ticks of <see cref="Stopwatch"/>, which
+/// the caller reads, so that tests need no clock. Thread-safe.</summary>
 /// <param name="start">When the slice begins.</param>
 /// <param name="duration">How long calls are begun; null where <paramref name="count"/> ends it.</param>
 /// <param name="count">How many calls are begun at most; null where <paramref name="duration"/> ends
 /// it.</param>
 /// <param name="rate">Calls a second; null for calls as fast as callers are free.</param>
-/// <param name="untilFirst">The time from the begin to the first call with a rate: what
-/// <see cref="UntilNext"/> said of the slice before.</param>
+/// <param name="untilFirst">The time from the start to the first call at a rate: the result of <see
+/// cref="UntilNext"/> for the previous slice.</param>
 internal sealed class CallSchedule(
     long start, TimeSpan? duration, long? count, double? rate, long untilFirst = 0)
 {
@@ -356,14 +356,14 @@ internal sealed class CallSchedule(
     private long _next = -1;
     private long _sent;
 
-    /// <summary>When the slice begins, where its length or the times of its calls are given; null where it is
-    /// as long as its calls take.</summary>
+    /// <summary>The start of the slice, if its length or the times of its calls are given; null if it lasts
+    /// as long as its calls.</summary>
     public long? Start => IsPaced || _end < long.MaxValue ? _start : null;
 
     /// <summary>Whether calls are due at times, whether or not a caller is free.</summary>
     public bool IsPaced => _interval > 0;
 
-    /// <summary>Until when the slice goes on although all its calls have ended; null where it ends with
+    /// <summary>The end of a slice that continues after its calls have ended; null if it ends with
     /// them.</summary>
     /// <remarks>A slice that ended with its last call would be shorter than the time in which as many calls
     /// are due.</remarks>
@@ -413,8 +413,8 @@ internal sealed class CallSchedule(
         return Math.Max(0, DueBy(now) - Interlocked.Read(ref _sent));
     }
 
-    /// <summary>How long after the end of this slice the next call is due, in a slice that goes on with the
-    /// same rate; 0 where calls are not paced, or where it is due already.</summary>
+    /// <summary>The time from the end of this slice to the next call, if the next slice has the same rate; 0
+    /// if calls are not paced, or the call is already due.</summary>
     /// <param name="end">When the slice ended.</param>
     public long UntilNext(long end) => IsPaced ? Math.Max(0, DueOf(DueBy(end)) - Math.Min(end, _end)) : 0;
 
@@ -441,7 +441,7 @@ internal struct CallerDelay
     /// <summary>When the latency of a call begins.</summary>
     /// <param name="due">When the call is due.</param>
     /// <param name="free">When the caller was free for it.</param>
-    /// <param name="now">When it is sent.</param>
+    /// <param name="now">The time when it is sent.</param>
     /// <param name="isLate">Whether it was sent late because its caller waited for the server.</param>
     public long StartOf(long due, long free, long now, out bool isLate)
     {
@@ -485,8 +485,8 @@ internal sealed class LoadStop(long? maxErrors)
         _isStopped = true;
     }
 
-    /// <summary>Counts a failure, and stops where it is one too many. Each caller that fails judges anew, so
-    /// that none begins a further call while another one is about to stop the test.</summary>
+    /// <summary>Counts a failure, and stops at the limit. Each failing caller checks the limit, so that none
+    /// begins another call while the test is being stopped.</summary>
     public void CountFailure(LoadTally tally)
     {
         long failed = Interlocked.Increment(ref _failed);

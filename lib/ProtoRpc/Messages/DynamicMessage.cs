@@ -463,8 +463,7 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
 
     /// <summary>The name of the value of an enum field; for a number that the enum does not declare, the
     /// number as text.</summary>
-    /// <param name="name">The field, as the indexer finds it. It has one value: it is not repeated and no
-    /// map.</param>
+    /// <param name="name">The field, as the indexer finds it. It must not be repeated or a map.</param>
     /// <exception cref="RpcException">InvalidArgument: the message has no such field, with the nearest name;
     /// or the field is not an enum with one value.</exception>
     public string GetEnumName(string name)

@@ -4,11 +4,10 @@ using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Checks that a value has exactly a field's type, and knows what an absent field reads
-/// as.</summary>
+/// <summary>Checks that a value has a field's type, and provides the values of absent fields.</summary>
 internal static class FieldValues
 {
-    /// <summary>What an absent field that is kept by reference reads as.</summary>
+    /// <summary>The value of an absent field that is stored by reference.</summary>
     public static object? AbsentValue(FieldLayout field)
     {
         if (field.IsMap)
@@ -26,8 +25,8 @@ internal static class FieldValues
     public static byte[] BytesDefault(FieldLayout field) =>
         field.Info.DefaultValue is byte[] { Length: > 0 } bytes ? (byte[])bytes.Clone() : [];
 
-    /// <summary>The value to keep: checked, and copied where it is a collection; null where the field is then
-    /// empty.</summary>
+    /// <summary>Returns the value to store: checked, and copied if it is a collection; null if the field is
+    /// then empty.</summary>
     public static object? Checked(FieldLayout field, object value)
     {
         if (field.IsMap)
@@ -167,10 +166,9 @@ internal static class FieldValues
     };
 }
 
-/// <summary>The value of a message's field that is made an object when somebody looks at it. Safe for many
-/// threads.</summary>
-/// <remarks>Handlers look at few of the messages that come, and the objects of a shell take a hundred times
-/// the memory and the time of what they are made of.</remarks>
+/// <summary>The value of a field that is converted to an object on its first access. Thread-safe.</summary>
+/// <remarks>Handlers read few of the received messages, and PowerShell objects need a hundred times the
+/// memory and the time of the messages that they are created from.</remarks>
 internal sealed class DeferredValue(ObjectWriter writer, DynamicMessage message, FieldLayout field, int depth)
 {
     private readonly Lock _gate = new();
@@ -195,10 +193,11 @@ internal sealed class DeferredValue(ObjectWriter writer, DynamicMessage message,
         }
     }
 
-    /// <summary>The object, where it was made; else one that is not kept, of so many elements of a list or
-    /// map at most: what is shown of a message is little.</summary>
+    /// <summary>The object if it was created. Otherwise a temporary one with a limited number of elements,
+    /// because a view shows only a few.</summary>
     /// <param name="most">How many elements.</param>
-    /// <param name="count">How many there are; -1 of what has none, or was made.</param>
+    /// <param name="count">The number of elements; -1 for a value without elements, or one that was created
+    /// before.</param>
     public object? Peek(int most, out int count)
     {
         lock (_gate)

@@ -46,8 +46,8 @@ internal sealed class GeneratedRequired
             : type.Find(message, message.Descriptor.Name);
     }
 
-    /// <summary>Whether all is set that must be, in the message and in those that it holds, by code for its
-    /// class.</summary>
+    /// <summary>Whether all required fields are set, in the message and in nested ones, checked by code for
+    /// its class.</summary>
     public bool IsComplete(IMessage message) => Code(message);
 
     /// <summary>The same for each message of a list.</summary>
@@ -179,14 +179,15 @@ internal sealed class GeneratedRequired
     }
 }
 
-/// <summary>Compiles the check of <see cref="GeneratedRequired"/> for one generated class: it reads the
-/// properties of the class itself, which takes a tenth of the time of its descriptor's accessors.</summary>
+/// <summary>Compiles the check of <see cref="GeneratedRequired"/> for one generated class. The code reads the
+/// properties of the class, which takes a tenth of the time of its descriptor's accessors.</summary>
 internal static class GeneratedRequiredCode
 {
     private static readonly MethodInfo IsListComplete = typeof(GeneratedRequired).GetMethods()
         .Single(method => method.Name == nameof(GeneratedRequired.AreComplete) && method.IsGenericMethod);
 
-    /// <summary>The code; null where none can be compiled, or properties were trimmed away.</summary>
+    /// <summary>The compiled check; null if code cannot be compiled, or properties were removed by the
+    /// trimmer.</summary>
     /// <param name="type">The class.</param>
     /// <param name="required">Its required fields.</param>
     /// <param name="toRequired">Its fields whose messages have required ones.</param>

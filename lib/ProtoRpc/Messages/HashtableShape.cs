@@ -1,7 +1,6 @@
 namespace ProtoRpc.Messages;
 
-/// <summary>What can be written into a hashtable at its place in a call: its keys, and their
-/// values.</summary>
+/// <summary>The possible keys of a hashtable at its place in a call, and their values.</summary>
 internal abstract class HashtableShape
 {
     /// <summary>The keys that can still be written, in declared order.</summary>
@@ -9,26 +8,26 @@ internal abstract class HashtableShape
     /// out.</param>
     public abstract IEnumerable<HashtableKey> Keys(IReadOnlyCollection<string> given);
 
-    /// <summary>What a hashtable holds that is the value of a key, or an element of it; null where the schema
-    /// does not say, or where the value is no hashtable.</summary>
+    /// <summary>The shape of a hashtable that is the value of a key, or an element of it; null if the schema
+    /// does not define it, or the value is not a hashtable.</summary>
     public abstract HashtableShape? Inside(string key);
 
-    /// <summary>The values that the schema knows for a key: those of enums and bools, and messages.</summary>
+    /// <summary>The values that the schema defines for a key: enums, bools and messages.</summary>
     public abstract IEnumerable<HashtableValue> Values(string key);
 
-    /// <summary>What a hashtable of a message holds.</summary>
+    /// <summary>The shape of a hashtable for a message.</summary>
     public static HashtableShape OfMessage(params IEnumerable<RpcMessageInfo> types) =>
         new MessageShape([.. types]);
 
     /// <summary>The keys of a hashtable with a value for each method, such as its reply.</summary>
-    /// <param name="services">The services. If there is only one, bare names of methods are offered.</param>
+    /// <param name="services">The services. With a single one, bare names of methods are suggested.</param>
     public static HashtableShape OfReplies(params IEnumerable<RpcServiceInfo> services) =>
         new ReplyShape([.. services]);
 
-    /// <summary>What a hashtable with some fields holds, such as extensions of a header.</summary>
+    /// <summary>The shape of a hashtable with some fields, such as extensions of a header.</summary>
     public static HashtableShape OfFields(IReadOnlyList<RpcFieldInfo> fields) => new FieldShape(fields);
 
-    /// <summary>What a hashtable with the callers of methods holds.</summary>
+    /// <summary>The shape of a hashtable with the allowed callers of methods.</summary>
     public static HashtableShape OfRules(params IEnumerable<RpcServiceInfo> services) =>
         new RuleShape([.. services]);
 
@@ -164,12 +163,12 @@ internal abstract class HashtableShape
 
 /// <summary>A key of a hashtable.</summary>
 /// <param name="Name">The key.</param>
-/// <param name="Type">What its value is.</param>
-/// <param name="Comment">What the schema says of it, or empty.</param>
+/// <param name="Type">The type of its value.</param>
+/// <param name="Comment">The comment in the schema, or empty.</param>
 internal sealed record HashtableKey(string Name, string Type, string Comment);
 
 /// <summary>A value of a key.</summary>
 /// <param name="Value">A text, a bool, or the message type of a hashtable.</param>
-/// <param name="Type">What it is.</param>
-/// <param name="Comment">What the schema says of it, or empty.</param>
+/// <param name="Type">The type of the value.</param>
+/// <param name="Comment">The comment in the schema, or empty.</param>
 internal sealed record HashtableValue(object Value, string Type, string Comment);

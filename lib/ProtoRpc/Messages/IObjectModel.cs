@@ -15,7 +15,7 @@ public interface IObjectModel
     /// messages. These are converted when they are first read.</summary>
     internal bool Defers => false;
 
-    /// <summary>Whether an object was made of a message, not of a map. Used by views.</summary>
+    /// <summary>Whether an object was created from a message and not from a map. Used by views.</summary>
     internal bool IsMessage(object value) => value is OrderedDictionary;
 
     /// <summary>The dictionary whose entries are an object's members; null if <see cref="TryGetMembers"/>
@@ -25,8 +25,8 @@ public interface IObjectModel
     /// <summary>The name for a key of a dictionary.</summary>
     internal string NameOf(object key) => Convert.ToString(key, CultureInfo.InvariantCulture) ?? "";
 
-    /// <summary>The full name and the bytes of an object that was made of a <see cref="DynamicMessage"/>
-    /// which the host serialized; null for others.</summary>
+    /// <summary>The full name and the bytes of an object that was created from a <see cref="DynamicMessage"/>
+    /// and serialized by the host; null for others.</summary>
     internal (string FullName, byte[] Bytes)? EncodedOf(object value) => null;
 
     /// <summary>The culture in which the cells of tables may also have numbers; null for none.</summary>

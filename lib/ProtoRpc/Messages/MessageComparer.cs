@@ -2,7 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Compares messages by what they hold: floating point by its bits, maps without regard to
+/// <summary>Compares messages by their values: floating point numbers by their bits, maps in any
 /// order.</summary>
 internal static class MessageComparer
 {

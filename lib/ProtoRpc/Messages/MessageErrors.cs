@@ -5,7 +5,7 @@ namespace ProtoRpc.Messages;
 /// <summary>Makes exceptions of messages that are too large.</summary>
 internal static class MessageErrors
 {
-    /// <summary>What is wrong with the name of a field that a message does not have.</summary>
+    /// <summary>The error text for the name of a field that a message does not have.</summary>
     public static string NoField(RpcMessageInfo type, string name)
     {
         string[] names = [.. type.Fields.Concat(type.Extensions).Select(field => field.Name)];
@@ -36,8 +36,8 @@ internal static class MessageErrors
             + $"{nameof(RpcFieldInfo.EnumType)}.");
 
     /// <summary>The error of a message over the limit.</summary>
-    /// <param name="what">What the message is: request or reply.</param>
-    /// <param name="size">Its bytes, as far as they are known.</param>
+    /// <param name="what">The kind of message: request or reply.</param>
+    /// <param name="size">The size in bytes, as far as it is known.</param>
     /// <param name="maxBytes">The limit.</param>
     public static RpcException TooLarge(string what, string size, int maxBytes) => new(
         RpcStatusCode.ResourceExhausted,
@@ -64,8 +64,8 @@ internal static class MessageErrors
 /// <summary>Checks that Google.Protobuf leaves to its callers.</summary>
 internal static class MessageChecks
 {
-    /// <summary>Refuses a message whose required fields are not all there, dynamic or generated. An opaque
-    /// one was checked where it was written.</summary>
+    /// <summary>Rejects a message with missing required fields, dynamic or generated. An opaque message was
+    /// checked when it was encoded.</summary>
     public static void RequireInitialized(IMessage message, RpcMessageInfo type)
     {
         if (message is DynamicMessage dynamic)
@@ -93,14 +93,14 @@ internal static class MessageChecks
     }
 }
 
-/// <summary>Counts what a message of a peer is made of,
-/// and refuses it when that is too much for its bytes.</summary>
-/// <remarks>An empty message takes two bytes on the wire, and here an object with room for each of its
-/// fields: the size of what comes does not bound the memory that it takes.</remarks>
+/// <summary>Counts the elements of a peer's message, and rejects it if they are too many for its
+/// size.</summary>
+/// <remarks>An empty message has two bytes in binary form, but becomes an object with memory for all its
+/// fields. So the size of a message does not limit the memory that it needs.</remarks>
 /// <param name="type">The type that is read, for the error.</param>
 /// <param name="limit">Elements that every message may have.</param>
-/// <param name="look">Called again and again while a long message is read. It throws when nobody waits for
-/// the message any more, or memory is short. Null for nothing.</param>
+/// <param name="look">Called repeatedly while a long message is read. Throws if the call has ended, or memory
+/// is low. Null for none.</param>
 internal struct ElementBudget(RpcMessageInfo type, int limit, Action? look = null)
 {
     /// <summary>Bytes of the binary form that are read between two looks.</summary>
@@ -116,11 +116,11 @@ internal struct ElementBudget(RpcMessageInfo type, int limit, Action? look = nul
     /// <summary>Called after each <see cref="BytesPerLook"/>; null for nothing.</summary>
     public readonly Action? Look => look;
 
-    /// <summary>No bound.</summary>
+    /// <summary>A budget without a limit.</summary>
     public static ElementBudget Unlimited { get; } = new(null!, 0) { _left = long.MaxValue };
 
-    /// <summary>Allows as many more elements as so many bytes hold in an honest message, where that is more
-    /// than the limit.</summary>
+    /// <summary>Increases the limit to the number of elements that real messages of this size have, if that
+    /// is more.</summary>
     public void AddBytes(long count)
     {
         long before = Math.Max(_forBytes, limit);

@@ -4,17 +4,15 @@ using ProtoRpc.Messages.Binary;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>What is the same for all messages of a type: where each field lies, and how it is
-/// found.</summary>
-/// <remarks>
-/// A message is a row of scalars and one of references. The scalars begin with the presence bits, then come
-/// the cases of the oneofs, then the values. Immutable but for what is found when first needed; safe for many
-/// threads.
-/// </remarks>
+/// <summary>The common data of all messages of a type: the position of each field, and how to find
+/// it.</summary>
+/// <remarks>A message has a row of scalars and a row of references. The scalars begin with the presence bits,
+/// then the cases of the oneofs, then the values. Immutable, except for data that is created on demand;
+/// thread-safe.</remarks>
 internal sealed class MessageLayout
 {
-    /// <summary>Messages within messages that are read and written: as many as other implementations
-    /// allow.</summary>
+    /// <summary>The maximum nesting of messages that are read and written, as in other
+    /// implementations.</summary>
     public const int MaxDepth = 100;
 
     private const int ElementsOfJsonValue = 2;
@@ -77,7 +75,7 @@ internal sealed class MessageLayout
 
     public RpcMessageInfo Type { get; }
 
-    /// <summary>Which of the types with a shape of their own it is.</summary>
+    /// <summary>The kind of well-known type.</summary>
     public WellKnownType WellKnown { get; }
 
     /// <summary>Whether its extensions are items of a MessageSet on the wire.</summary>
@@ -86,8 +84,8 @@ internal sealed class MessageLayout
     /// <summary>Fields and extensions by number.</summary>
     public FieldLayout[] Fields { get; }
 
-    /// <summary>What a message counts for in an <see cref="ElementBudget"/>: one, and its fields. A value of
-    /// JSON counts less, for it may have as little as two characters.</summary>
+    /// <summary>The number of elements that a message counts in an <see cref="ElementBudget"/>: one, and its
+    /// fields. A value of JSON counts less, because it may have only two characters.</summary>
     public int Elements { get; }
 
     /// <summary>The elements of the largest message that messages of this type can contain.</summary>
@@ -96,10 +94,11 @@ internal sealed class MessageLayout
     /// <summary>The fields that must be there.</summary>
     public FieldLayout[] Required { get; }
 
-    /// <summary>The presence bits of the required scalars, by the scalar that holds them.</summary>
+    /// <summary>The presence bits of the required scalars, with the index of the scalar that contains
+    /// them.</summary>
     public (int Word, ulong Bits)[] RequiredBits { get; }
 
-    /// <summary>Where the required fields lie that are kept by reference.</summary>
+    /// <summary>The slots of the required fields that are stored by reference.</summary>
     public int[] RequiredReferences { get; }
 
     /// <summary>The extensions, by number.</summary>
@@ -109,7 +108,7 @@ internal sealed class MessageLayout
 
     public int ReferenceCount { get; private set; }
 
-    /// <summary>How the stores of messages are made; null where they need none.</summary>
+    /// <summary>The shape of the stores of messages; null if they need none.</summary>
     public MessageShape? Shape { get; }
 
     /// <summary>Whether the values in a store lie in arrays.</summary>
@@ -302,7 +301,7 @@ internal sealed class MessageLayout
     }
 }
 
-/// <summary>What goes through the whole of a message, and so costs as much as the message is large.</summary>
+/// <summary>Operations whose time is proportional to the size of a message.</summary>
 internal enum MessagePass
 {
     /// <summary>The message is written in binary.</summary>
@@ -313,7 +312,7 @@ internal enum MessagePass
     CheckRequired,
 }
 
-/// <summary>Where a field lies in a <see cref="DynamicMessage"/> and how it is written.</summary>
+/// <summary>The position of a field in a <see cref="DynamicMessage"/>, and how it is written.</summary>
 internal sealed class FieldLayout
 {
     private MessageLayout? _message;
@@ -359,7 +358,7 @@ internal sealed class FieldLayout
 
     public bool IsPacked { get; }
 
-    /// <summary>Whether it is written as an item of a MessageSet.</summary>
+    /// <summary>Whether the field is written as an item of a MessageSet.</summary>
     public bool IsMessageSetItem { get; }
 
     public bool IsRequired { get; }
@@ -374,10 +373,10 @@ internal sealed class FieldLayout
     /// <summary>The tag of the value, or of one element.</summary>
     public uint Tag { get; }
 
-    /// <summary>The size of the tag in bytes; it is the same for every wire type.</summary>
+    /// <summary>The size of the tag in bytes; the same for every wire type.</summary>
     public int TagSize { get; }
 
-    /// <summary>The tag of a packed field; 0 where it cannot be packed.</summary>
+    /// <summary>The tag of a packed field; 0 if it cannot be packed.</summary>
     public uint PackedTag { get; }
 
     /// <summary>The tag that ends a group.</summary>
@@ -385,7 +384,7 @@ internal sealed class FieldLayout
 
     public RpcEnumInfo? Enum { get; }
 
-    /// <summary>The numbers that a closed enum takes; null for an open one.</summary>
+    /// <summary>The numbers of a closed enum; null for an open one.</summary>
     public FrozenSet<int>? ClosedNumbers { get; }
 
     /// <summary>The index among the scalars or among the references.</summary>
@@ -400,18 +399,18 @@ internal sealed class FieldLayout
     /// <summary>The slot with the oneof's set member (index + 1); -1 outside of a oneof.</summary>
     public int CaseSlot { get; internal set; } = -1;
 
-    /// <summary>The .NET type of the value; null where there may be many.</summary>
+    /// <summary>The .NET type of a single value; null for lists and maps.</summary>
     public Type? SingleType { get; }
 
     /// <summary>A name that the field was asked for by. Programs name it by the same object each
     /// time.</summary>
     public string? KnownName { get; set; }
 
-    /// <summary>How it is read and written.</summary>
+    /// <summary>How the field is read and written.</summary>
     public FieldWay Way { get; private set; }
 
     /// <summary>The layout of a message, a group or a map's entry.</summary>
-    /// <remarks>Found when it is first needed, for types contain themselves.</remarks>
+    /// <remarks>Created on demand, because a type can contain itself.</remarks>
     public MessageLayout Message => _message ??= MessageLayout.For(Info.MessageType!);
 
     /// <summary>The key of a map.</summary>
@@ -420,7 +419,7 @@ internal sealed class FieldLayout
     /// <summary>The value of a map.</summary>
     public FieldLayout Value => Message.Fields[1];
 
-    /// <summary>Finds the way, once it is known where the field lies.</summary>
+    /// <summary>Determines the way, after the field's position is known.</summary>
     public void FindWay() => Way = Kind switch
     {
         _ when IsMap || IsMessageSetItem || CaseSlot >= 0 || ClosedNumbers is not null => FieldWay.Other,
@@ -436,8 +435,8 @@ internal sealed class FieldLayout
     };
 }
 
-/// <summary>How a field is read and written: the common ones have a way of their own, with nothing more to
-/// ask about them.</summary>
+/// <summary>How a field is read and written. Common kinds have separate members, so that no further property
+/// must be checked.</summary>
 internal enum FieldWay : byte
 {
     /// <summary>All that is not below: in a oneof, of a closed enum, a map, a group, repeated.</summary>

@@ -99,9 +99,9 @@ public sealed class MessageMapper(IObjectModel? objects = null)
     /// that <see cref="ToMessage"/> accepts the template unchanged.</remarks>
     public object Template(RpcMessageInfo type) => new MessageTemplate(MessageLayout.For(type)).Make();
 
-    /// <summary>Creates a message to fill in, with every field, of which <see cref="ToMessage"/> makes an
-    /// empty message as long as nothing is set. <see cref="DBNull"/> for well-known types that are one
-    /// value.</summary>
+    /// <summary>Creates a message to fill in, with every field. As long as no field is set, <see
+    /// cref="ToMessage"/> converts it to an empty message. Well-known types with a single value are <see
+    /// cref="DBNull"/>.</summary>
     internal static object Blank(RpcMessageInfo type) =>
         new MessageTemplate(MessageLayout.For(type), isBlank: true).Make();
 }

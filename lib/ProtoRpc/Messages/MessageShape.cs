@@ -3,7 +3,7 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>What the stores of a layout's messages are like.</summary>
+/// <summary>The shape of the stores of a layout's messages.</summary>
 internal abstract class MessageShape
 {
     private const int MaxSlots = 8;
@@ -22,7 +22,7 @@ internal abstract class MessageShape
     /// <summary>Makes an empty store.</summary>
     public abstract MessageStore New(MessageLayout layout);
 
-    /// <summary>The shape of stores for so many values; null for none.</summary>
+    /// <summary>The shape of stores with these numbers of values; null for none.</summary>
     public static MessageShape? Create(int scalars, int references)
     {
         if (scalars <= 0 && references == 0)
@@ -136,7 +136,7 @@ internal struct References8 { private object? _first; }
 /// most of them twice as many bytes.</remarks>
 internal abstract class MessageStore
 {
-    /// <summary>How far a part of this store lies behind its start.</summary>
+    /// <summary>The offset of a part of this store from its start.</summary>
     protected nint OffsetOf<T>(ref T part) =>
         Unsafe.ByteOffset(ref At<byte>(0), ref Unsafe.As<T, byte>(ref part));
 

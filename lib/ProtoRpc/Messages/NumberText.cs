@@ -3,7 +3,7 @@ using System.Numerics;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Reads numbers of texts exactly: what is no whole number is never rounded to one.</summary>
+/// <summary>Parses numbers exactly: a number with a fraction is never rounded to a whole number.</summary>
 internal static class NumberText
 {
     private const long MaxExponent = 1L << 40;
@@ -48,7 +48,7 @@ internal static class NumberText
 
     /// <summary>The whole number that a number of JSON is.</summary>
     /// <param name="text">Of the grammar of JSON.</param>
-    /// <param name="value">The number; one that is too large for every type stays too large.</param>
+    /// <param name="value">The number; a number that is too large for every type stays too large.</param>
     public static bool TryReadWhole(ReadOnlySpan<byte> text, out Int128 value)
     {
         Span<char> number = text.Length <= ShortLength ? stackalloc char[text.Length] : new char[text.Length];
@@ -144,7 +144,7 @@ internal static class ValueText
         _ => $"an object ({TypeName(value)})",
     };
 
-    /// <summary>Names after an introduction, as many as one can read.</summary>
+    /// <summary>A list of names after an introduction, limited to a readable number.</summary>
     public static string OfNames(IEnumerable<string> names, string introduction, string none)
     {
         string[] all = names.ToArray();
@@ -152,7 +152,7 @@ internal static class ValueText
         return all.Length == 0 ? none : $"{introduction} {string.Join(", ", all.Take(MaxNames))}{more}";
     }
 
-    /// <summary>A name that a user gave: whole, unless it is too long for a name.</summary>
+    /// <summary>A name that a user gave, shortened if it is too long.</summary>
     public static string OfName(string name) =>
         name.Length <= MaxNameLength ? name : string.Concat(name.AsSpan(0, MaxNameLength), "...");
 

@@ -4,8 +4,8 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Follows the pages of a list: has the request for the next page, and reads each reply. The caller
-/// makes the calls.</summary>
+/// <summary>Follows the pages of a list: contains the request for the next page, and reads each reply. The
+/// caller makes the calls.</summary>
 /// <remarks>Not thread-safe.</remarks>
 internal sealed class PageCursor
 {
@@ -84,7 +84,7 @@ internal sealed class PageCursor
     };
 }
 
-/// <summary>Finds a token that comes a second time. Needs a fixed amount of memory, whatever the server
+/// <summary>Detects a token that occurs a second time. Needs a fixed amount of memory, whatever the server
 /// sends.</summary>
 internal sealed class SeenTokens
 {
@@ -97,8 +97,8 @@ internal sealed class SeenTokens
     private long _stretch = 1000;
 
     /// <summary>Adds a token.</summary>
-    /// <returns>False if the token was added before. Once there are more than 100,000 tokens, the repetition
-    /// is found later, but always.</returns>
+    /// <returns>False if the token was added before. After more than 100,000 tokens, a repetition is found
+    /// later, but always.</returns>
     public bool Add(string token)
     {
         // 128 bits of a cryptographic hash, so a server cannot create two tokens with the same key.

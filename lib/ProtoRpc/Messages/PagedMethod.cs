@@ -29,7 +29,7 @@ internal sealed class PagedMethod
     /// <summary>The method.</summary>
     public RpcMethodInfo Method { get; }
 
-    /// <summary>The field of the request that says which page to return.</summary>
+    /// <summary>The field of the request that selects the page.</summary>
     public RpcFieldInfo Token { get; }
 
     /// <summary>The field of the reply with the token of the next page; empty on the last page.</summary>
@@ -46,8 +46,8 @@ internal sealed class PagedMethod
     public static bool IsPaged(RpcMethodInfo method) => TryFind(method, out _) is not null;
 
     /// <summary>Finds the fields of a method that returns a list in pages.</summary>
-    /// <exception cref="RpcException">InvalidArgument: the method has no pages; the text names what is
-    /// missing.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the method has no pages; the text contains the missing
+    /// field.</exception>
     public static PagedMethod Create(RpcMethodInfo method) => TryFind(method, out string problem)
         ?? throw new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.NotPaged,

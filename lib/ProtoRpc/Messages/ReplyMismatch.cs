@@ -2,8 +2,8 @@ using System.Collections;
 
 namespace ProtoRpc.Messages;
 
-/// <summary>Finds fields of a message that came as another type than the schema has: they are kept as unknown
-/// ones, and the fields of their names look empty.</summary>
+/// <summary>Finds fields of a message that were sent with another type than the schema declares: they are
+/// unknown fields, and the declared ones look empty.</summary>
 internal static class ReplyMismatch
 {
     // Only the start of a large reply is checked, because all messages have the same schema.

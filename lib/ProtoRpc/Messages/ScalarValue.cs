@@ -120,9 +120,9 @@ internal static class ScalarLists
 }
 
 /// <summary>Hashes keys of maps in a way that peers cannot foresee.</summary>
-/// <remarks>.NET hashes a text with a secret of the process, but a number as itself. A peer that knows the
-/// numbers of one bucket would make each lookup compare all of them. So numbers are hashed as texts
-/// are.</remarks>
+/// <remarks>.NET hashes a string with a secret of the process, but a number as itself. A peer can choose
+/// numbers that are in one bucket, so that each look-up compares all of them. So numbers are hashed like
+/// strings here.</remarks>
 internal static class MapKeys
 {
     /// <summary>Compares keys that are boxed, as in the maps of messages and in dictionaries of
@@ -130,7 +130,7 @@ internal static class MapKeys
     public static EqualityComparer<object> Boxed { get; } = new Comparer<object>();
 
     /// <summary>Makes the map of a message.</summary>
-    /// <param name="capacity">How many entries it is made for.</param>
+    /// <param name="capacity">The expected number of entries.</param>
     public static OrderedDictionary<object, object> NewMap(int capacity = 0) => new(capacity, Boxed);
 
     /// <summary>Compares keys of one type; null if .NET's own comparer has a secret.</summary>

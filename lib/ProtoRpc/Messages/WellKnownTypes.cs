@@ -34,7 +34,8 @@ internal static class WellKnownTypes
             ["FieldMask"] = (WellKnownType.FieldMask, [RpcFieldKind.String]),
         }.ToFrozenDictionary(StringComparer.Ordinal);
 
-    /// <summary>Which it is. Somebody's own type of that name, with other fields, is none.</summary>
+    /// <summary>The kind of a well-known type. Another type with that name but other fields is
+    /// none.</summary>
     public static WellKnownType Get(RpcMessageInfo type) =>
         type.FullName.Length == Prefix.Length + type.Name.Length &&
         type.FullName.StartsWith(Prefix, StringComparison.Ordinal) &&

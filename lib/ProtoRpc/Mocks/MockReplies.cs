@@ -5,27 +5,27 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc.Mocks;
 
-/// <summary>What a mock answers to the calls of a method.</summary>
+/// <summary>The replies of a mock to the calls of a method.</summary>
 internal abstract class MockReplies
 {
-    /// <summary>The answer to the next call.</summary>
+    /// <summary>The reply to the next call.</summary>
     /// <param name="request">The call's only request; null where requests stream.</param>
     public abstract MockReply Next(IMessage? request);
 
-    /// <summary>Whether the answer depends on the requests, so that all are read first.</summary>
+    /// <summary>Whether the reply depends on the requests, so that all are read first.</summary>
     public virtual bool NeedsRequests => false;
 
-    /// <summary>The answer to the next call, by all of its requests.</summary>
+    /// <summary>The reply to the next call, from all of its requests.</summary>
     public virtual MockReply Next(IReadOnlyList<IMessage> requests) => Next(requests.FirstOrDefault());
 
-    /// <summary>Begins again with the first answer.</summary>
+    /// <summary>Begins again with the first reply.</summary>
     public virtual void Reset()
     {
     }
 }
 
 /// <summary>Answers one after the other; the last one stays.</summary>
-/// <param name="answers">The answers; one at least.</param>
+/// <param name="answers">The replies; at least one.</param>
 internal sealed class RepliesInOrder(IReadOnlyList<MockReply> answers) : MockReplies
 {
     private readonly Lock _gate = new();
@@ -50,7 +50,7 @@ internal sealed class RepliesInOrder(IReadOnlyList<MockReply> answers) : MockRep
     }
 }
 
-/// <summary>The template of the method's reply, made with the first call.</summary>
+/// <summary>The template of the method's reply, created with the first call.</summary>
 /// <param name="method">The method.</param>
 internal sealed class TemplateReplies(RpcMethodInfo method) : MockReplies
 {
@@ -60,7 +60,7 @@ internal sealed class TemplateReplies(RpcMethodInfo method) : MockReplies
     public override MockReply Next(IMessage? request) => _answer.Value;
 }
 
-/// <summary>What a mock answers to one call.</summary>
+/// <summary>The reply of a mock to one call.</summary>
 internal abstract class MockReply
 {
     /// <summary>Answers a call with one request and one reply.</summary>
@@ -69,8 +69,8 @@ internal abstract class MockReply
     /// <summary>Answers a call that streams.</summary>
     public abstract ValueTask AnswerAsync(RpcServerCallContext context, RpcServerStream stream);
 
-    /// <summary>Reads the requests to the end, so that they are recorded and their sender learns what is
-    /// wrong with them.</summary>
+    /// <summary>Reads all requests, so that they are recorded and their sender receives errors about
+    /// them.</summary>
     public static async ValueTask ReadAllAsync(RpcServerStream stream)
     {
         while (await stream.ReadAsync().ConfigureAwait(false) is not null)
@@ -166,11 +166,12 @@ internal sealed class MockHandlerReply(ServerMethod method) : MockReply
     }
 }
 
-/// <summary>Makes answers of messages, objects, lists of them for streams, exceptions and handlers.</summary>
+/// <summary>Creates replies from messages, objects, lists of them for streams, exceptions and
+/// handlers.</summary>
 /// <param name="mapper">Makes messages of objects.</param>
 internal sealed class MockReplyReader(MessageMapper mapper)
 {
-    /// <summary>The answers, in the order of the calls that get them.</summary>
+    /// <summary>The replies, in the order of the calls.</summary>
     /// <exception cref="RpcException">InvalidArgument: one does not fit the method, and why.</exception>
     public MockReplies Read(RpcMethodInfo method, IReadOnlyList<object> replies) => replies.Count == 0
         ? throw Invalid($"{method.FullName} has no reply. Give one, or remove the method.")
@@ -235,8 +236,8 @@ internal sealed class MockReplyReader(MessageMapper mapper)
 /// <summary>The reply of a mock for a method without a given reply.</summary>
 internal static class TemplateReply
 {
-    /// <summary>A valid reply: the template of its type, or, where the template cuts a required field, the
-    /// required fields alone.</summary>
+    /// <summary>A valid reply: the template of its type or, if the template lacks a required field, only the
+    /// required fields.</summary>
     /// <exception cref="RpcException">Unimplemented: no message of the type can have all its required
     /// fields.</exception>
     public static DynamicMessage Create(RpcMethodInfo method)

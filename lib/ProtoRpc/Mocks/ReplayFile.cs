@@ -13,7 +13,7 @@ internal static class ReplayFile
     /// <summary>The calls of a file, in its order; lines without text are passed over, and so are questions
     /// for the schema, the health and the ping of a server.</summary>
     /// <param name="path">The file.</param>
-    /// <param name="methods">The methods that there are.</param>
+    /// <param name="methods">The methods of the mock.</param>
     /// <exception cref="RpcException">It cannot be read, or a line is no recorded call: where, and
     /// why.</exception>
     public static IReadOnlyList<ReplayedCall> Read(string path, IReadOnlyList<RpcMethodInfo> methods)
@@ -83,7 +83,7 @@ internal sealed class ReplayLine(
 
     private readonly Dictionary<string, (int Start, int End)> _members = new(StringComparer.Ordinal);
 
-    /// <summary>The call; null for one that is no call of a service, but of the server.</summary>
+    /// <summary>The call; null for a call of the server's own services, such as reflection.</summary>
     /// <exception cref="RpcException">The line is no recorded call: where, and why.</exception>
     public ReplayedCall? Read()
     {
@@ -450,8 +450,8 @@ internal sealed class ReplayedReplies : MockReplies
 
 /// <summary>A call of a file of recorded calls.</summary>
 /// <param name="Method">The method.</param>
-/// <param name="Requests">What it was called with.</param>
-/// <param name="Answer">What it was answered.</param>
+/// <param name="Requests">The requests.</param>
+/// <param name="Answer">The reply.</param>
 /// <param name="Mask">The fields that the requests were written without.</param>
 internal sealed record ReplayedCall(
     RpcMethodInfo Method, IReadOnlyList<DynamicMessage> Requests, MockReply Answer,

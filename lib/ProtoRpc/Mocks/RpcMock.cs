@@ -64,8 +64,8 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     /// <summary>The number of calls that were dropped, because of their number or size.</summary>
     public long DroppedCalls => _log.Dropped;
 
-    /// <summary>How long each call waits before it is answered; initially zero. A caller that cancels ends
-    /// the wait.</summary>
+    /// <summary>The time that each call waits before its reply; initially zero. Cancelling the call ends the
+    /// wait.</summary>
     public TimeSpan Latency
     {
         get => new(Volatile.Read(ref _latency));
@@ -123,10 +123,10 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
 
     /// <summary>Answers calls from a file that <see cref="RpcCallRecorder"/> wrote.</summary>
     /// <param name="path">The file.</param>
-    /// <remarks>A call gets the recorded answer to the same requests. If there are several, they are used one
-    /// after the other, and the last one is repeated. A call with other requests gets the next answer of its
-    /// method in the order of the file, and the last one is repeated. Replies of
-    /// <see cref="Reply(string, IReadOnlyList{object})"/> take precedence.</remarks>
+    /// <remarks>A call receives the recorded reply to the same requests. If there are several, they are used
+    /// in order, and the last one is repeated. A call with other requests receives the next reply of its
+    /// method in the order of the file, and the last one is repeated. Replies of <see cref="Reply(string,
+    /// IReadOnlyList{object})"/> have priority.</remarks>
     /// <exception cref="RpcException">The file cannot be read, or a line is not a recorded call. The message
     /// has the file, line, column and reason.</exception>
     public RpcMock Replay(string path)
@@ -146,7 +146,8 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
 
     /// <summary>Starts to serve. Without an endpoint, uses an in-process endpoint (<c>inproc://</c>) with a
     /// unique name.</summary>
-    /// <exception cref="RpcException">An endpoint cannot be bound, and why.</exception>
+    /// <exception cref="RpcException">An endpoint cannot be bound; the message contains the
+    /// reason.</exception>
     public RpcMock StartListening()
     {
         if (Server.Endpoints.Count == 0)
@@ -173,8 +174,8 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         return Calls.Where(call => call.Method == info).ToArray();
     }
 
-    /// <summary>Clears the recorded calls, and sets replies and latency back to those that the mock had when
-    /// it started to listen, lists of replies from their beginning.</summary>
+    /// <summary>Clears the recorded calls, and restores the replies and the latency that the mock had when it
+    /// started to listen, with lists of replies from their beginning.</summary>
     public void Reset()
     {
         _log.Clear();
@@ -195,7 +196,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
     internal static string NewEndpoint() => $"inproc://mock-{Guid.NewGuid():N}";
 
     /// <summary>Reads recorded calls of several files, as if they were in one file.</summary>
-    /// <returns>Sets their answers; cannot fail.</returns>
+    /// <returns>Sets the replies; cannot fail.</returns>
     internal Action ReadReplay(IEnumerable<string> paths)
     {
         RpcMethodInfo[] methods = [.. Methods];
@@ -254,7 +255,7 @@ public sealed class RpcMock : IDisposable, IAsyncDisposable
         || name.Equals($"{method.Service.Name}/{method.Name}", StringComparison.OrdinalIgnoreCase);
 }
 
-/// <summary>The calls that a mock received, up to a bound; the oldest make room.</summary>
+/// <summary>The calls that a mock received, up to a limit. The oldest calls are dropped.</summary>
 internal sealed class MockLog : CallCapture
 {
     private static readonly RecordingLimits Limits = new(RpcMock.MaxMessagesOfCall, RpcMock.MaxBytesOfCall);
@@ -331,7 +332,7 @@ internal sealed class MockLog : CallCapture
     }
 }
 
-/// <summary>A method of a mock. Its answers can be replaced while the server listens.</summary>
+/// <summary>A method of a mock. Its replies can be replaced while the server listens.</summary>
 /// <param name="mock">The mock.</param>
 /// <param name="info">The method.</param>
 internal sealed class MockMethod(RpcMock mock, RpcMethodInfo info) : RpcMethodHandler
@@ -343,25 +344,24 @@ internal sealed class MockMethod(RpcMock mock, RpcMethodInfo info) : RpcMethodHa
 
     public RpcMethodInfo Info => info;
 
-    /// <summary>What the test gave; null for nothing.</summary>
+    /// <summary>The replies of the test; null for none.</summary>
     public MockReplies? Given
     {
         get => _given;
         set => _given = value;
     }
 
-    /// <summary>What a file of recorded calls gave; null for nothing. It counts less than what the test
-    /// gave.</summary>
+    /// <summary>The replies of a recording; null for none. The replies of the test have priority.</summary>
     public MockReplies? Replayed
     {
         get => _replayed;
         set => _replayed = value;
     }
 
-    /// <summary>Keeps the answers for <see cref="Reset"/>.</summary>
+    /// <summary>Stores the replies for <see cref="Reset"/>.</summary>
     public void KeepFirst() => _first = (_given, _replayed);
 
-    /// <summary>Sets the answers back to those that were kept, from the first one on.</summary>
+    /// <summary>Restores the stored replies, beginning with the first one.</summary>
     public void Reset()
     {
         if (_first is { } first)

@@ -2,8 +2,8 @@ using System.Collections;
 
 namespace ProtoRpc.Rendering;
 
-/// <summary>Shows a message as a list: a label for each field. A nested message that does not fit into one
-/// line gets its own lines.</summary>
+/// <summary>Shows a message as a list with a label for each field. A nested message that does not fit on one
+/// line has its own lines.</summary>
 /// <remarks>The output is limited for any message: in lines, in elements of each list, in characters of each
 /// text, and in depth.</remarks>
 internal sealed class MessageList

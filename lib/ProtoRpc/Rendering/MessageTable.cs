@@ -52,8 +52,8 @@ internal sealed class MessageTable
         }
     }
 
-    /// <summary>Whether messages of a type are rows of a table: several fields, each with one value, that fit
-    /// into so many cells.</summary>
+    /// <summary>Whether messages of a type can be rows of a table: they have several fields with one value
+    /// each, which fit into a number of cells.</summary>
     public static bool Fits(RpcMessageInfo type, int width)
     {
         if (type.Fields.Count < 2 || type.Fields.Count > width)
@@ -206,20 +206,20 @@ internal sealed record TableColumn(string Name, RpcFieldInfo? Field)
     /// <summary>The header.</summary>
     public string Header { get; } = ViewText.ShortenName(Name, MaxHeader);
 
-    /// <summary>Whether it is a number, which stands at the right and is never cut.</summary>
+    /// <summary>Whether the column contains numbers, which are right-aligned and never cut.</summary>
     public bool IsNumber => Field is { IsRepeated: false } && Field.Kind is not (RpcFieldKind.String
         or RpcFieldKind.Bytes or RpcFieldKind.Bool or RpcFieldKind.Enum or RpcFieldKind.Message
         or RpcFieldKind.Group);
 
-    /// <summary>Whether it takes as much room as there is: texts, bytes, lists and messages.</summary>
+    /// <summary>Whether the column can use any available width: texts, bytes, lists and messages.</summary>
     public bool IsFlexible => Field is null || Field.IsRepeated || (IsNested && !IsTime)
         || Field.Kind is RpcFieldKind.String or RpcFieldKind.Bytes;
 
-    /// <summary>Whether it stands behind those that hold one value.</summary>
+    /// <summary>Whether the column comes after those with single values.</summary>
     public bool IsNested => Field is null || Field.IsRepeated
         || (Field.Kind is RpcFieldKind.Message or RpcFieldKind.Group && !IsOneValue);
 
-    /// <summary>The cells without which the table is none.</summary>
+    /// <summary>The minimum width, without which the table is not used.</summary>
     public int MinCells => Math.Max(ViewText.Cells(Header), Field switch
     {
         _ when IsFlexible => MinFlexible,
@@ -229,7 +229,7 @@ internal sealed record TableColumn(string Name, RpcFieldInfo? Field)
         _ => 1,
     });
 
-    /// <summary>The cells that it gets; set by the layout.</summary>
+    /// <summary>The width in cells; set by the layout.</summary>
     public int Cells { get; set; }
 
     private bool IsTime => Field is { IsRepeated: false, MessageType.FullName: "google.protobuf.Timestamp" };

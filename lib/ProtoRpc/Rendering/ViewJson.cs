@@ -9,7 +9,7 @@ namespace ProtoRpc.Rendering;
 /// <remarks>Controls and characters without width are escaped, also where JSON does not ask for it.</remarks>
 internal sealed class ViewJson
 {
-    /// <summary>How many characters there are at most; what is longer ends with an ellipsis, and is no
+    /// <summary>The maximum number of characters. A longer text ends with an ellipsis, so it is not valid
     /// JSON.</summary>
     public const int MaxLength = 1 << 20;
 

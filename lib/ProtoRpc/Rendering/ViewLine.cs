@@ -21,13 +21,13 @@ internal sealed class ViewLine
 
     private bool IsFull => _text.Length > _most;
 
-    /// <summary>The value in so many cells at most.</summary>
+    /// <summary>The value, limited to a number of cells.</summary>
     /// <param name="objects">How objects are read.</param>
     /// <param name="value">The value.</param>
-    /// <param name="field">The field that it is of, where that is known.</param>
+    /// <param name="field">The field of the value, if it is known.</param>
     /// <param name="cells">How long the line is.</param>
-    /// <param name="fits">Whether all of it is there.</param>
-    /// <param name="quotes">Whether text stands in quotes.</param>
+    /// <param name="fits">Whether the value is complete.</param>
+    /// <param name="quotes">Whether to quote text.</param>
     public static string Format(
         IObjectModel objects, object? value, RpcFieldInfo? field, int cells, out bool fits,
         bool quotes = true)
@@ -49,7 +49,7 @@ internal sealed class ViewLine
         return shown;
     }
 
-    /// <summary>An object with its type in <c>@type</c>, in so many cells at most:
+    /// <summary>An object with its type in <c>@type</c>, limited to a number of cells:
     /// <c>google.rpc.ErrorInfo { reason: "QUOTA" }</c>.</summary>
     /// <param name="objects">How objects are read.</param>
     /// <param name="value">The object. One without <c>@type</c> is shown as any other value.</param>
@@ -70,7 +70,8 @@ internal sealed class ViewLine
         return ViewText.Shorten(line._text.ToString(), cells);
     }
 
-    /// <summary>The key of a map's entry in so many cells; the middle of a longer key is left out.</summary>
+    /// <summary>The key of a map entry, limited to a number of cells; the middle of a longer key is
+    /// omitted.</summary>
     public static string KeyOf(object key, int cells)
     {
         // Only the shown parts are escaped, because a key can be very long.

@@ -1,7 +1,7 @@
 namespace ProtoRpc.Rendering;
 
-/// <summary>Text as it is shown in a cell or a line: without control characters, and measured in the cells of
-/// a terminal.</summary>
+/// <summary>Formats text for a cell or a line: without control characters, and measured in the cells of a
+/// terminal.</summary>
 internal static class ViewText
 {
     public const string Ellipsis = "…";
@@ -16,7 +16,7 @@ internal static class ViewText
         (0x1F900, 0x1FAFF), (0x20000, 0x3FFFD),
     ];
 
-    /// <summary>How many cells a text takes.</summary>
+    /// <summary>The width of a text in cells.</summary>
     public static int Cells(ReadOnlySpan<char> text)
     {
         if (IsPlain(text))
@@ -33,7 +33,8 @@ internal static class ViewText
         return cells;
     }
 
-    /// <summary>The text if it fits into so many cells, else its beginning and an ellipsis.</summary>
+    /// <summary>The text if it fits into a number of cells, otherwise its beginning and an
+    /// ellipsis.</summary>
     public static string Shorten(string text, int cells)
     {
         if (text.Length <= cells && IsPlain(text))
@@ -47,8 +48,8 @@ internal static class ViewText
             : string.Concat(text.AsSpan(0, EndOf(text, cells - 1)), Ellipsis);
     }
 
-    /// <summary>A name without control characters if it fits into so many cells, else its beginning, an
-    /// ellipsis and its end: long names often differ only at the end.</summary>
+    /// <summary>A name without control characters if it fits into a number of cells, otherwise its beginning,
+    /// an ellipsis and its end, because long names often differ only at the end.</summary>
     public static string ShortenName(string name, int cells)
     {
         name = Neutral(name, MaxName);
@@ -86,7 +87,7 @@ internal static class ViewText
     /// <summary>Adds text without anything that a terminal obeys or hides: control characters, characters
     /// that turn lines around or have no width, and halves of surrogates are written as JSON and .NET write
     /// them.</summary>
-    /// <param name="text">Where to.</param>
+    /// <param name="text">Receives the text.</param>
     /// <param name="value">The text.</param>
     /// <param name="most">How many characters are written at most, give or take the length of an
     /// escape.</param>
@@ -132,7 +133,7 @@ internal static class ViewText
     public static bool HasHidden(string text) =>
         text.EnumerateRunes().Any(rune => IsHidden(rune) && rune.Value is not ('\t' or '\r' or '\n'));
 
-    /// <summary>The text without what a terminal obeys or hides, in one line.</summary>
+    /// <summary>The text in one line, without characters that a terminal executes or hides.</summary>
     public static string Neutral(string value, int most)
     {
         if (value.Length <= most && IsPlain(value))
@@ -210,11 +211,11 @@ internal static class ViewText
     }
 }
 
-/// <summary>The escape sequences that a view begins and ends its parts with. The shell takes them out again
-/// where it shows no colours.</summary>
+/// <summary>The escape sequences for the parts of a view. PowerShell removes them if it shows no
+/// colours.</summary>
 /// <param name="Header">Begins the header of a table.</param>
 /// <param name="Label">Begins the label of a line.</param>
-/// <param name="Quiet">Begins what is said about a value and is none: what is absent or left out.</param>
+/// <param name="Quiet">Begins a remark about a value: that it is absent or omitted.</param>
 /// <param name="Keyword">Begins a word of the .proto language.</param>
 /// <param name="Comment">Begins a comment.</param>
 /// <param name="Reset">Ends all of them.</param>

@@ -4,7 +4,7 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Rendering;
 
-/// <summary>What kind of thing a view shows.</summary>
+/// <summary>The kind of a shown value.</summary>
 internal enum ViewKind
 {
     Absent,
@@ -16,11 +16,11 @@ internal enum ViewKind
     Map,
 }
 
-/// <summary>A value as views see it: a list or map is only looked at as far as it is shown, and nothing is
-/// made for good of what was deferred.</summary>
+/// <summary>A value for views. Lists and maps are only read as far as they are shown, and deferred values are
+/// not stored.</summary>
 /// <param name="Kind">The kind.</param>
 /// <param name="Value">Text, bytes, the text of a scalar, a message, or the elements.</param>
-/// <param name="Count">How many elements there are; -1 where that is not known.</param>
+/// <param name="Count">The number of elements; -1 if it is unknown.</param>
 internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Count)
 {
     private const int BytesShown = 8;
@@ -48,7 +48,7 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
         };
     }
 
-    /// <summary>Whether it is what a field without presence has when it is not set.</summary>
+    /// <summary>Whether it is the default of a field without presence.</summary>
     public bool IsDefault => Kind switch
     {
         ViewKind.Absent => true,
@@ -57,7 +57,7 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
         _ => false,
     };
 
-    /// <summary>Bytes by their number and the first of them; as text if they are printable UTF-8.</summary>
+    /// <summary>The number of bytes and the first of them; as text if they are printable UTF-8.</summary>
     public string BytesText
     {
         get
@@ -127,9 +127,9 @@ internal readonly record struct ViewValue(ViewKind Kind, object? Value, int Coun
 
 /// <summary>A member of a message as views see it.</summary>
 /// <param name="Name">Its name.</param>
-/// <param name="Value">Its value, as the object holds it.</param>
-/// <param name="Field">The field that it is, where that is known.</param>
-/// <param name="IsUnread">Whether it holds the bytes of an Any whose type the schema does not have.</param>
+/// <param name="Value">The value in the object.</param>
+/// <param name="Field">The field, if it is known.</param>
+/// <param name="IsUnread">Whether it contains the bytes of an Any whose type the schema lacks.</param>
 internal readonly record struct ViewMember(
     string Name, object? Value, RpcFieldInfo? Field, bool IsUnread = false)
 {
@@ -162,8 +162,7 @@ internal readonly record struct ViewMember(
         }
     }
 
-    /// <summary>Whether a short form leaves it out: it is absent, or what it is when it was not
-    /// set.</summary>
+    /// <summary>Whether a short form omits it, because it is absent or has its default.</summary>
     public bool IsOmitted(ViewValue seen) => seen.Kind == ViewKind.Absent
         || (seen.Kind is ViewKind.List or ViewKind.Map && seen.Count == 0)
         || (Field is { HasPresence: false } && (seen.IsDefault || IsFirstOfEnum(seen)));

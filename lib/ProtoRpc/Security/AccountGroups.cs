@@ -4,7 +4,7 @@ using System.Security.Principal;
 
 namespace ProtoRpc.Security;
 
-/// <summary>Which groups a user is in, as this machine knows it.</summary>
+/// <summary>Finds the groups of a user, from this machine.</summary>
 internal static class AccountGroups
 {
     /// <summary>Whether a user is in a group of that name.</summary>
@@ -58,8 +58,8 @@ internal static unsafe partial class UnixGroups
 
     /// <summary>The names of a user's groups; empty for a user that the system does not know.</summary>
     /// <param name="user">The user.</param>
-    /// <param name="textSize">The room for the text of an entry at first. The entry of a group has the names
-    /// of all its members, which may be very many.</param>
+    /// <param name="textSize">The initial buffer size for an entry. The entry of a group has the names of all
+    /// its members, which may be many.</param>
     public static string[] Get(string user, int textSize = TextSize)
     {
         byte[] text = new byte[textSize];

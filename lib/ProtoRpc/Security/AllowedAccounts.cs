@@ -6,10 +6,10 @@ namespace ProtoRpc.Security;
 
 /// <summary>The accounts, in addition to the own one and root, that may connect to local endpoints.</summary>
 /// <remarks>Names are resolved once, when an endpoint is bound. The groups of a caller are those of the
-/// system's database when the caller connects, not those that its process began with.</remarks>
+/// system's database when the caller connects, not those that its process started with.</remarks>
 internal sealed class AllowedAccounts
 {
-    /// <summary>What a caller that is not among the accounts, or its administrator, can do.</summary>
+    /// <summary>The advice for a caller that is not among the accounts, or its administrator.</summary>
     public const string Advice =
         $"Only the account that runs the listener, and those of its {Users} and {Groups}, may.";
 
@@ -38,8 +38,8 @@ internal sealed class AllowedAccounts
         _groups = security.AllowedGroups.Select(GroupId).ToFrozenSet();
     }
 
-    /// <summary>The only group that may connect besides the own account, where no user may; null if the modes
-    /// of files cannot express the accounts.</summary>
+    /// <summary>The only group that may connect in addition to the listener's own account, if no users may;
+    /// null if file modes cannot express the accounts.</summary>
     [UnsupportedOSPlatform("windows")]
     public uint? OnlyGroup => _users.Count == 0 && _groups.Count == 1 ? _groups.Items[0] : null;
 
@@ -52,7 +52,7 @@ internal sealed class AllowedAccounts
         security.AllowedUsers.Count > 0 || security.AllowedGroups.Count > 0;
 
     /// <summary>Requires an endpoint that the named accounts can use.</summary>
-    /// <exception cref="RpcException">InvalidArgument: there is none.</exception>
+    /// <exception cref="RpcException">InvalidArgument: no endpoint supports allowed accounts.</exception>
     public static void Check(IReadOnlyList<RpcEndpoint> endpoints, RpcServerSecurity security)
     {
         if (AreNamed(security) && !endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.OtherAccounts)))
@@ -69,7 +69,7 @@ internal sealed class AllowedAccounts
     }
 
     /// <summary>The named accounts of a server at an endpoint.</summary>
-    /// <returns>Null if the endpoint is for the own account alone, or for everyone.</returns>
+    /// <returns>Null if the endpoint is only for the listener's own account, or for everyone.</returns>
     /// <exception cref="RpcException">InvalidArgument: the system does not have a named account.
     /// Unimplemented: the system does not identify callers there.</exception>
     public static AllowedAccounts? Resolve(RpcEndpoint endpoint, RpcServerSecurity security)

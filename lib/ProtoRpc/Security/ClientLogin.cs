@@ -4,8 +4,8 @@ using ProtoRpc.Security.Sspi;
 
 namespace ProtoRpc.Security;
 
-/// <summary>What a <see cref="RpcClientSecurity"/> means for one endpoint: an authentication for each
-/// connection. Safe for use by many threads.</summary>
+/// <summary>Applies a <see cref="RpcClientSecurity"/> to one endpoint: creates the authentication of each
+/// connection. Thread-safe.</summary>
 internal sealed class ClientLogin
 {
     private readonly Func<SecurityContext> _create;
@@ -30,8 +30,8 @@ internal sealed class ClientLogin
     /// <summary>Begins the authentication of a connection.</summary>
     public SecurityContext Begin() => _create();
 
-    /// <summary>Checks what is wanted, before anything is connected.</summary>
-    /// <returns>Null when there is nothing to prove.</returns>
+    /// <summary>Checks the settings before the client connects.</summary>
+    /// <returns>Null if the client does not authenticate.</returns>
     /// <exception cref="RpcException">InvalidArgument or Unimplemented:
     /// it cannot work like that here.</exception>
     public static ClientLogin? Prepare(RpcEndpoint endpoint, RpcClientSecurity security)
@@ -136,7 +136,7 @@ internal sealed class ClientLogin
         security.ServicePrincipalName ?? $"host/{endpoint.Host}";
 }
 
-/// <summary>Makes exceptions of what a client's security cannot be like.</summary>
+/// <summary>Creates exceptions for invalid security settings of a client.</summary>
 internal static class ClientSecurityErrors
 {
     public static RpcException Invalid(string property, object value) => new(
@@ -155,7 +155,7 @@ internal static class ClientSecurityErrors
             ? "Authentication as Bearer needs a token."
             : $"A token is for authentication as Bearer, not as {authentication}.");
 
-    /// <summary>What cannot be sent as a header.</summary>
+    /// <summary>The error for credentials that a header cannot contain.</summary>
     public static RpcException NotSendable(RpcEndpoint endpoint, string what) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidCredential,
         $"Cannot authenticate to '{endpoint}': {what}.", endpoint);

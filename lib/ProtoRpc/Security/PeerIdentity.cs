@@ -166,8 +166,8 @@ internal static partial class WindowsPeer
     }
 
     /// <summary>Reads the account of the process that listens at the other end of a Unix socket.</summary>
-    /// <returns>Null if the system does not report it, as it does to few for other accounts'
-    /// processes.</returns>
+    /// <returns>Null if the system does not report the account, which it rarely does for processes of other
+    /// accounts.</returns>
     public static SecurityIdentifier? ReadServer(Socket socket)
     {
         byte[] process = new byte[sizeof(uint)];

@@ -134,7 +134,7 @@ public sealed class NtlmAccount
     /// <summary>Creates an account with a password.</summary>
     /// <param name="credential">The name and password. <c>DOMAIN\user</c> only matches callers with that
     /// domain; a bare user name matches callers with any domain.</param>
-    /// <exception cref="RpcException">InvalidArgument: there is no user name.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the user name is empty.</exception>
     public static NtlmAccount From(NetworkCredential credential)
     {
         ArgumentNullException.ThrowIfNull(credential);
@@ -145,7 +145,7 @@ public sealed class NtlmAccount
     /// <summary>Creates an account with the NT hash of a password: the MD4 hash of its UTF-16 text.</summary>
     /// <param name="name"><c>DOMAIN\user</c> or a bare user name.</param>
     /// <param name="ntHash">The hash, 16 octets.</param>
-    /// <exception cref="RpcException">InvalidArgument: there is no user name, or the hash has another
+    /// <exception cref="RpcException">InvalidArgument: the user name is empty, or the hash has another
     /// size.</exception>
     public static NtlmAccount FromHash(string name, ReadOnlySpan<byte> ntHash)
     {

@@ -8,8 +8,8 @@ namespace ProtoRpc.Security;
 
 /// <summary>One side of one authentication: tokens until both sides agree,
 /// then signatures and encryption.</summary>
-/// <remarks>Knows nothing of the PDUs that carry it. Messages of one direction are protected in the order in
-/// which they are sent. Not thread-safe.</remarks>
+/// <remarks>Independent of the PDUs that carry its tokens. Messages of one direction must be protected in the
+/// order in which they are sent. Not thread-safe.</remarks>
 internal abstract class SecurityContext : IDisposable
 {
     /// <summary>The mechanism of the caller: NTLM or Kerberos, even if it was negotiated.</summary>
@@ -25,39 +25,39 @@ internal abstract class SecurityContext : IDisposable
     /// header and trailer of a PDU too.</summary>
     public bool SignsHeaders { get; set; }
 
-    /// <summary>Takes the peer's token and makes the next one.</summary>
+    /// <summary>Processes the peer's token and creates the next one.</summary>
     /// <param name="token">Empty for a client's first step.</param>
-    /// <returns>The token to send, empty when there is none.</returns>
+    /// <returns>The token to send; empty for none.</returns>
     /// <exception cref="RpcException">Unauthenticated: the token is malformed, or proves nothing. The context
     /// is then of no more use.</exception>
     public abstract byte[] Step(ReadOnlySpan<byte> token);
 
-    /// <summary>Whether calls can be protected like that with what was agreed on.</summary>
+    /// <summary>Whether the negotiated context supports a protection level.</summary>
     public abstract bool Supports(RpcProtectionLevel level);
 
     /// <summary>Octets of a signature.</summary>
-    /// <param name="encrypted">Whether it stands beside encrypted data.</param>
+    /// <param name="encrypted">Whether the signature belongs to encrypted data.</param>
     public abstract int SignatureSize(bool encrypted);
 
     /// <summary>Signs a PDU and encrypts its data in place.</summary>
     /// <param name="pdu">The PDU but for the signature.</param>
     /// <param name="data">Where stub and padding are in it.</param>
     /// <param name="encrypt">Whether to encrypt them.</param>
-    /// <param name="signature">Where the signature goes.</param>
+    /// <param name="signature">Receives the signature.</param>
     public abstract void Protect(Span<byte> pdu, Range data, bool encrypt, Span<byte> signature);
 
     /// <summary>Decrypts the data of a PDU in place and checks the signature.</summary>
-    /// <returns>False when it is not the next PDU as the peer made it; nothing may be used then.</returns>
+    /// <returns>False if the PDU is not the peer's next one, or was changed; it must not be used
+    /// then.</returns>
     public abstract bool Unprotect(Span<byte> pdu, Range data, bool encrypted, ReadOnlySpan<byte> signature);
 
-    /// <summary>The code with which a negotiation proves that its list
-    /// of mechanisms came unchanged.</summary>
+    /// <summary>The signature that proves that a negotiation's list of mechanisms was not changed.</summary>
     public abstract byte[] SignNegotiation(ReadOnlySpan<byte> mechanisms);
 
     /// <summary>Checks the peer's code over the list of mechanisms.</summary>
     public abstract bool VerifyNegotiation(ReadOnlySpan<byte> mechanisms, ReadOnlySpan<byte> code);
 
-    /// <summary>Forgets the keys.</summary>
+    /// <summary>Erases the keys.</summary>
     public abstract void Dispose();
 }
 
@@ -110,12 +110,12 @@ internal static class SecurityMechanisms
         NotForServer = ServerSecurityErrors.NothingToNegotiate,
     };
 
-    /// <summary>Every mechanism; those that Negotiate agrees on in the order of preference.</summary>
+    /// <summary>All mechanisms. Those that Negotiate can select are in the order of preference.</summary>
     public static IReadOnlyList<SecurityMechanism> All { get; } = [Kerberos, Ntlm, Negotiate];
 
     /// <summary>The mechanism that a client asks for.</summary>
-    /// <param name="mechanism">What was asked for.</param>
-    /// <param name="usual">What the default means.</param>
+    /// <param name="mechanism">The requested mechanism.</param>
+    /// <param name="usual">The mechanism for the default.</param>
     public static SecurityMechanism Get(RpcMechanism mechanism, RpcMechanism usual) => All.First(
         row => row.Mechanism == (mechanism == RpcMechanism.Default ? usual : mechanism));
 
@@ -156,7 +156,7 @@ internal static class SecurityMechanisms
     }
 }
 
-/// <summary>A mechanism by which a caller proves who it is.</summary>
+/// <summary>A mechanism to authenticate callers.</summary>
 /// <param name="Mechanism">As clients name it.</param>
 /// <param name="Accepted">As listeners name it.</param>
 /// <param name="Package">The authentication type of DCE/RPC.</param>
@@ -167,7 +167,7 @@ internal sealed record SecurityMechanism(
     /// <summary>The object identifier by which Negotiate agrees on it; null for Negotiate itself.</summary>
     public string? Oid { get; init; }
 
-    /// <summary>How HTTP names it (RFC 4559); null where it has no name for it.</summary>
+    /// <summary>The name in HTTP (RFC 4559); null if HTTP does not support it.</summary>
     public string? HttpScheme { get; init; }
 
     /// <summary>Whether a listener verifies it by accounts that it was given,
@@ -180,17 +180,17 @@ internal sealed record SecurityMechanism(
     /// <summary>Whether Windows proves it for a client that has a password.</summary>
     public bool NeedsSystemForPasswords { get; init; } = true;
 
-    /// <summary>How a client begins; null where it has nothing to prove itself by.</summary>
+    /// <summary>Creates the client's side; null if the client lacks the credentials.</summary>
     public required Func<ClientProof, Func<SecurityContext>?> ForClient { get; init; }
 
-    /// <summary>How a listener begins; null where it has nothing to verify by.</summary>
+    /// <summary>Creates the listener's side; null if the listener lacks the keys or accounts.</summary>
     public required Func<ServerProof, Func<SecurityContext>?> ForServer { get; init; }
 
-    /// <summary>What a listener lacks that has nothing to verify by.</summary>
+    /// <summary>The error for a listener without the keys or accounts.</summary>
     public required Func<RpcException> NotForServer { get; init; }
 }
 
-/// <summary>What a client proves itself by.</summary>
+/// <summary>The credentials of a client.</summary>
 /// <param name="Credential">The user; null for the account of the process.</param>
 /// <param name="Service">The name of the server.</param>
 internal sealed record ClientProof(NetworkCredential? Credential, string Service)
@@ -200,7 +200,7 @@ internal sealed record ClientProof(NetworkCredential? Credential, string Service
         || user.UserName.Contains('@') || user.Domain.Contains('.');
 }
 
-/// <summary>What a listener verifies callers by.</summary>
+/// <summary>The data by which a listener verifies callers.</summary>
 /// <param name="Accounts">Those of NTLM; null for none.</param>
 /// <param name="Keys">Those of Kerberos; null for none.</param>
 /// <param name="Ntlm">Clock and names of NTLM.</param>
@@ -208,7 +208,7 @@ internal sealed record ClientProof(NetworkCredential? Credential, string Service
 internal sealed record ServerProof(
     NtlmAccountTable? Accounts, Func<GssCredential?> Keys, NtlmServerOptions Ntlm, bool IsDce)
 {
-    /// <summary>What the caller's TLS connection is bound to; null without TLS.</summary>
+    /// <summary>The channel binding of the caller's TLS connection; null without TLS.</summary>
     public byte[]? Binding { get; init; }
 
     /// <summary>The options of NTLM for the caller's connection.</summary>
@@ -231,16 +231,16 @@ internal static class SecurityPackage
 /// <summary>Makes exceptions of authentications that failed.</summary>
 internal static class SecurityErrors
 {
-    /// <summary>The peer's token proves nothing, or not what is needed.</summary>
+    /// <summary>The peer's token is rejected.</summary>
     public static RpcException Refused(string mechanism, string why, Exception? cause = null) => new(
         RpcStatusCode.Unauthenticated, RpcErrorIds.AuthenticationFailed,
         $"{mechanism}: {why}.", cause);
 
-    /// <summary>The peer's token is none of this mechanism.</summary>
+    /// <summary>The peer's token does not belong to this mechanism.</summary>
     public static RpcException Malformed(string mechanism, string which) =>
         Refused(mechanism, $"{which} of the peer cannot be decoded. The peer may use another mechanism");
 
-    /// <summary>The peer goes on after the end.</summary>
+    /// <summary>The peer continues after the end of the authentication.</summary>
     public static RpcException OutOfTurn(string mechanism) =>
         Refused(mechanism, "the peer sent another token after the last one");
 }

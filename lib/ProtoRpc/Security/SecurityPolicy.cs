@@ -5,8 +5,7 @@ using ProtoRpc.Security.Sspi;
 
 namespace ProtoRpc.Security;
 
-/// <summary>What a <see cref="RpcServerSecurity"/> means, checked and ready for callers. Safe for use by many
-/// threads.</summary>
+/// <summary>A checked <see cref="RpcServerSecurity"/>, ready for callers. Thread-safe.</summary>
 internal sealed class SecurityPolicy
 {
     private readonly Dictionary<byte, Func<byte[]?, SecurityContext>> _mechanisms = [];
@@ -15,7 +14,8 @@ internal sealed class SecurityPolicy
     /// <param name="needsMechanism">Whether a mechanism is required, because the kernel does not identify
     /// callers.</param>
     /// <param name="isDce">Whether callers use DCE/RPC, with Kerberos in its style, and not HTTP.</param>
-    /// <exception cref="RpcException">InvalidArgument or Unimplemented: it is not possible here.</exception>
+    /// <exception cref="RpcException">InvalidArgument or Unimplemented: this system does not support the
+    /// settings.</exception>
     public SecurityPolicy(RpcServerSecurity security, bool needsMechanism = true, bool isDce = true)
         : this(security, new NtlmServerOptions(), needsMechanism, isDce)
     {
@@ -70,7 +70,7 @@ internal sealed class SecurityPolicy
     /// <summary>Whether callers without a proof are served.</summary>
     public bool AllowsAnonymous => Has(RpcAuthentication.None);
 
-    /// <summary>Whether there is anything to prove oneself by.</summary>
+    /// <summary>Whether callers can authenticate with a mechanism.</summary>
     public bool OffersMechanisms => _mechanisms.Count > 0;
 
     /// <summary>Whether callers may prove themselves by a package.</summary>
@@ -78,8 +78,9 @@ internal sealed class SecurityPolicy
 
     /// <summary>Begins the authentication of a caller.</summary>
     /// <param name="package">The authentication type of DCE/RPC.</param>
-    /// <param name="binding">What the caller's TLS connection is bound to (<see cref="TlsEndPoint"/>);
-    /// null for no check of it. Our NTLM verifies it; Kerberos and the mechanisms of Windows do not.</param>
+    /// <param name="binding">The channel binding of the caller's TLS connection (<see cref="TlsEndPoint"/>);
+    /// null to not check it. ProtoRpc's NTLM verifies it; Kerberos and the mechanisms of Windows do
+    /// not.</param>
     /// <returns>Null when the package is not offered.</returns>
     public SecurityContext? TryBegin(byte package, byte[]? binding = null) =>
         _mechanisms.TryGetValue(package, out Func<byte[]?, SecurityContext>? create)
@@ -159,7 +160,7 @@ internal sealed class SecurityPolicy
         mechanisms.Aggregate((RpcAuthentication)0, (flags, mechanism) => flags | mechanism.Accepted);
 }
 
-/// <summary>Makes exceptions of what a listener's security cannot be like.</summary>
+/// <summary>Creates exceptions for invalid security settings of a listener.</summary>
 internal static class ServerSecurityErrors
 {
     public static RpcException Invalid(string property, object value) => new(

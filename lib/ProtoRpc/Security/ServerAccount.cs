@@ -8,8 +8,8 @@ namespace ProtoRpc.Security;
 internal static class ServerAccount
 {
     /// <summary>Checks the account that a client names as the server's, if it names one.</summary>
-    /// <exception cref="RpcException">InvalidArgument: the system has no such account, or does not report who
-    /// runs the server of the endpoint.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the system has no such account, or does not report
+    /// which account runs the server of the endpoint.</exception>
     public static void Check(RpcEndpoint endpoint, RpcClientSecurity security)
     {
         if (security.ServerUser is not { } name)
@@ -56,7 +56,8 @@ internal static class ServerAccount
         }
     }
 
-    /// <summary>Requires root, the own account, or the one that the client names.</summary>
+    /// <summary>Requires that the server runs as root, as the client's own account, or as the given
+    /// account.</summary>
     /// <param name="endpoint">The server's endpoint.</param>
     /// <param name="server">The user id of the server; null if the system does not report it.</param>
     /// <param name="named">The account that the client names; null for none.</param>
@@ -100,11 +101,11 @@ internal static class ServerAccount
         }
     }
 
-    /// <summary>Whether the server's account is one of those that may have secrets.</summary>
+    /// <summary>Whether the server's account is one that may receive secrets.</summary>
     /// <param name="server">The user id of the server.</param>
     /// <param name="named">The user id that the client names.</param>
     /// <param name="own">The user id of this process.</param>
-    /// <param name="unmapped">The id that stands for all users without an id here.</param>
+    /// <param name="unmapped">The id that stands for all users without an id in this container.</param>
     internal static bool MayHaveSecrets(uint? server, uint? named, uint own, uint? unmapped) =>
         server is { } id
         && (id == named || (id != unmapped && (id == 0 || id == own)));

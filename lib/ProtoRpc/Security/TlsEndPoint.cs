@@ -4,7 +4,7 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Security;
 
-/// <summary>What an authentication inside TLS is bound to: the server's certificate, as
+/// <summary>The channel binding for an authentication inside TLS: the server's certificate, as
 /// <c>tls-server-end-point</c> (RFC 5929 section 4).</summary>
 internal static class TlsEndPoint
 {

@@ -12,7 +12,7 @@ internal static class CommandNames
 
     /// <summary>The names in the order of the methods.</summary>
     /// <param name="methods">The methods of one module.</param>
-    /// <param name="prefix">What each noun begins with; may be empty.</param>
+    /// <param name="prefix">The prefix of each noun; may be empty.</param>
     /// <param name="taken">Names that the module has already.</param>
     /// <remarks>Names differ without regard to case. Methods that would get the same name get a longer one
     /// each: <c>Invoke-Method</c>, with the service, with the package, and at last with a number. Long names
@@ -97,7 +97,8 @@ internal static class CommandNames
 /// <c>get_http_status</c> have three.</summary>
 internal static class NameWords
 {
-    /// <summary>The words as they are written. Digits belong to the word before them.</summary>
+    /// <summary>Splits a name into words, without changing them. Digits belong to the word before
+    /// them.</summary>
     public static IReadOnlyList<string> Split(string name)
     {
         List<string> words = [];
@@ -130,7 +131,7 @@ internal static class NameWords
         return text.ToString();
     }
 
-    /// <summary>An identifier in Pascal case; empty where it consists of underscores.</summary>
+    /// <summary>An identifier in Pascal case; empty if it only consists of underscores.</summary>
     public static string Pascal(string name) => Pascal(Split(name));
 
     // An upper-case letter after a lower-case letter or a digit, or the last of several upper-case letters
@@ -143,9 +144,9 @@ internal static class NameWords
 /// <summary>The verbs that PowerShell approves, and the words that Microsoft's guidelines replace by one of
 /// them.</summary>
 /// <remarks>From "Approved Verbs for PowerShell Commands" of the PowerShell documentation and Get-Verb of
-/// PowerShell 7.6. Where the guidelines name a word for several verbs, it stands with the verb that a service
-/// usually means by it. Words that are nouns in the names of most methods are left out: Name, Type, Object,
-/// Cat, Dir, In, Into, Input, Output and Quota.</remarks>
+/// PowerShell 7.6. A word that the guidelines assign to several verbs is listed with the one that services
+/// usually mean. Words that are nouns in the names of most methods are omitted: Name, Type, Object, Cat, Dir,
+/// In, Into, Input, Output and Quota.</remarks>
 internal static class VerbTable
 {
     // Each verb with its synonyms. Words after the bar are not in the guidelines of PowerShell, but many

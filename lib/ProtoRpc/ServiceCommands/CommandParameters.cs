@@ -220,8 +220,8 @@ internal static class ReservedNames
         .ToFrozenSet(StringComparer.OrdinalIgnoreCase);
 }
 
-/// <summary>How a parameter reads an argument that is text, where a shell would refuse the text or read it in
-/// another way than the mapper of messages.</summary>
+/// <summary>How a parameter converts a text argument, if PowerShell would reject it or convert it in another
+/// way than the message mapper.</summary>
 internal enum ArgumentText
 {
     /// <summary>As the shell does.</summary>

@@ -3,10 +3,10 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.ServiceCommands;
 
-/// <summary>The commands of services: what a module for them has.</summary>
+/// <summary>The commands of a module for services.</summary>
 internal sealed class ServicePlan
 {
-    /// <summary>How many methods one module takes.</summary>
+    /// <summary>The maximum number of methods of one module.</summary>
     public const int MaxCommands = 10_000;
 
     // Each command is a class with a property for each parameter, and classes stay in memory until the
@@ -31,20 +31,20 @@ internal sealed class ServicePlan
         _byName = commands.ToDictionary(command => command.Name, StringComparer.OrdinalIgnoreCase);
     }
 
-    /// <summary>Where the methods come from.</summary>
+    /// <summary>The schema with the methods.</summary>
     public RpcSchema Schema { get; }
 
     /// <summary>The module's name: the prefix, else the name of the first service.</summary>
     public string ModuleName { get; }
 
-    /// <summary>What each noun begins with; may be empty.</summary>
+    /// <summary>The prefix of each noun; may be empty.</summary>
     public string Prefix { get; }
 
     /// <summary>The commands in declared order.</summary>
     public IReadOnlyList<ServiceCommand> Commands { get; }
 
-    /// <summary>The commands whose requests have so many fields, or that are so many, that they take the
-    /// request whole.</summary>
+    /// <summary>The commands without a parameter for each field, because their requests have too many fields,
+    /// or there are too many commands. The request is given as a whole.</summary>
     public IEnumerable<ServiceCommand> WithoutParameters => Commands.Where(command => !command.HasParameters);
 
     /// <summary>The commands that got a longer name, because a command of the shell has the
@@ -56,10 +56,10 @@ internal sealed class ServicePlan
     /// <summary>Plans the commands. None has a name of <see cref="ShellCommands"/>.</summary>
     /// <param name="schema">Has the services.</param>
     /// <param name="services">The services by their names; empty for all but those of gRPC itself.</param>
-    /// <param name="prefix">What each noun begins with.</param>
+    /// <param name="prefix">The prefix of each noun.</param>
     /// <param name="taken">Names of commands that the module has already.</param>
-    /// <exception cref="RpcException">InvalidArgument or NotFound: the prefix cannot be part of a name, there
-    /// is no such service, no method at all, or too many.</exception>
+    /// <exception cref="RpcException">InvalidArgument or NotFound: the prefix cannot be part of a name, a
+    /// service does not exist, or the number of methods is zero or too large.</exception>
     public static ServicePlan Create(
         RpcSchema schema, IReadOnlyCollection<string> services, string prefix,
         params IEnumerable<string> taken)
@@ -123,7 +123,7 @@ internal sealed class ServicePlan
             + "fewer services.");
 }
 
-/// <summary>The command of a method, as it is planned from the schema.</summary>
+/// <summary>The command of a method, from the schema.</summary>
 internal sealed class ServiceCommand
 {
     // Methods with other verbs may make changes that cannot be undone.
@@ -154,14 +154,14 @@ internal sealed class ServiceCommand
     /// <summary>Whether the fields have parameters. Requests with very many fields are given whole.</summary>
     public bool HasParameters { get; }
 
-    /// <summary>Whether the command takes <c>-WhatIf</c> and <c>-Confirm</c>: not if it only reads.</summary>
+    /// <summary>Whether the command has <c>-WhatIf</c> and <c>-Confirm</c>: not if it only reads.</summary>
     public bool CanConfirm => !ReadingVerbs.Contains(Name.Split('-')[0]);
 
     /// <summary>Whether the method returns a list in pages, so that the command has <c>-All</c>.</summary>
     public bool IsPaged { get; }
 
-    /// <summary>The parameter whose value a text of the pipeline is: that of the only field, if it takes text
-    /// or numbers; or null.</summary>
+    /// <summary>The parameter that a text from the pipeline sets: that of the only field, if it accepts text
+    /// or numbers; otherwise null.</summary>
     public CommandParameter? OnlyValue =>
         Parameters is [{ Field: { IsMap: false } single } only]
         && (single.MessageType is not { } type
@@ -231,7 +231,7 @@ internal sealed class ServiceCommand
 
 /// <summary>The parameter of a command for a field of the request.</summary>
 /// <param name="Name">The parameter's name.</param>
-/// <param name="Aliases">Other names: the field's own, where it differs.</param>
+/// <param name="Aliases">Other names: the field's name, if it differs.</param>
 /// <param name="Field">The field.</param>
 /// <param name="Type">The type of its argument.</param>
 internal sealed record CommandParameter(
@@ -240,7 +240,7 @@ internal sealed record CommandParameter(
     // Further values would not help in a syntax, and a hostile schema can have millions.
     private const int MaxValues = 200;
 
-    /// <summary>Whether it is a switch: a bool that may be left out.</summary>
+    /// <summary>Whether it is a switch: a bool that can be omitted.</summary>
     public bool IsSwitch { get; init; }
 
     /// <summary>Whether its value needs no name: the first required field, or the only field.</summary>
@@ -249,16 +249,16 @@ internal sealed record CommandParameter(
     /// <summary>How it reads text.</summary>
     public ArgumentText Text { get; init; }
 
-    /// <summary>Whether a call without it is refused.</summary>
+    /// <summary>Whether the parameter is mandatory.</summary>
     public bool IsMandatory => Field.IsRequired;
 
-    /// <summary>The names of the field's enum, as far as they are offered.</summary>
+    /// <summary>The suggested names of the field's enum.</summary>
     public IEnumerable<string> EnumNames =>
         Field.EnumType?.Values.Select(value => value.Key).Take(MaxValues) ?? [];
 }
 
-/// <summary>The names that no command of a service gets: those of the commands of PowerShell's modules and of
-/// ProtoRpc.</summary>
+/// <summary>The names of commands of PowerShell's modules and of ProtoRpc, which commands of services must
+/// not have.</summary>
 /// <remarks>The last module that is imported wins, so a method ConvertToSecureString would receive the
 /// secrets that a script passes to ConvertTo-SecureString. The list is fixed, because a module
 /// that is exported on one system is imported on others, which have more commands.</remarks>

@@ -20,14 +20,14 @@ internal readonly struct CallClock
         Caller = caller;
     }
 
-    /// <summary>The longest time that timers take; a caller that waits for longer waits for ever.</summary>
+    /// <summary>The longest time of a timer. A caller that waits longer has no limit.</summary>
     public static TimeSpan Longest { get; } = TimeSpan.FromMilliseconds(int.MaxValue);
 
-    /// <summary>A limit for a timer: one that is longer than timers take is InfiniteTimeSpan.</summary>
+    /// <summary>A limit for a timer; InfiniteTimeSpan if it is longer than timers support.</summary>
     public static TimeSpan ForTimer(TimeSpan limit) =>
         limit > Longest ? System.Threading.Timeout.InfiniteTimeSpan : limit;
 
-    /// <summary>How long the call may take, of which some is spent; InfiniteTimeSpan for ever.</summary>
+    /// <summary>The whole time of the call; InfiniteTimeSpan for no limit.</summary>
     public TimeSpan Timeout { get; }
 
     /// <summary>Cancelled by the caller.</summary>
@@ -42,10 +42,10 @@ internal readonly struct CallClock
     public CallClock ToConnect(TimeSpan? bound) =>
         (Reach is { } reach && !(bound < reach) ? reach : bound) is { } time ? Within(time) : this;
 
-    /// <summary>Whether the call may take for ever.</summary>
+    /// <summary>Whether the call has no time limit.</summary>
     public bool IsEndless => Timeout == System.Threading.Timeout.InfiniteTimeSpan;
 
-    /// <summary>What is left of the time: InfiniteTimeSpan for ever, and never below zero.</summary>
+    /// <summary>The remaining time; InfiniteTimeSpan for no limit, and never below zero.</summary>
     public TimeSpan Left
     {
         get
@@ -74,8 +74,8 @@ internal readonly struct CallClock
     /// <summary>Whether the time is over.</summary>
     public bool IsOver => Left == TimeSpan.Zero;
 
-    /// <summary>Begins the time of a call: its timeout, or what is left until its deadline if that is
-    /// less.</summary>
+    /// <summary>Starts the time of a call: its timeout, or the time until its deadline if that is
+    /// shorter.</summary>
     public static CallClock Start(
         TimeSpan timeout, CancellationToken caller = default, DateTimeOffset? deadline = null)
     {
@@ -115,21 +115,20 @@ internal readonly struct CallClock
         return Start(isSooner ? left : bound, Caller);
     }
 
-    /// <summary>What ended the call: its caller, the time, or neither, which is null. The caller comes
-    /// first, because what happens to a call that was given up is of no interest.</summary>
+    /// <summary>The reason that ended the call: its caller or the time; null for neither. The caller has
+    /// priority, because nobody waits for the result of a cancelled call.</summary>
     /// <param name="endpoint">Who was called.</param>
-    /// <param name="sent">Whether the server may have the whole request, and so may have run the
+    /// <param name="sent">Whether the server may have received the whole request, and so may have run the
     /// call.</param>
-    /// <param name="cause">What was thrown.</param>
-    /// <param name="isLate">Whether a timer has said that the time is over, which may be a little earlier
-    /// than the clock.</param>
+    /// <param name="cause">The exception.</param>
+    /// <param name="isLate">Whether a timer has fired, which may be slightly before the deadline.</param>
     public RpcException? Ended(
         RpcEndpoint endpoint, bool sent, Exception? cause = null, bool isLate = false) =>
         Caller.IsCancellationRequested ? CallErrors.Cancelled(endpoint, sent, cause)
         : !IsEndless && (isLate || IsOver) ? TimedOut(endpoint, sent, cause)
         : null;
 
-    /// <summary>Refuses to send a request for which there is no time left.</summary>
+    /// <summary>Rejects a request if no time is left to send it.</summary>
     /// <exception cref="RpcException">DeadlineExceeded.</exception>
     public void RequireTime(RpcEndpoint endpoint)
     {

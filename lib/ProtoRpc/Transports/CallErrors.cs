@@ -2,7 +2,7 @@ using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>Makes exceptions of calls that ended without an answer.</summary>
+/// <summary>Creates exceptions for calls that ended without a reply.</summary>
 internal static class CallErrors
 {
     public static RpcException NotReached(RpcEndpoint endpoint, TimeSpan timeout, RpcException last) => new(

@@ -6,7 +6,7 @@ using ProtoRpc.Transports.Http;
 
 namespace ProtoRpc.Transports;
 
-/// <summary>Makes exceptions of what the system says about endpoints.</summary>
+/// <summary>Creates exceptions from the system's errors about endpoints.</summary>
 internal static class EndpointErrors
 {
     private const string UseTls = "RpcServerOptions.UseTls";
@@ -136,7 +136,7 @@ internal static class EndpointErrors
     /// <summary>No such pipe or local name.</summary>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="owner">Where the name was looked for.</param>
-    /// <param name="advice">What else to do.</param>
+    /// <param name="advice">Further advice.</param>
     public static RpcException NoSuchName(RpcEndpoint endpoint, string owner, string advice = "") => new(
         RpcStatusCode.Unavailable,
         $"Cannot connect to '{endpoint}': nothing listens under that name for {owner}. Start the "
@@ -163,13 +163,13 @@ internal static class EndpointErrors
         $"'{endpoint}' did not accept the connection within {timeout.TotalSeconds:0.###} s. Check host and "
         + $"firewall, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.ConnectTimeout)}.", endpoint);
 
-    /// <summary>The caller gave up while connecting.</summary>
+    /// <summary>The caller cancelled while the client was connecting.</summary>
     public static RpcException ConnectCancelled(RpcEndpoint endpoint, Exception? exception = null) => new(
         RpcStatusCode.Cancelled,
         $"Connecting to '{endpoint}' was cancelled.", endpoint, exception);
 }
 
-/// <summary>Makes exceptions of servers that do not speak as the endpoint says.</summary>
+/// <summary>Creates exceptions for servers that use another protocol than the endpoint's.</summary>
 internal static class WrongProtocolErrors
 {
     public static RpcException WrongProtocol(RpcEndpoint endpoint, PeerGreeting greeting, string firstLine)
@@ -216,7 +216,7 @@ internal static class WrongProtocolErrors
             inner);
     }
 
-    /// <summary>A call needs HTTP/2, and the server speaks HTTP/1.1 alone. It has not run.</summary>
+    /// <summary>The call needs HTTP/2, but the server only supports HTTP/1.1. The call did not run.</summary>
     public static RpcException NeedsHttp2(RpcEndpoint endpoint, Exception? inner) => Make(
         endpoint,
         "it does not speak HTTP/2, which a stream in both directions needs. "

@@ -6,8 +6,8 @@ namespace ProtoRpc.Transports;
 /// <summary>Looks up the addresses of host names.</summary>
 internal static class HostLookup
 {
-    /// <summary>The addresses of a host name, or the address that it is.</summary>
-    /// <exception cref="SocketException">There is no such host.</exception>
+    /// <summary>The addresses of a host name, or the address itself.</summary>
+    /// <exception cref="SocketException">The host does not exist.</exception>
     public static IPAddress[] Find(string host)
     {
         if (IPAddress.TryParse(host, out IPAddress? address))
@@ -101,7 +101,7 @@ internal static class HostLookup
 
 /// <summary>A host name was not looked up in time.</summary>
 /// <param name="host">The name.</param>
-/// <param name="cause">What ended the wait; null for none.</param>
+/// <param name="cause">The exception that ended the wait; null for none.</param>
 internal sealed class HostLookupTimeout(string host, Exception? cause = null)
     : OperationCanceledException($"The time to look up '{host}' is over.", cause)
 {

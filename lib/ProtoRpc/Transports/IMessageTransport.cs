@@ -45,23 +45,23 @@ internal interface IIncomingMessage
 /// <summary>A client's connection to one interface. One thread at a time uses it.</summary>
 internal interface IMessageConnection : IDisposable
 {
-    /// <summary>Blocks until the server answers that it is there.</summary>
+    /// <summary>Blocks until the server replies.</summary>
     /// <returns>0, or the status of the system.</returns>
     uint Reach();
 
-    /// <summary>Blocks until a call has been answered or has failed.</summary>
+    /// <summary>Blocks until the call has a reply or has failed.</summary>
     /// <returns>0, or the status of the system.</returns>
     uint Call(IOutgoingMessage message);
 }
 
-/// <summary>A request of a client, with room for its reply.</summary>
+/// <summary>A request of a client, which also receives its reply.</summary>
 internal interface IOutgoingMessage
 {
     /// <summary>Octets of the request's stub.</summary>
     int Length { get; }
 
-    /// <summary>Copies the request to where it is sent from.</summary>
-    /// <returns>False if the call was given up, and must not be sent.</returns>
+    /// <summary>Copies the request into the buffer from which it is sent.</summary>
+    /// <returns>False if the call was abandoned, and must not be sent.</returns>
     bool TryWrite(Span<byte> stub);
 
     /// <summary>Copies the stub of the reply.</summary>

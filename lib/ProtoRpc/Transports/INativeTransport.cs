@@ -11,9 +11,9 @@ internal interface INativeTransport : ITransport
 {
     /// <summary>Binds an endpoint.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="allowed">The accounts that may connect in addition to the own one; null for none. The
-    /// transport lets at least these connect: callers of it ask <see cref="AllowedAccounts.Admit"/> for each
-    /// connection.</param>
+    /// <param name="allowed">The accounts that may connect in addition to the listener's own; null for none.
+    /// The transport may admit more accounts: callers must check each connection with <see
+    /// cref="AllowedAccounts.Admit"/>.</param>
     /// <exception cref="RpcException">AlreadyExists, PermissionDenied,
     /// Unavailable, InvalidArgument.</exception>
     TransportListener Listen(RpcEndpoint endpoint, AllowedAccounts? allowed = null);
@@ -28,10 +28,10 @@ internal interface INativeTransport : ITransport
         RpcEndpoint endpoint, string? serverUser, TimeSpan timeout, CancellationToken cancellation);
 }
 
-/// <summary>A bound endpoint that gives connections.</summary>
+/// <summary>A bound endpoint that accepts connections.</summary>
 internal abstract class TransportListener : IDisposable
 {
-    /// <summary>The endpoint as bound.</summary>
+    /// <summary>The bound endpoint.</summary>
     public abstract RpcEndpoint Endpoint { get; }
 
     /// <summary>The endpoint as bind_ack names it.</summary>
@@ -50,8 +50,8 @@ internal abstract class TransportListener : IDisposable
     public abstract void Dispose();
 }
 
-/// <summary>A connected byte stream. One thread receives and sends at a time, but <see cref="Abort"/> and
-/// <see cref="Peek"/> may come from another.</summary>
+/// <summary>A connected byte stream. One thread sends and receives at a time, but <see cref="Abort"/> and
+/// <see cref="Peek"/> can be called on another.</summary>
 /// <remarks>A connection is used either with the blocking members or with the asynchronous ones, never with
 /// both: a socket that was once used asynchronously is slow for blocking calls ever after.</remarks>
 internal abstract class TransportConnection : IDisposable
@@ -75,14 +75,14 @@ internal abstract class TransportConnection : IDisposable
     public abstract ValueTask SendAsync(ReadOnlyMemory<byte> bytes, CancellationToken cancellation);
 
     /// <summary>Peeks at received bytes without blocking; not during a receive.</summary>
-    /// <returns>The octets copied; 0 when the peer closed or the connection broke;
-    /// -1 when nothing came.</returns>
+    /// <returns>The number of copied octets; 0 if the peer closed or the connection broke; -1 if no data has
+    /// arrived.</returns>
     public abstract int Peek(Span<byte> buffer);
 
     /// <summary>Sends a few bytes if that is possible without blocking; failures are ignored.</summary>
     public abstract void TrySendNow(ReadOnlySpan<byte> bytes);
 
-    /// <summary>Ends sending; receiving goes on.</summary>
+    /// <summary>Ends sending; receiving continues.</summary>
     public abstract void FinishSending();
 
     /// <summary>Lets the one who receives get 0, now and from now on; later sends work. Not during a
@@ -121,7 +121,7 @@ internal static class NativeTransports
         .ToDictionary(registered => registered.Transport, registered => registered.Carrier!);
 
     /// <summary>The transport of an endpoint.</summary>
-    /// <exception cref="RpcException">InvalidArgument when it is not a native endpoint.</exception>
+    /// <exception cref="RpcException">InvalidArgument: it is not a native endpoint.</exception>
     public static INativeTransport Get(RpcEndpoint endpoint) =>
         Registered.TryGetValue(endpoint.Transport, out INativeTransport? transport)
             ? transport
@@ -131,16 +131,15 @@ internal static class NativeTransports
                 + "or ncalrpc.", endpoint);
 }
 
-/// <summary>What carries a kind of endpoint.</summary>
+/// <summary>The transport of a kind of endpoint.</summary>
 internal interface ITransport
 {
     /// <summary>Whether this operating system has it.</summary>
     bool IsOfThisSystem => true;
 }
 
-/// <summary>Stands at the head of a transport's file, and brings it to <see cref="NativeTransports"/> or
-/// <see cref="MessageTransports"/>: so a new transport is a file of its own, and no other one knows
-/// it.</summary>
+/// <summary>An attribute on each transport, by which <see cref="NativeTransports"/> or <see
+/// cref="MessageTransports"/> finds it. So a new transport only needs its own file.</summary>
 /// <param name="transport">The kind of endpoint that it carries.</param>
 [AttributeUsage(AttributeTargets.Assembly, AllowMultiple = true)]
 internal abstract class TransportAttribute(RpcTransport transport) : Attribute

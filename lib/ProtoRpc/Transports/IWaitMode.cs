@@ -20,18 +20,18 @@ internal interface IWaitMode
     /// <summary>Sends all bytes.</summary>
     static abstract ValueTask SendAsync(TransportConnection connection, ReadOnlyMemory<byte> bytes);
 
-    /// <summary>Waits for a task of somebody else, such as a handler.</summary>
+    /// <summary>Waits for a task of other code, such as a handler.</summary>
     static abstract ValueTask WaitAsync(ValueTask task);
 
-    /// <summary>Waits for the result of a task of somebody else.</summary>
+    /// <summary>Waits for the result of a task of other code.</summary>
     static abstract ValueTask<TResult> WaitAsync<TResult>(Task<TResult> task);
 
-    /// <summary>Waits for a task of somebody else, for some time.</summary>
+    /// <summary>Waits for a task of other code, for a limited time.</summary>
     /// <exception cref="TimeoutException">The time is over.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled.</exception>
     static abstract ValueTask WaitAsync(Task task, TimeSpan time, CancellationToken cancellation);
 
-    /// <summary>Takes one of what a semaphore counts.</summary>
+    /// <summary>Enters a semaphore.</summary>
     /// <returns>False when the time is over.</returns>
     static abstract ValueTask<bool> EnterAsync(
         SemaphoreSlim semaphore, TimeSpan timeout, CancellationToken cancellation);

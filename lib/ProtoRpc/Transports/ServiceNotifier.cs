@@ -22,13 +22,13 @@ internal sealed class ServiceNotifier : IDisposable
         };
     }
 
-    /// <summary>How often <see cref="Alive"/> is expected: half of the time after which the manager restarts
-    /// the service, as sd_watchdog_enabled(3) advises; null where it does not watch this process.</summary>
+    /// <summary>How often to call <see cref="Alive"/>: half of the time after which the manager restarts the
+    /// service, as sd_watchdog_enabled(3) advises; null if the manager does not watch this process.</summary>
     public TimeSpan? WatchdogInterval { get; }
 
     /// <summary>Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.</summary>
     /// <param name="variable">Gives an environment variable, or null.</param>
-    /// <returns>Null where no service manager started this process.</returns>
+    /// <returns>Null if no service manager started this process.</returns>
     /// <exception cref="RpcException">InvalidArgument: NOTIFY_SOCKET is no address of a Unix
     /// socket.</exception>
     public static ServiceNotifier? Create(Func<string, string?> variable) =>
@@ -36,8 +36,8 @@ internal sealed class ServiceNotifier : IDisposable
             ? new ServiceNotifier(AddressOf(socket), WatchdogOf(variable))
             : null;
 
-    /// <summary>Says that the service answers.</summary>
-    /// <param name="status">What systemctl status shows, one line.</param>
+    /// <summary>Notifies the manager that the service is ready.</summary>
+    /// <param name="status">The text in systemctl status, one line.</param>
     /// <exception cref="RpcException">Unavailable: the manager does not receive it.</exception>
     public void Ready(string status) => Send($"READY=1\nSTATUS={Line(status)}");
 

@@ -6,9 +6,9 @@ namespace ProtoRpc.Transports;
 
 /// <summary>The directory of the local sockets that an account opens to others. Other accounts can pass
 /// through it, but neither list nor change it.</summary>
-/// <remarks>Its path is made of the account's user id, so that a client that knows the account finds it. Each
-/// account can make a directory of this name in the temporary folder first, so that clients and servers
-/// require that it belongs to the account.</remarks>
+/// <remarks>Its path contains the account's user id, so that clients that know the account find it. Another
+/// account can create a directory with this name in the temporary folder, so clients and servers require that
+/// it belongs to the account.</remarks>
 [UnsupportedOSPlatform("windows")]
 internal static partial class SharedSocketDirectory
 {
@@ -16,7 +16,8 @@ internal static partial class SharedSocketDirectory
         UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
         | UnixFileMode.GroupExecute | UnixFileMode.OtherExecute;
 
-    /// <summary>What other accounts may not do in a directory whose sockets they may use.</summary>
+    /// <summary>The permissions that other accounts must not have in a directory whose sockets they can
+    /// use.</summary>
     private const UnixFileMode Changes = UnixFileMode.GroupWrite | UnixFileMode.OtherWrite;
 
     // The maximum number of links that Linux follows.
@@ -62,12 +63,12 @@ internal static partial class SharedSocketDirectory
         throw failure!;
     }
 
-    /// <summary>Lets the accounts connect to a bound socket that does not listen yet.</summary>
+    /// <summary>Allows accounts to connect to a bound socket, before it listens.</summary>
     /// <remarks>A mode cannot name users. If there are any, every account may connect, and the listener
     /// rejects the connections of others. The mode is set by the path: the socket's directory must be one
     /// that others cannot change.</remarks>
     /// <param name="path">The socket.</param>
-    /// <param name="allowed">The accounts; null for the own one alone.</param>
+    /// <param name="allowed">The accounts; null for only the listener's own.</param>
     public static void Open(string path, AllowedAccounts? allowed)
     {
         UnixFileMode mode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
@@ -86,8 +87,8 @@ internal static partial class SharedSocketDirectory
     }
 
     /// <summary>Requires that other accounts cannot replace a socket at a path that the user chose.</summary>
-    /// <remarks>Links are followed as the system follows them: whoever can change a folder above the target
-    /// of one can replace the target.</remarks>
+    /// <remarks>Links are followed as the system does: an account that can change a folder above the target
+    /// of a link can replace the target.</remarks>
     /// <exception cref="RpcException">PermissionDenied: they can.</exception>
     public static void RequireSafe(RpcEndpoint endpoint, string path)
     {

@@ -167,13 +167,12 @@ internal sealed class SocketConnection : TransportConnection
     }
 }
 
-/// <summary>Waits a moment for a socket's next bytes by asking again and again, before the thread goes to
-/// sleep in a receive: waking it, and a processor that fell asleep with it,
-/// takes longer than most calls.</summary>
-/// <remarks>Other threads that are ready to run come first. A wait in vain is followed by more and more
-/// receives without one, so that a connection that rests costs nothing. While other programs keep the
-/// processors busy, nearly all receives go without one: a thread that sleeps gets its turn sooner. At most
-/// half of the processors wait like this. Not thread-safe.</remarks>
+/// <summary>Polls a socket repeatedly for its next bytes, before the thread sleeps in a receive. Waking the
+/// thread, and a processor that went to sleep with it, takes longer than most calls.</summary>
+/// <remarks>Other threads that are ready to run have priority. After a poll in vain, more and more receives
+/// go without one, so that an idle connection costs nothing. While other programs keep the processors busy,
+/// nearly all receives go without one, because a sleeping thread gets its turn sooner. At most half of the
+/// processors poll. Not thread-safe.</remarks>
 internal sealed class ReceiveSpin
 {
     private const int MaxBackoff = 256;
@@ -242,12 +241,12 @@ internal sealed class ReceiveSpin
     }
 }
 
-/// <summary>What sockets of Windows need beside the calls of .NET.</summary>
+/// <summary>Windows functions for sockets that .NET does not expose.</summary>
 [SupportedOSPlatform("windows")]
 internal static unsafe partial class WindowsSocket
 {
-    /// <summary>Ends the receives and sends that run: on Windows, shutting a socket down only rejects those
-    /// that begin later, and a blocked receive would wait for the peer forever.</summary>
+    /// <summary>Ends running receives and sends. On Windows, shutting down a socket only rejects later ones,
+    /// and a blocked receive would wait for the peer forever.</summary>
     public static void CancelPending(Socket socket)
     {
         try

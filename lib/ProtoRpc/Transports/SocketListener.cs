@@ -5,7 +5,7 @@ namespace ProtoRpc.Transports;
 
 /// <summary>A bound stream socket.</summary>
 /// <param name="socket">Bound and listening.</param>
-/// <param name="endpoint">The endpoint as bound.</param>
+/// <param name="endpoint">The bound endpoint.</param>
 /// <param name="secondaryAddress">As bind_ack names it.</param>
 /// <param name="close">Closes the socket and what belongs to it.</param>
 internal sealed class SocketListener(
@@ -138,8 +138,8 @@ internal static class SpareHandles
 
     private static readonly Lazy<long> Most = new(FindMost);
 
-    /// <summary>Whether an accepted connection leaves handles for others. The system gives the lowest free
-    /// number, so a high one says that all below it are taken.</summary>
+    /// <summary>Whether file handles are left after a connection was accepted. The system assigns the lowest
+    /// free number, so a high number means that all lower ones are in use.</summary>
     public static bool AreLeftBy(Socket accepted) => accepted.SafeHandle.DangerousGetHandle() < Most.Value;
 
     /// <summary>The first number that connections do not get.</summary>

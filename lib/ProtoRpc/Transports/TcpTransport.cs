@@ -74,8 +74,8 @@ internal sealed class TcpTransport : INativeTransport
         }
     }
 
-    /// <summary>Connects to the first address that accepts. Each has an equal share of the time that is left,
-    /// so that one that never answers leaves time for the others.</summary>
+    /// <summary>Connects to the first address that accepts. Each address has an equal share of the remaining
+    /// time, so that one that never replies leaves time for the others.</summary>
     internal static Socket Dial(IPAddress[] addresses, int port, CallClock clock)
     {
         Exception last = new SocketException((int)SocketError.HostNotFound);

@@ -10,9 +10,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Transports;
 
-/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> off Windows:
-/// Unix domain sockets in a directory of the user's own, or in one that others can pass through if the
-/// listener allows other accounts.</summary>
+/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> outside Windows: Unix domain sockets in a private directory of
+/// the user, or in one that others can enter if the listener allows other accounts.</summary>
 [UnsupportedOSPlatform("windows")]
 internal sealed class UnixSocketTransport : INativeTransport
 {
@@ -275,7 +274,8 @@ internal static class LocalSocketDirectory
     }
 
     /// <summary>Makes the directory for the sockets of a kind, if it does not exist.</summary>
-    /// <exception cref="RpcException">PermissionDenied: it is open to others, or cannot be made.</exception>
+    /// <exception cref="RpcException">PermissionDenied: the directory is accessible to others, or cannot be
+    /// created.</exception>
     public static string Prepare(RpcEndpoint endpoint, string folder) =>
         Prepare(endpoint, folder, [.. Roots()]);
 
@@ -331,7 +331,7 @@ internal static class LocalSocketDirectory
     private static bool IsForeign(string path) =>
         UnixFileStatus.Read(path) is { } status && status.Owner != UnixAccounts.EffectiveUserId;
 
-    /// <summary>What keeps a directory from being ours alone.</summary>
+    /// <summary>Why a directory is not private; null if it is.</summary>
     /// <returns>Null when nothing does.</returns>
     internal static string? FindFault(string path)
     {

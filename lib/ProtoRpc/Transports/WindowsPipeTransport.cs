@@ -14,8 +14,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Transports;
 
-/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> on Windows:
-/// named pipes of the listening account, and of those that it allows.</summary>
+/// <summary><c>ncalrpc</c> and <c>ncacn_np</c> on Windows: named pipes of the listener's account, which only
+/// this account and the allowed accounts can use.</summary>
 [SupportedOSPlatform("windows")]
 internal sealed partial class WindowsPipeTransport : INativeTransport
 {

@@ -3,12 +3,12 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.Messages.Binary;
 
-/// <summary>A message that is encoded once: its size decides how it is sent, and the same bytes are then
+/// <summary>A message that is encoded once. Its size decides how it is sent, and then the same bytes are
 /// sent.</summary>
-/// <remarks>A dynamic message learns its size only by being encoded, so its bytes are kept in pooled memory.
-/// A generated one computes its size, and is written where its bytes go. The bytes of an opaque one are sent
-/// as they are. Required fields are not checked: the sender of the message has done so. Not thread-safe;
-/// dispose it.</remarks>
+/// <remarks>The size of a dynamic message is only known after encoding, so its bytes are stored in pooled
+/// memory. A generated message computes its size, and is written directly to its target. The bytes of an
+/// opaque message are sent unchanged. Required fields are not checked here: the sender has checked them. Not
+/// thread-safe; dispose it.</remarks>
 internal sealed class EncodedMessage : IDisposable
 {
     private IMessage? _generated;
@@ -26,15 +26,15 @@ internal sealed class EncodedMessage : IDisposable
     public int Length { get; }
 
     /// <summary>Encodes a message of any size.</summary>
-    /// <exception cref="RpcException">InvalidArgument: it is nested too deep.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the message is nested too deeply.</exception>
     public static EncodedMessage From(IMessage message) => From(message, Array.MaxLength, "message");
 
-    /// <summary>Encodes a message, and stops when it gets larger than the limit.</summary>
+    /// <summary>Encodes a message, and stops if it exceeds the limit.</summary>
     /// <param name="message">The message, dynamic, generated or opaque.</param>
     /// <param name="maxBytes">The largest.</param>
-    /// <param name="what">What the message is, for the error: request or reply.</param>
-    /// <exception cref="RpcException">ResourceExhausted: it is larger than the limit; InvalidArgument: it is
-    /// nested too deep.</exception>
+    /// <param name="what">The kind of message for the error: request or reply.</param>
+    /// <exception cref="RpcException">ResourceExhausted: the message is over the limit. InvalidArgument: it
+    /// is nested too deeply.</exception>
     public static EncodedMessage From(IMessage message, int maxBytes, string what)
     {
         if (message is DynamicMessage dynamic)
@@ -129,8 +129,8 @@ internal sealed class EncodedMessage : IDisposable
     }
 }
 
-/// <summary>A message in its binary form that was not decoded: one that a gateway forwards, or a reply that
-/// was encoded before its call.</summary>
+/// <summary>A message in binary form that is not decoded: a gateway forwards it, or it is a reply that was
+/// encoded before its call.</summary>
 /// <remarks>Its bytes do not change, so that many threads may send it. Only <see cref="EncodedMessage"/> and
 /// the formats take it; everything else reads it first.</remarks>
 /// <param name="type">The message's type.</param>

@@ -1,11 +1,9 @@
 namespace ProtoRpc.Messages.Binary;
 
 /// <summary>Counts what Google.Protobuf's parser would make of a message of a peer, before it runs.</summary>
-/// <remarks>
-/// That parser cannot be stopped. It makes an object of every two bytes of some messages, and hashes the
-/// number keys of maps and the numbers of unknown fields as .NET does, so a peer can choose numbers that
-/// collide. Each is then compared with all before: the time is the square of their number.
-/// </remarks>
+/// <remarks>That parser cannot be stopped. It creates an object for every two bytes of some messages. It
+/// hashes number keys of maps and numbers of unknown fields as themselves, so a peer can choose numbers that
+/// collide. Each is then compared with all previous ones, which takes quadratic time.</remarks>
 internal static class GeneratedLimits
 {
     // The minimum size of a message in a list: a tag and a length.
@@ -18,7 +16,7 @@ internal static class GeneratedLimits
     // A message up to this size cannot exceed a limit, because its type would need thousands of fields.
     private const int AlwaysFine = 256;
 
-    /// <summary>Whether so many bytes can be over a limit. Most messages are too short for that.</summary>
+    /// <summary>Whether a message of this size can exceed a limit. Most messages are too short.</summary>
     public static bool MayExceed(RpcMessageInfo type, long bytes, int maxElements, int maxEntries) =>
         (bytes > AlwaysFine || maxEntries < AlwaysFine)
         && (bytes / MinEntryBytes > maxEntries
@@ -48,10 +46,10 @@ internal static class GeneratedLimits
         Count(ref reader, MessageLayout.For(type), 0, ref work, ref keys);
     }
 
-    /// <param name="reader">Where the bytes come from.</param>
+    /// <param name="reader">The reader of the bytes.</param>
     /// <param name="layout">The type of the message that is read.</param>
     /// <param name="endTag">The tag that ends a group; 0 where the length ends the message.</param>
-    /// <param name="work">What all maps take.</param>
+    /// <param name="work">The work for all maps.</param>
     /// <param name="keys">The keys of this message. Messages that are no elements count with the message
     /// around them: a peer may send such a message in pieces.</param>
     private static void Count(

@@ -4,21 +4,21 @@ using System.Text.Unicode;
 
 namespace ProtoRpc.Messages.Binary;
 
-/// <summary>Reads protobuf's binary format into a <see cref="DynamicMessage"/>, merging with what it
-/// holds.</summary>
+/// <summary>Reads the binary format of Protocol Buffers into a <see cref="DynamicMessage"/>, merging it with
+/// the existing fields.</summary>
 internal static class MessageDecoder
 {
-    /// <returns>Whether all that was read has its required fields; otherwise they may be missing, or come in
-    /// another part of the same message.</returns>
+    /// <returns>Whether all messages that were read have their required fields. If not, fields may be
+    /// missing, or in another part of the same message.</returns>
     public static bool Merge(DynamicMessage message, ReadOnlySpan<byte> bytes)
     {
         ElementBudget unlimited = ElementBudget.Unlimited;
         return Merge(message, bytes, ref unlimited);
     }
 
-    /// <param name="message">What is filled.</param>
+    /// <param name="message">The message to fill.</param>
     /// <param name="bytes">Its bytes.</param>
-    /// <param name="budget">What it may be made of; less by what it was made of afterwards.</param>
+    /// <param name="budget">The remaining number of elements, which is reduced.</param>
     /// <returns>Whether all that was read has its required fields.</returns>
     public static bool Merge(DynamicMessage message, ReadOnlySpan<byte> bytes, ref ElementBudget budget)
     {
@@ -28,8 +28,8 @@ internal static class MessageDecoder
         return reader.IsComplete;
     }
 
-    /// <param name="reader">Where the bytes come from.</param>
-    /// <param name="message">What is filled.</param>
+    /// <param name="reader">The reader of the bytes.</param>
+    /// <param name="message">The message to fill.</param>
     /// <param name="endTag">The tag that ends a group; 0 where the length ends the message.</param>
     private static void ReadFields(ref WireReader reader, DynamicMessage message, uint endTag)
     {
@@ -102,8 +102,8 @@ internal static class MessageDecoder
         reader.Require(layout, scalars, references);
     }
 
-    /// <summary>Reads what is no value of a field alone.</summary>
-    /// <returns>Whether the message goes on.</returns>
+    /// <summary>Reads tags that do not begin a single value of a field.</summary>
+    /// <returns>Whether the message continues.</returns>
     private static bool ReadOther(
         ref WireReader reader, DynamicMessage message, FieldLayout? field, uint tag, int start, uint endTag)
     {
@@ -232,8 +232,8 @@ internal static class MessageDecoder
         }
     }
 
-    /// <summary>Keeps a number that a closed enum does not define as an unknown field. A packed number gets a
-    /// separate tag, as in every implementation, because it cannot stay in its array.</summary>
+    /// <summary>Keeps a number that a closed enum does not declare as an unknown field. A packed number gets
+    /// a separate tag, as in every implementation, because it cannot stay in its array.</summary>
     private static void AppendUnknownEnum(
         DynamicMessage message, FieldLayout field, ulong value, ReadOnlySpan<byte> record)
     {
@@ -309,8 +309,7 @@ internal static class MessageDecoder
         reader.LeaveMessage(outerEnd);
     }
 
-    /// <summary>Reads an item of a MessageSet whose first tag was read;
-    /// its parts come in any order.</summary>
+    /// <summary>Reads an item of a MessageSet after its first tag; its parts may have any order.</summary>
     private static void ReadItem(ref WireReader reader, DynamicMessage message, int start)
     {
         if (MessageSetItem.Read(ref reader) is not { } item)

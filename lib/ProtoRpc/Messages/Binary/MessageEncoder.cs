@@ -3,9 +3,9 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.Messages.Binary;
 
-/// <summary>Writes a <see cref="DynamicMessage"/> in protobuf's binary format: fields by number, then what
-/// was unknown.</summary>
-/// <remarks>The writer goes backwards, so everything here runs from last to first.</remarks>
+/// <summary>Writes a <see cref="DynamicMessage"/> in the binary format of Protocol Buffers: fields by number,
+/// then unknown fields.</summary>
+/// <remarks>The writer goes backwards, so fields and elements are written from last to first.</remarks>
 internal static class MessageEncoder
 {
     public static void Write(ref WireWriter writer, DynamicMessage message) =>
@@ -429,10 +429,10 @@ internal static class MessageSizer
     };
 }
 
-/// <summary>What a MessageSet holds, on the wire: the group 1 of the extension's number as field 2 and its
+/// <summary>An item of a MessageSet in binary form: group 1, with the extension's number as field 2 and its
 /// message as field 3.</summary>
 /// <param name="TypeId">The number of the extension.</param>
-/// <param name="MessageStart">Where the length of the message stands.</param>
+/// <param name="MessageStart">The position of the length of the message.</param>
 internal readonly record struct MessageSetItem(int TypeId, int MessageStart)
 {
     public const uint StartTag = (1 << WireType.TagBits) | WireType.StartGroup;

@@ -7,7 +7,7 @@ namespace ProtoRpc.Messages.Binary;
 /// public.</summary>
 internal static class ProtobufContexts
 {
-    /// <summary>The bytes up to the context's limit or to the end of the group that it is in.</summary>
+    /// <summary>The bytes up to the context's limit, or to the end of the current group.</summary>
     public static ReadOnlySpan<byte> ReadAll(ref ParseContext context)
     {
         ArrayBufferWriter<byte> output = new();

@@ -1,6 +1,6 @@
 namespace ProtoRpc.Messages.Binary;
 
-/// <summary>The fields of a message that its type does not have, as the bytes that came.</summary>
+/// <summary>The unknown fields of a message, as received bytes.</summary>
 /// <param name="store">The message's store, whose place they take: few messages have unknown fields.</param>
 internal sealed class UnknownFields(object? store)
 {
@@ -24,7 +24,7 @@ internal sealed class UnknownFields(object? store)
     }
 }
 
-/// <summary>Gives a message back the unknown fields of the message that its object was made of.</summary>
+/// <summary>Restores the unknown fields of the message from which an object was created.</summary>
 internal static class UnknownFieldFilter
 {
     public static void Restore(DynamicMessage message, DynamicMessage source)

@@ -5,11 +5,11 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.Messages.Binary;
 
-/// <summary>Reads protobuf's wire format from bytes that may be hostile: every length is checked against what
-/// is there before it is used.</summary>
+/// <summary>Reads the wire format of Protocol Buffers from bytes that may be hostile: every length is
+/// compared with the available bytes before it is used.</summary>
 /// <param name="bytes">The whole message.</param>
 /// <param name="type">Its type, for what errors say.</param>
-/// <param name="budget">What it may be made of.</param>
+/// <param name="budget">The limit of elements.</param>
 internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, ElementBudget budget)
 {
     private const int MaxVarintBytes = 10;
@@ -24,7 +24,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
     private ElementBudget _budget = budget;
     private bool _incomplete;
 
-    /// <summary>A reader of what is no longer a peer's.</summary>
+    /// <summary>Creates a reader without limits, for bytes that were checked before.</summary>
     public WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type)
         : this(bytes, type, ElementBudget.Unlimited)
     {
@@ -45,7 +45,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
 
     public readonly int Position => _position;
 
-    /// <summary>What is left for it to be made of.</summary>
+    /// <summary>The remaining number of elements.</summary>
     public readonly ElementBudget Budget => _budget;
 
     /// <summary>Whether all messages that were read have their required fields.</summary>
@@ -53,7 +53,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
 
     public readonly ReadOnlySpan<byte> Since(int start) => _bytes[start.._position];
 
-    /// <summary>Goes to a position of the same message where it has been before.</summary>
+    /// <summary>Returns to an earlier position in the same message.</summary>
     public void Seek(int position) => _position = position;
 
     /// <summary>Reads a field number and wire type; the number is not 0 and fits.</summary>
@@ -188,8 +188,8 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         }
     }
 
-    /// <summary>Reads a tag if it is this one and is written in one byte, as most are.</summary>
-    /// <returns>False also when it is time for a look: <see cref="AtEnd"/> takes it.</returns>
+    /// <summary>Reads a tag if it is the expected one and has one byte, as most tags have.</summary>
+    /// <returns>False also if the regular check is due, which <see cref="AtEnd"/> runs.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     public bool TryReadTag(uint tag)
     {
@@ -202,7 +202,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
     }
 
     /// <summary>How many fields with a tag follow each other, the first one's tag being read.</summary>
-    /// <remarks>Damaged ones end it: reading refuses them.</remarks>
+    /// <remarks>A malformed element ends the run: reading reports it.</remarks>
     public readonly int CountRun(uint tag)
     {
         int count = 1;
@@ -234,7 +234,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         return false;
     }
 
-    /// <summary>Goes one message deeper, to the end that its length says.</summary>
+    /// <summary>Enters a nested message, whose length is read.</summary>
     /// <returns>The end of the message around it, for <see cref="LeaveMessage"/>.</returns>
     public int EnterMessage()
     {
@@ -245,7 +245,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         return outerEnd;
     }
 
-    /// <summary>Counts a message that is made.</summary>
+    /// <summary>Creates a message and counts it.</summary>
     /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
     public DynamicMessage NewMessage(MessageLayout layout)
     {
@@ -253,7 +253,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         return new DynamicMessage(layout);
     }
 
-    /// <summary>Counts a message that another parser makes.</summary>
+    /// <summary>Counts a message that another parser creates.</summary>
     /// <exception cref="RpcException">ResourceExhausted: too many.</exception>
     public void CountMessage(MessageLayout layout) => _budget.CountMessage(layout);
 
@@ -271,7 +271,7 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
 
     public void LeaveGroup() => _depth--;
 
-    /// <summary>Sets the end to that of a packed field; <see cref="LeavePacked"/> takes it back.</summary>
+    /// <summary>Sets the end to that of a packed field; <see cref="LeavePacked"/> restores it.</summary>
     public int EnterPacked()
     {
         int length = ReadLength();

@@ -5,8 +5,8 @@ using System.Runtime.CompilerServices;
 namespace ProtoRpc.Messages.Binary;
 
 /// <summary>Writes protobuf's wire format from its end to its start.</summary>
-/// <remarks>Backwards, the length of a nested message is known when it is to be written: one pass, no sizes
-/// to compute before or to keep. The buffer is pooled: dispose it.</remarks>
+/// <remarks>Backwards, the length of a nested message is known when it must be written. So one pass suffices,
+/// and no sizes are computed or stored. The buffer is pooled: dispose it.</remarks>
 internal ref struct WireWriter
 {
     // The space for a length or value and its tag: two varints of at most ten bytes.
@@ -29,7 +29,7 @@ internal ref struct WireWriter
 
     /// <param name="sizeHint">About as many bytes as will be written.</param>
     /// <param name="maxBytes">The most that may be written.</param>
-    /// <param name="what">What is written, for the error: request or reply.</param>
+    /// <param name="what">The kind of message for the error: request or reply.</param>
     public WireWriter(int sizeHint, int maxBytes, string what)
     {
         _maxBytes = maxBytes;
@@ -41,7 +41,8 @@ internal ref struct WireWriter
     /// <summary>Whether any written message lacks one of its required fields.</summary>
     public bool IsIncomplete { get; set; }
 
-    /// <summary>Bytes written so far; what is written between two calls is as long as they differ.</summary>
+    /// <summary>The number of bytes written. The difference between two calls is the length of the bytes
+    /// between them.</summary>
     public readonly int Length => _end - _position;
 
     public readonly ReadOnlySpan<byte> Written => _buffer.AsSpan(_position, Length);
@@ -49,7 +50,7 @@ internal ref struct WireWriter
     // A pooled buffer may be larger than requested. The memory beyond the limit is not used.
     private readonly int MaxRoom => (int)Math.Min(_maxBytes + (long)Slack, Array.MaxLength);
 
-    /// <summary>Refuses what was written when it is over the limit.</summary>
+    /// <summary>Rejects the message if it is over the limit.</summary>
     /// <exception cref="RpcException">ResourceExhausted, with its size.</exception>
     public readonly void RequireLimit()
     {
@@ -105,7 +106,7 @@ internal ref struct WireWriter
         _position = VarintAt(position, tag);
     }
 
-    /// <summary>Writes bytes as they are.</summary>
+    /// <summary>Writes bytes without a tag or length.</summary>
     public void WriteRaw(ReadOnlySpan<byte> bytes)
     {
         int position = Room(bytes.Length) - bytes.Length;
@@ -165,7 +166,7 @@ internal ref struct WireWriter
         return position;
     }
 
-    /// <summary>Makes room before what was written, and for a length and a tag before that.</summary>
+    /// <summary>Reserves space before the written bytes, including a length and a tag.</summary>
     /// <returns>Where it was written to.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private int Room(int size)

@@ -4,15 +4,15 @@ using System.Text.Json;
 
 namespace ProtoRpc.Messages.Mapping;
 
-/// <summary>What text stands for in a field that is no text: the cell of a table, where an empty one is
-/// absent and lists, maps and messages are JSON.</summary>
+/// <summary>Converts the text of a table cell for a field that is not text: an empty text is absent, and
+/// lists, maps and messages are JSON.</summary>
 internal static class CellText
 {
     // Each level is an object and possibly a list around it.
     private static readonly JsonDocumentOptions Reading =
         new() { MaxDepth = (2 * MessageLayout.MaxDepth) + 2 };
 
-    /// <summary>Whether an empty text says nothing in a field.</summary>
+    /// <summary>Whether an empty text means that a field is absent.</summary>
     public static bool IsAbsent(FieldLayout field, object value) =>
         value is string { Length: 0 } && (field.IsRepeated || !IsText(field));
 
@@ -57,7 +57,8 @@ internal static class CellText
     public static bool TryReadObject(object value, [NotNullWhen(true)] out object? members) =>
         TryParse(value, '{', out members);
 
-    /// <summary>The members or elements of a message that are JSON text; else the value as it is.</summary>
+    /// <summary>Parses a text with the JSON of a message's members or elements; returns all other values
+    /// unchanged.</summary>
     public static object? Unpack(MessageLayout layout, object? value)
     {
         char opening = layout.WellKnown switch
@@ -126,8 +127,7 @@ internal sealed class DottedMembers
 
     public IReadOnlyList<Group> Groups => _groups;
 
-    /// <summary>The field at the start of a path, and the rest of the path;
-    /// null where the name is none.</summary>
+    /// <summary>The field at the start of a path, and the rest of the path; null for another name.</summary>
     public static (FieldLayout Field, string Path)? Split(MessageLayout layout, string name)
     {
         // The name of an extension contains dots: [package.name].
@@ -164,8 +164,7 @@ internal sealed class DottedMembers
         /// <summary>The members, by the rest of their paths.</summary>
         public Row Members { get; } = new();
 
-        /// <summary>Whether no member says anything:
-        /// the cells of a message that is absent are all empty.</summary>
+        /// <summary>Whether all members are empty, as the cells of an absent message are.</summary>
         public bool IsEmpty { get; private set; } = true;
 
         public bool TryAdd(string rest, object? value)

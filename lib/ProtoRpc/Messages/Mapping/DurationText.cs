@@ -22,7 +22,7 @@ internal static class DurationText
     ];
 
     /// <summary>Reads a duration.</summary>
-    /// <returns>False if the text is none, or is out of the range of a Duration.</returns>
+    /// <returns>False if the text is not a duration, or is out of range.</returns>
     public static bool TryParse(string text, out long seconds, out int nanos)
     {
         text = text.Trim();
@@ -50,7 +50,7 @@ internal static class DurationText
     }
 
     /// <summary>Reads a time. With colons, it may be longer than a Duration can be.</summary>
-    /// <returns>Null if the text is none.</returns>
+    /// <returns>Null if the text is not a duration.</returns>
     public static TimeSpan? TryParse(string text) =>
         text.Contains(':') && TimeSpan.TryParse(text, CultureInfo.InvariantCulture, out TimeSpan time) ? time
         : TryParse(text, out long seconds, out int nanos) ? WellKnownTime.ToTimeSpan(seconds, nanos)

@@ -7,9 +7,9 @@ namespace ProtoRpc.Messages.Mapping;
 
 /// <summary>Makes one row of a message: a column for each field, those of nested messages with dotted
 /// names.</summary>
-/// <remarks>The columns follow from the type alone, so that all messages of a type have the same ones. What
-/// fits into no column is JSON in one cell: lists, maps, the well-known types without a text of their own,
-/// and messages within messages of their own type.</remarks>
+/// <remarks>The columns only depend on the type, so that all messages of a type have the same ones. Values
+/// without a column are JSON in one cell: lists, maps, well-known types without a text, and messages that
+/// contain their own type.</remarks>
 internal sealed class MessageRecord(ObjectWriter objects)
 {
     // A type may contain thousands of others on many paths. Beyond this limit, a nested message is one column

@@ -2,9 +2,10 @@ using System.Collections.Specialized;
 
 namespace ProtoRpc.Messages.Mapping;
 
-/// <summary>Makes an example of a message that the mapper takes as it is, or a message to fill in.</summary>
+/// <summary>Creates an example of a message that the mapper accepts, or a message to fill in.</summary>
 /// <param name="root">The type.</param>
-/// <param name="isBlank">Whether it is one to fill in, of which nothing is sent as it is.</param>
+/// <param name="isBlank">Whether to create a message to fill in, which is empty unless fields are
+/// set.</param>
 internal sealed class MessageTemplate(MessageLayout root, bool isBlank = false)
 {
     // A type can contain thousands of others on many paths. Such a large template is not useful.

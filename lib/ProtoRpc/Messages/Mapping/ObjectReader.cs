@@ -43,7 +43,7 @@ internal sealed class ObjectReader
 
     /// <param name="layout">The type to make.</param>
     /// <param name="value">The value, unwrapped; null only for a google.protobuf.Value.</param>
-    /// <param name="depth">How many messages there are around it.</param>
+    /// <param name="depth">The number of messages around it.</param>
     public DynamicMessage ReadMessage(MessageLayout layout, object? value, int depth)
     {
         if (depth > _mapper.MaxDepth)
@@ -153,7 +153,7 @@ internal sealed class ObjectReader
         object value, [NotNullWhen(true)] out IEnumerable<KeyValuePair<string, object?>>? members) =>
         _objects.TryGetMembers(value, out members);
 
-    /// <summary>Reads a value that is kept by reference: text, bytes or a message.</summary>
+    /// <summary>Reads a value that is stored by reference: text, bytes or a message.</summary>
     public object ReadReference(FieldLayout field, object? value, int depth)
     {
         string? problem;
@@ -191,7 +191,7 @@ internal sealed class ObjectReader
         return problem is null ? bits : throw Invalid(value, problem);
     }
 
-    /// <summary>Whether a value stands for many where many may be.</summary>
+    /// <summary>Whether a value is a list for a field that accepts several values.</summary>
     public static bool IsList(object value, [NotNullWhen(true)] out IEnumerable? list)
     {
         list = value is IEnumerable items and
@@ -545,7 +545,7 @@ internal sealed class ObjectReader
 
 /// <summary>Where in an object the mapper is: <c>SearchRequest.results[3].url</c>,
 /// <c>Foo.map["key"]</c>.</summary>
-/// <remarks>Only pushed and popped on the way; the text is made when there is an error.</remarks>
+/// <remarks>Only pushed and popped while reading. The text is created for an error.</remarks>
 internal sealed class ObjectPath(string root)
 {
     // The path of an object that contains itself has hundreds of parts. An error shows the first ones and the

@@ -20,9 +20,9 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     private ElementBudget _inAny = new(root, MaxAnyElements);
     private int _made;
 
-    /// <summary>The object; null only of a Value that holds null.</summary>
+    /// <summary>Converts a message to an object; null only for a Value with null.</summary>
     /// <param name="message">The message.</param>
-    /// <param name="depth">How many messages it is in.</param>
+    /// <param name="depth">The number of messages around it.</param>
     public object? WriteMessage(DynamicMessage message, int depth)
     {
         if (depth > mapper.MaxDepth)
@@ -122,7 +122,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
             _ => false,
         };
 
-    /// <summary>The value of a field; null where it is absent.</summary>
+    /// <summary>The value of a field; null if it is absent.</summary>
     public object? WriteField(DynamicMessage message, FieldLayout field, int depth)
     {
         if (!field.IsReference)
@@ -187,8 +187,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
         return items;
     }
 
-    /// <summary>A dictionary with typed keys, so that a shell converts the keys that it is asked
-    /// for.</summary>
+    /// <summary>A dictionary with typed keys, so that PowerShell converts keys in look-ups.</summary>
     private object WriteMap(FieldLayout field, OrderedDictionary<object, object> map, int depth) =>
         field.Key.Kind switch
         {
@@ -237,7 +236,7 @@ internal sealed class ObjectWriter(MessageMapper mapper, RpcMessageInfo root)
     /// <summary>The object of a message in an Any: its type is the first member.</summary>
     /// <param name="message">The message.</param>
     /// <param name="type">The name of its type, or a URL that ends with it.</param>
-    /// <param name="depth">How many messages it is in.</param>
+    /// <param name="depth">The number of messages around it.</param>
     public object WriteTyped(DynamicMessage message, string type, int depth)
     {
         if (message.Layout.WellKnown != WellKnownType.None)

@@ -4,8 +4,8 @@ using System.Numerics;
 
 namespace ProtoRpc.Messages.Mapping;
 
-/// <summary>Makes scalars of any values that stand for them.</summary>
-/// <remarks>Each method returns what is wrong with the value, and what would do, or null.</remarks>
+/// <summary>Converts values of any type to scalars.</summary>
+/// <remarks>Each method returns the problem of the value and the accepted forms, or null.</remarks>
 internal static class ScalarReader
 {
     public static string? ReadScalar(FieldLayout field, object value, out ulong bits) => field.Kind switch
@@ -289,10 +289,10 @@ internal static class ScalarReader
 /// <summary>Converts values to bytes: arrays, text with a prefix, streams and lists of numbers.</summary>
 internal static class BytesReader
 {
-    /// <summary>What text begins with that stands for its own bytes in UTF-8.</summary>
+    /// <summary>The prefix of a text whose UTF-8 bytes are the value.</summary>
     public const string Utf8Prefix = "utf8:";
 
-    /// <summary>What base64 begins with.</summary>
+    /// <summary>The prefix of base64.</summary>
     public const string Base64Prefix = "base64:";
 
     private const int MaxShown = 60;
@@ -304,7 +304,7 @@ internal static class BytesReader
     public static bool IsBytes(object value) =>
         value is byte[] or ByteString or ArraySegment<byte> or List<byte>;
 
-    /// <returns>What is wrong with the value, or null.</returns>
+    /// <returns>The problem of the value, or null.</returns>
     public static string? Read(object value, IObjectModel objects, out byte[] bytes)
     {
         switch (value)
@@ -337,7 +337,7 @@ internal static class BytesReader
     public static string TextOf(byte[] bytes) => Base64Prefix + Convert.ToBase64String(bytes);
 
     /// <summary>Reads base64 in both alphabets, with or without padding, as JSON has it.</summary>
-    /// <returns>What is wrong with the text, or null.</returns>
+    /// <returns>The problem of the text, or null.</returns>
     public static string? ReadBase64(string text, out byte[] bytes)
     {
         string standard = text.Trim().TrimEnd('=').Replace('-', '+').Replace('_', '/');

@@ -2,7 +2,7 @@ using System.Collections;
 
 namespace ProtoRpc.Messages.Mapping;
 
-/// <summary>Makes messages of the well-known types of what stands for them.</summary>
+/// <summary>Creates well-known messages from the values that represent them.</summary>
 internal sealed class WellKnownReader(ObjectReader reader)
 {
     private const string TypeKey = "@type";

@@ -39,25 +39,25 @@ internal static class WellKnownTime
         return (seconds, (int)ticks * NanosPerTick);
     }
 
-    /// <summary>The time in UTC, to 100 ns; null where it is out of range.</summary>
+    /// <summary>The time in UTC, in units of 100 ns; null if it is out of range.</summary>
     public static DateTimeOffset? ToDate(long seconds, int nanos) => IsTimestamp(seconds, nanos)
         ? new DateTimeOffset(
             ((seconds - MinSeconds) * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick), TimeSpan.Zero)
         : null;
 
-    /// <summary>The duration, to 100 ns; null where it is out of range.</summary>
+    /// <summary>The duration, in units of 100 ns; null if it is out of range.</summary>
     public static TimeSpan? ToTimeSpan(long seconds, int nanos) => IsDuration(seconds, nanos)
         ? new TimeSpan((seconds * TimeSpan.TicksPerSecond) + (nanos / NanosPerTick))
         : null;
 
-    /// <summary>The time in RFC 3339, with as many digits of a second as it needs: 0, 3, 6 or 9; null where
-    /// it is out of range.</summary>
+    /// <summary>The time in RFC 3339 format, with 0, 3, 6 or 9 decimal places; null if it is out of
+    /// range.</summary>
     public static string? TextOfTimestamp(long seconds, int nanos) => IsTimestamp(seconds, nanos)
         ? new DateTime((seconds - MinSeconds) * TimeSpan.TicksPerSecond)
             .ToString(DateFormat, CultureInfo.InvariantCulture) + FractionOf(nanos) + "Z"
         : null;
 
-    /// <summary>The duration in seconds, <c>1.500s</c>; null where it is out of range.</summary>
+    /// <summary>The duration in seconds, such as <c>1.500s</c>; null if it is out of range.</summary>
     public static string? TextOfDuration(long seconds, int nanos) => IsDuration(seconds, nanos)
         ? (seconds < 0 || nanos < 0 ? "-" : "") +
             Math.Abs(seconds).ToString(CultureInfo.InvariantCulture) + FractionOf(Math.Abs(nanos)) + "s"
@@ -177,11 +177,10 @@ internal static class WellKnownTime
     }
 }
 
-/// <summary>Times and durations of .NET that keep the nanoseconds of the message that they were made of.
-/// </summary>
-/// <remarks>.NET counts in units of 100 ns. What is less is stored beside the boxed value, and found again as
-/// long as the same box is passed on: by handlers that return their request, in lists, and in hashtables of
-/// scripts. Most times need none, and then nothing is stored.</remarks>
+/// <summary>Times and durations of .NET that keep the nanoseconds of their messages.</summary>
+/// <remarks>.NET counts in units of 100 ns. The rest is stored in a table for the boxed value, and found
+/// again as long as the same box is passed on: by handlers that return their request, in lists, and in
+/// hashtables of scripts. Most times have no rest, and nothing is stored for them.</remarks>
 internal static class ExactTime
 {
     private static readonly ConditionalWeakTable<object, object> Rests = [];

@@ -103,7 +103,7 @@ internal unsafe struct GssBuffer(byte* value, int length)
 
     public readonly ReadOnlySpan<byte> Span => new(Value, checked((int)Length));
 
-    /// <summary>Copies what the library allocated, and frees it.</summary>
+    /// <summary>Copies memory that the library allocated, and frees it.</summary>
     public static byte[] Take(ref GssBuffer buffer)
     {
         byte[] bytes = buffer.Span.ToArray();
@@ -117,7 +117,7 @@ internal unsafe struct GssBuffer(byte* value, int length)
     }
 }
 
-/// <summary><c>gss_iov_buffer_desc</c>: a part of a message, and what it is.</summary>
+/// <summary><c>gss_iov_buffer_desc</c>: a part of a message, and its type.</summary>
 [StructLayout(LayoutKind.Sequential)]
 internal struct GssIov(uint type, GssBuffer buffer)
 {
@@ -162,7 +162,7 @@ internal unsafe struct GssOidSet(GssOid* only)
     private readonly GssOid* _elements = only;
 }
 
-/// <summary>Makes exceptions of what the library says.</summary>
+/// <summary>Creates exceptions from the errors of the library.</summary>
 internal static unsafe class GssErrors
 {
     public const string Mechanism = "Kerberos";

@@ -13,7 +13,8 @@ internal sealed unsafe class GssCredential : SafeHandle
     public override bool IsInvalid => handle == 0;
 
     /// <summary>The tickets of the account that this process runs as.</summary>
-    /// <exception cref="RpcException">Unauthenticated: there are none, or they are expired.</exception>
+    /// <exception cref="RpcException">Unauthenticated: the user has no tickets, or they are
+    /// expired.</exception>
     public static GssCredential OfSelf()
     {
         uint major = Acquire(null, GssApi.Initiate, out nint credential, out uint minor);
@@ -23,8 +24,8 @@ internal sealed unsafe class GssCredential : SafeHandle
     }
 
     /// <summary>The keys of a service, from the keytab.</summary>
-    /// <param name="service">Its name; null for every service that there is a key of.</param>
-    /// <exception cref="RpcException">FailedPrecondition: there is no key.</exception>
+    /// <param name="service">The name of the service; null for every service with a key.</param>
+    /// <exception cref="RpcException">FailedPrecondition: the machine has no key.</exception>
     public static GssCredential OfService(string? service)
     {
         using GssName? name = service is null ? null : new GssName(service);
@@ -122,7 +123,7 @@ internal sealed unsafe class GssName : SafeHandle
 
     public override bool IsInvalid => handle == 0;
 
-    /// <summary>What a name of the library says.</summary>
+    /// <summary>The text of a name of the library.</summary>
     public static string Display(nint name)
     {
         uint minor;

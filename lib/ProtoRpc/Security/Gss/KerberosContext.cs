@@ -3,9 +3,9 @@ using System.Security.Principal;
 
 namespace ProtoRpc.Security.Gss;
 
-/// <summary>Kerberos by GSSAPI, with the third leg and the message layout of DCE: the server's answer is
-/// answered, and what encryption adds stands in one token before the data (RFC 4757 section 7.3,
-/// [MS-KILE] section 3.4.5.4).</summary>
+/// <summary>Kerberos by GSSAPI, with the third leg and the message layout of DCE: the client replies to the
+/// server's token, and the data that encryption adds is in one token before the message (RFC 4757 section
+/// 7.3, [MS-KILE] section 3.4.5.4).</summary>
 internal sealed unsafe class KerberosContext : SecurityContext
 {
     private readonly GssCredential _credential;
@@ -271,8 +271,8 @@ internal sealed unsafe class KerberosContext : SecurityContext
     }
 }
 
-/// <summary>What GSSAPI puts around the first token of a mechanism (RFC 2743 section 3.1),
-/// and DCE style leaves out.</summary>
+/// <summary>The frame of GSSAPI around the first token of a mechanism (RFC 2743 section 3.1), which DCE style
+/// omits.</summary>
 internal static class GssFrame
 {
     private const string Kerberos = "1.2.840.113554.1.2.2";
@@ -282,7 +282,7 @@ internal static class GssFrame
     private static ReadOnlySpan<byte> IsRequest => [0x01, 0x00];
 
     /// <summary>The request of Kerberos in a frame.</summary>
-    /// <returns>The token as it is when it has no such frame.</returns>
+    /// <returns>The token itself if it has no such frame.</returns>
     public static ReadOnlySpan<byte> Remove(ReadOnlySpan<byte> token)
     {
         if (!AsnDecoder.TryReadEncodedValue(

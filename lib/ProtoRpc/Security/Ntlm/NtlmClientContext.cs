@@ -124,7 +124,8 @@ internal sealed class NtlmClientContext(NtlmCredential credential, NtlmClientOpt
     }
 }
 
-/// <summary>What an NTLM client says beside its proof, and where its time and chance come from.</summary>
+/// <summary>The additional data that an NTLM client sends, and its sources of time and random
+/// numbers.</summary>
 internal sealed record NtlmClientOptions
 {
     /// <summary>The service's principal name, which the server may check; empty for none.</summary>
@@ -140,11 +141,11 @@ internal sealed record NtlmClientOptions
     /// <summary>The clock, for servers that do not send their time.</summary>
     public TimeProvider Clock { get; init; } = TimeProvider.System;
 
-    /// <summary>Makes so many random octets.</summary>
+    /// <summary>Returns random octets.</summary>
     public Func<int, byte[]> Random { get; init; } = RandomNumberGenerator.GetBytes;
 }
 
-/// <summary>Whom an NTLM client says it is, with the hash that proves it.</summary>
+/// <summary>The identity of an NTLM client, with the hash of its password.</summary>
 internal sealed class NtlmCredential
 {
     private NtlmCredential(string user, string domain, byte[] ntHash)
@@ -160,8 +161,7 @@ internal sealed class NtlmCredential
 
     public byte[] NtHash { get; }
 
-    /// <summary>Takes name and password of a credential;
-    /// <c>DOMAIN\user</c> may stand in its user name.</summary>
+    /// <summary>Reads name and password of a credential, whose user name may be <c>DOMAIN\user</c>.</summary>
     public static NtlmCredential From(NetworkCredential credential)
     {
         (string user, string domain) = (credential.UserName, credential.Domain);

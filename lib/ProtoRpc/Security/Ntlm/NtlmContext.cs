@@ -3,7 +3,7 @@ using System.Security.Cryptography;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>What client and server have in common once they share a key.</summary>
+/// <summary>The common part of client and server, after they share a key.</summary>
 internal abstract class NtlmContext : SecurityContext
 {
     /// <summary>The name of the mechanism.</summary>
@@ -74,9 +74,9 @@ internal abstract class NtlmContext : SecurityContext
     private static InvalidOperationException NotComplete() => new("The authentication is not complete.");
 }
 
-/// <summary>Signs and seals what goes one way ([MS-NLMP] section 3.4): one key for each, one stream,
-/// one count.</summary>
-/// <remarks>Not thread-safe: messages are numbered in the order in which they are worked on.</remarks>
+/// <summary>Signs and seals the messages of one direction ([MS-NLMP] section 3.4), each with its own keys,
+/// stream and counter.</summary>
+/// <remarks>Not thread-safe: messages are numbered in the order in which they are processed.</remarks>
 internal sealed class NtlmDirection : IDisposable
 {
     /// <summary>Octets of a signature: version, checksum, sequence number.</summary>
@@ -109,7 +109,7 @@ internal sealed class NtlmDirection : IDisposable
     /// <summary>Signs a message and encrypts a part of it in place.</summary>
     /// <param name="message">Everything that the signature covers, in plain text.</param>
     /// <param name="secret">The part to encrypt; may be empty.</param>
-    /// <param name="signature">Where the signature goes.</param>
+    /// <param name="signature">Receives the signature.</param>
     public void Protect(ReadOnlySpan<byte> message, Span<byte> secret, Span<byte> signature)
     {
         WriteChecksum(message, signature);
@@ -124,8 +124,8 @@ internal sealed class NtlmDirection : IDisposable
     }
 
     /// <summary>Decrypts a part of a message in place, and checks the signature over all of it.</summary>
-    /// <returns>False when it is not the next message as its sender made it;
-    /// nothing may be used then.</returns>
+    /// <returns>False if the message is not the sender's next one, or was changed; it must not be used
+    /// then.</returns>
     public bool Unprotect(ReadOnlySpan<byte> message, Span<byte> secret, ReadOnlySpan<byte> signature)
     {
         if (signature.Length != SignatureSize)
@@ -146,11 +146,11 @@ internal sealed class NtlmDirection : IDisposable
         return CryptographicOperations.FixedTimeEquals(expected, signature);
     }
 
-    /// <summary>Begins the stream anew and goes on counting, as after the code over a negotiation
-    /// ([MS-SPNG] section 3.3.5.1).</summary>
+    /// <summary>Restarts the stream and keeps the counter, as after the signature of a negotiation ([MS-SPNG]
+    /// section 3.3.5.1).</summary>
     public void Rekey() => _stream.Rekey(_sealingKey);
 
-    /// <summary>Forgets the keys.</summary>
+    /// <summary>Erases the keys.</summary>
     public void Dispose()
     {
         _mac.Dispose();

@@ -32,7 +32,7 @@ internal static class NtlmCrypto
     public static byte[] ResponseKey(ReadOnlySpan<byte> ntHash, string user, string domain) =>
         HMACMD5.HashData(ntHash, Encoding.Unicode.GetBytes(user.ToUpperInvariant() + domain));
 
-    /// <summary>What proves that somebody has the key: a code over the server's challenge and more.</summary>
+    /// <summary>The proof of having the key: a code over the server's challenge and further data.</summary>
     public static byte[] Proof(
         ReadOnlySpan<byte> responseKey, ReadOnlySpan<byte> serverChallenge, ReadOnlySpan<byte> rest) =>
         Mac(responseKey, serverChallenge, rest);
@@ -101,7 +101,7 @@ internal sealed class NtlmV2Response
     /// <summary>Octets of the proof.</summary>
     public const int ProofSize = 16;
 
-    /// <summary>Octets of a response of NTLMv1, which is refused.</summary>
+    /// <summary>The length of an NTLMv1 response, which is rejected.</summary>
     public const int NtlmV1Size = 24;
 
     private const byte Version = 1;
@@ -122,19 +122,19 @@ internal sealed class NtlmV2Response
     /// <summary>The proof.</summary>
     public byte[] Proof { get; }
 
-    /// <summary>What the proof covers beside the server's challenge.</summary>
+    /// <summary>The data that the proof covers, in addition to the server's challenge.</summary>
     public byte[] Blob { get; }
 
-    /// <summary>What the client says beside.</summary>
+    /// <summary>The additional data of the client.</summary>
     public AvPairs Pairs { get; }
 
-    /// <summary>When the client answered: by its clock,
-    /// or by the server's where the challenge had the time.</summary>
+    /// <summary>When the client replied: by its clock, or by the server's if the challenge contained the
+    /// time.</summary>
     public DateTimeOffset Time =>
         NtlmTime.ToDateTime(BinaryPrimitives.ReadInt64LittleEndian(Blob.AsSpan(TimeOffset)));
 
     /// <summary>Reads a response.</summary>
-    /// <returns>Null when it is not one of NTLMv2.</returns>
+    /// <returns>Null if it is not an NTLMv2 response.</returns>
     public static NtlmV2Response? Read(ReadOnlySpan<byte> response)
     {
         if (response.Length < ProofSize + PairsOffset)
@@ -161,8 +161,8 @@ internal sealed class NtlmV2Response
     }
 }
 
-/// <summary>MD4 (RFC 1320), which .NET does not have and NT hashes are made with. It protects nothing today:
-/// it is here for peers that know no better.</summary>
+/// <summary>MD4 (RFC 1320), which NT hashes use and .NET does not provide. MD4 is broken: it is only for
+/// peers without a better mechanism.</summary>
 internal static class Md4
 {
     private const int BlockSize = 64;
@@ -248,8 +248,8 @@ internal static class Md4
     };
 }
 
-/// <summary>The RC4 stream cipher, which .NET does not have and NTLM seals with. Broken by today's standard:
-/// it is here for peers that know no better.</summary>
+/// <summary>The RC4 stream cipher, which NTLM uses for sealing and .NET does not provide. RC4 is broken: it
+/// is only for peers without a better mechanism.</summary>
 /// <remarks>One stream of one direction. Not thread-safe.</remarks>
 internal sealed class Rc4 : IDisposable
 {
@@ -266,7 +266,7 @@ internal sealed class Rc4 : IDisposable
         stream.Transform(source, target);
     }
 
-    /// <summary>Begins the stream anew.</summary>
+    /// <summary>Restarts the stream with a key.</summary>
     public void Rekey(ReadOnlySpan<byte> key)
     {
         for (int i = 0; i < _state.Length; i++)
@@ -284,7 +284,7 @@ internal sealed class Rc4 : IDisposable
         _i = _j = 0;
     }
 
-    /// <summary>Encrypts or decrypts what comes next; both spans may be the same.</summary>
+    /// <summary>Encrypts or decrypts the next bytes; both spans may be the same.</summary>
     public void Transform(ReadOnlySpan<byte> source, Span<byte> target)
     {
         byte[] state = _state;
@@ -305,6 +305,6 @@ internal sealed class Rc4 : IDisposable
         _j = j;
     }
 
-    /// <summary>Forgets the key.</summary>
+    /// <summary>Erases the key.</summary>
     public void Dispose() => CryptographicOperations.ZeroMemory(_state);
 }

@@ -16,7 +16,7 @@ internal static class NegotiateMessage
     private const int Size = FlagsOffset + 4 + (2 * NtlmField.Size) + VersionSize;
 
     /// <summary>Reads the flags.</summary>
-    /// <returns>False when it is no such message.</returns>
+    /// <returns>False if it is not such a message.</returns>
     public static bool TryRead(ReadOnlySpan<byte> message, out NtlmFlags flags)
     {
         flags = NtlmFlags.None;
@@ -40,7 +40,7 @@ internal static class NegotiateMessage
 }
 
 /// <summary>The server's message ([MS-NLMP] section 2.2.1.2).</summary>
-/// <param name="Flags">What the server agrees to.</param>
+/// <param name="Flags">The flags that the server accepts.</param>
 /// <param name="ServerChallenge">Eight random octets.</param>
 /// <param name="TargetName">The server's name.</param>
 /// <param name="TargetInfo">Names, time and flags of the server.</param>
@@ -61,7 +61,7 @@ internal sealed record ChallengeMessage(
     private static ReadOnlySpan<byte> Version => [10, 0, 0, 0, 0, 0, 0, 15];
 
     /// <summary>Reads the message.</summary>
-    /// <returns>Null when it is no such message, or points outside of itself.</returns>
+    /// <returns>Null if it is not such a message, or a field is outside of it.</returns>
     public static ChallengeMessage? Read(ReadOnlySpan<byte> message)
     {
         if (!NtlmField.IsMessage(message, Type, VersionOffset)
@@ -125,7 +125,7 @@ internal sealed record AuthenticateMessage
 
     public string Workstation { get; init; } = "";
 
-    /// <summary>Only sent: NTLMv2 is judged by <see cref="NtResponse"/> alone.</summary>
+    /// <summary>Only sent: the server verifies NTLMv2 by <see cref="NtResponse"/>.</summary>
     public byte[] LmResponse { get; init; } = [];
 
     public required byte[] NtResponse { get; init; }
@@ -134,7 +134,7 @@ internal sealed record AuthenticateMessage
     public required byte[] EncryptedSessionKey { get; init; }
 
     /// <summary>Reads the message.</summary>
-    /// <returns>Null when it is no such message, or points outside of itself.</returns>
+    /// <returns>Null if it is not such a message, or a field is outside of it.</returns>
     public static AuthenticateMessage? Read(ReadOnlySpan<byte> message)
     {
         // Messages of older clients have neither a version nor an integrity code.
@@ -177,8 +177,8 @@ internal sealed record AuthenticateMessage
     }
 }
 
-/// <summary>What the three NTLM messages share: signature, type,
-/// and fields that point into the payload.</summary>
+/// <summary>The common parts of NTLM messages: signature, type, and fields that refer to the
+/// payload.</summary>
 internal static class NtlmField
 {
     /// <summary>Octets of signature and type.</summary>
@@ -189,7 +189,7 @@ internal static class NtlmField
 
     private static ReadOnlySpan<byte> Signature => "NTLMSSP\0"u8;
 
-    /// <summary>Whether a message of this type begins here and has at least so many octets.</summary>
+    /// <summary>Whether a message of this type begins here and has the minimum size.</summary>
     public static bool IsMessage(ReadOnlySpan<byte> message, uint type, int minimumSize) =>
         message.Length >= minimumSize
         && message.StartsWith(Signature)
@@ -201,7 +201,7 @@ internal static class NtlmField
         BinaryPrimitives.WriteUInt32LittleEndian(message[Signature.Length..], type);
     }
 
-    /// <summary>Reads what a field points at.</summary>
+    /// <summary>Reads the value of a field.</summary>
     /// <returns>False when it points outside of the message.</returns>
     public static bool TryRead(ReadOnlySpan<byte> message, int position, out ReadOnlySpan<byte> value)
     {
@@ -240,9 +240,9 @@ internal static class NtlmField
     /// <summary>Writes a field and its value.</summary>
     /// <param name="message">The message.</param>
     /// <param name="position">Where the field is.</param>
-    /// <param name="offset">Where the value goes.</param>
+    /// <param name="offset">The position of the value.</param>
     /// <param name="value">The value.</param>
-    /// <returns>Where the next value goes.</returns>
+    /// <returns>The position of the next value.</returns>
     public static int Write(Span<byte> message, int position, int offset, ReadOnlySpan<byte> value)
     {
         ushort length = checked((ushort)value.Length);
@@ -274,11 +274,10 @@ internal enum NtlmFlags : uint
     KeyExchange = 0x40000000,
     Key56 = 0x80000000,
 
-    /// <summary>Without these there is no NTLMv2 session with 128-bit keys,
-    /// and nothing less is spoken here.</summary>
+    /// <summary>The flags of an NTLMv2 session with 128-bit keys; weaker sessions are rejected.</summary>
     Required = Unicode | Ntlm | ExtendedSessionSecurity | Key128,
 
-    /// <summary>What this side offers and accepts.</summary>
+    /// <summary>The flags that this side offers and accepts.</summary>
     Supported =
         Required | RequestTarget | Sign | Seal | AlwaysSign | TargetInfo | Version | KeyExchange | Key56,
 }
@@ -293,7 +292,7 @@ internal sealed class AvPairs
     private const int HeaderSize = 4;
     private readonly List<(AvId Id, byte[] Value)> _pairs = [];
 
-    /// <summary>When the peer said it is, where it did.</summary>
+    /// <summary>The time of the peer, if it sent one.</summary>
     public DateTimeOffset? Timestamp => Find(AvId.Timestamp) is { Length: 8 } value
         ? NtlmTime.ToDateTime(BinaryPrimitives.ReadInt64LittleEndian(value))
         : null;
@@ -302,7 +301,7 @@ internal sealed class AvPairs
     public uint Flags =>
         Find(AvId.Flags) is { Length: 4 } value ? BinaryPrimitives.ReadUInt32LittleEndian(value) : 0;
 
-    /// <summary>Reads a list up to its end mark; what follows that is not looked at.</summary>
+    /// <summary>Reads a list up to its end mark, and ignores the bytes after it.</summary>
     /// <returns>Null when a value or the end mark is missing.</returns>
     public static AvPairs? Read(ReadOnlySpan<byte> bytes)
     {
@@ -331,7 +330,7 @@ internal sealed class AvPairs
     /// <summary>The first value of a kind, or null.</summary>
     public byte[]? Find(AvId id) => _pairs.Find(pair => pair.Id == id).Value;
 
-    /// <summary>Adds a value, in place of those of its kind.</summary>
+    /// <summary>Sets a value, and replaces those of the same kind.</summary>
     public void Set(AvId id, byte[] value)
     {
         _pairs.RemoveAll(pair => pair.Id == id);

@@ -3,7 +3,7 @@ using System.Security.Principal;
 
 namespace ProtoRpc.Security.Ntlm;
 
-/// <summary>The server's side of NTLMv2 for accounts whose hashes it holds.</summary>
+/// <summary>The server's side of NTLMv2, for accounts whose hashes the server has.</summary>
 internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOptions options) : NtlmContext
 {
     private byte[]? _negotiate;
@@ -183,8 +183,8 @@ internal sealed class NtlmServerContext(NtlmAccountTable accounts, NtlmServerOpt
     }
 }
 
-/// <summary>What an NTLM server sends about itself and requires,
-/// and its sources of time and randomness.</summary>
+/// <summary>The data that an NTLM server sends and requires, and its sources of time and random
+/// numbers.</summary>
 internal sealed record NtlmServerOptions
 {
     /// <summary>The longest NetBIOS name.</summary>
@@ -200,14 +200,14 @@ internal sealed record NtlmServerOptions
     /// the same one.</summary>
     public byte[]? ChannelBinding { get; init; }
 
-    /// <summary>How far a client's answer may be off this clock: 36 hours, as on Windows, since clients of no
-    /// domain have clocks of their own. A challenge is answered once,
-    /// so this is not what stops a replay.</summary>
+    /// <summary>The maximum difference between a client's time and this clock: 36 hours, as on Windows,
+    /// because clients outside a domain set their own clocks. A replay is prevented because each challenge is
+    /// used once.</summary>
     public TimeSpan MaxSkew { get; init; } = TimeSpan.FromHours(36);
 
     public TimeProvider Clock { get; init; } = TimeProvider.System;
 
-    /// <summary>Makes so many random octets.</summary>
+    /// <summary>Returns random octets.</summary>
     public Func<int, byte[]> Random { get; init; } = RandomNumberGenerator.GetBytes;
 
     private static string NetBiosName(string host)

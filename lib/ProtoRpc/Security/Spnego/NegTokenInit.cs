@@ -3,9 +3,9 @@ using System.Formats.Asn1;
 namespace ProtoRpc.Security.Spnego;
 
 /// <summary>The client's first token (RFC 4178 section 4.2.1).</summary>
-/// <param name="Mechanisms">What the client can do, the best first.</param>
-/// <param name="MechanismList">The same as it is on the wire, for the code over it.</param>
-/// <param name="Token">The first token of the best mechanism; null when there is none.</param>
+/// <param name="Mechanisms">The client's mechanisms, in the order of preference.</param>
+/// <param name="MechanismList">The encoded list, for its signature.</param>
+/// <param name="Token">The first token of the preferred mechanism; null for none.</param>
 internal sealed record NegTokenInit(
     IReadOnlyList<string> Mechanisms, ReadOnlyMemory<byte> MechanismList, ReadOnlyMemory<byte>? Token)
 {
@@ -13,7 +13,7 @@ internal sealed record NegTokenInit(
     private static readonly Asn1Tag Frame = new(TagClass.Application, 0, isConstructed: true);
 
     /// <summary>Reads the token.</summary>
-    /// <returns>Null when it is no such token.</returns>
+    /// <returns>Null if it is not such a token.</returns>
     public static NegTokenInit? Read(ReadOnlyMemory<byte> token)
     {
         try
@@ -55,7 +55,7 @@ internal sealed record NegTokenInit(
         }
     }
 
-    /// <summary>The list of mechanisms as it goes on the wire.</summary>
+    /// <summary>Encodes the list of mechanisms.</summary>
     public static byte[] EncodeMechanisms(IEnumerable<string> mechanisms)
     {
         AsnWriter writer = new(AsnEncodingRules.DER);
@@ -121,7 +121,7 @@ internal sealed record NegTokenResponse
     public byte[]? MechanismListMic { get; init; }
 
     /// <summary>Reads the token.</summary>
-    /// <returns>Null when it is no such token.</returns>
+    /// <returns>Null if it is not such a token.</returns>
     public static NegTokenResponse? Read(ReadOnlyMemory<byte> token)
     {
         try

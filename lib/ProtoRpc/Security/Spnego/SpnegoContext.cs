@@ -3,16 +3,17 @@ using ProtoRpc.Security.Ntlm;
 
 namespace ProtoRpc.Security.Spnego;
 
-/// <summary>What client and server have in common: the mechanism that was agreed on does the work.</summary>
+/// <summary>The common part of client and server: the negotiated mechanism authenticates and
+/// protects.</summary>
 internal abstract class SpnegoContext : SecurityContext
 {
     /// <summary>The name of the mechanism.</summary>
     public const string Name = "Negotiate";
 
-    /// <summary>The list that the client sent, as it was on the wire.</summary>
+    /// <summary>The client's list of mechanisms, as it was encoded.</summary>
     protected ReadOnlyMemory<byte> MechanismList { get; set; }
 
-    /// <summary>The chosen mechanism, once there is one.</summary>
+    /// <summary>The negotiated mechanism; null before it is chosen.</summary>
     protected SecurityContext? Inner { get; set; }
 
     public override string AuthenticationType => Inner?.AuthenticationType ?? Name;
@@ -182,9 +183,8 @@ internal sealed class SpnegoClientContext(IReadOnlyList<SpnegoMechanism> mechani
     }
 }
 
-/// <summary>The server's side: takes the first mechanism of the client's list that it knows,
-/// or NTLM without a list.
-/// </summary>
+/// <summary>The server's side: chooses the first mechanism of the client's list that it supports, or NTLM for
+/// a client without a list.</summary>
 internal sealed class SpnegoServerContext(IReadOnlyList<SpnegoMechanism> mechanisms) : SpnegoContext
 {
     private bool _isMicRequired;

@@ -94,8 +94,7 @@ internal unsafe struct SspiPackageInfo
 [StructLayout(LayoutKind.Sequential)]
 internal unsafe struct SspiBuffers(SspiBuffer* parts, int count)
 {
-    /// <summary>Parts of a PDU: what stands before the data, the data, what stands after it, the
-    /// signature.</summary>
+    /// <summary>The parts of a PDU: before the data, the data, after the data, and the signature.</summary>
     public const int OfPdu = 4;
 
     public uint Version = 0;
@@ -126,7 +125,7 @@ internal unsafe struct SspiBuffers(SspiBuffer* parts, int count)
     }
 }
 
-/// <summary><c>SecBuffer</c>: octets, how many, and what they are.</summary>
+/// <summary><c>SecBuffer</c>: octets, their number, and their type.</summary>
 [StructLayout(LayoutKind.Sequential)]
 internal unsafe struct SspiBuffer(uint type, byte* value, int length)
 {
@@ -144,7 +143,7 @@ internal unsafe struct SspiBuffer(uint type, byte* value, int length)
     public byte* Value = value;
 }
 
-/// <summary>What SSPI answers, and exceptions of it.</summary>
+/// <summary>The statuses of SSPI, and exceptions from them.</summary>
 internal static class SspiStatus
 {
     public const int Ok = 0;
@@ -214,12 +213,12 @@ internal static class SspiStatus
     public static RpcException Refused(string package, int status) =>
         SecurityErrors.Refused(package, Text(status));
 
-    /// <summary>There is nothing to prove somebody by, or to verify with.</summary>
+    /// <summary>No credentials to authenticate or verify with.</summary>
     public static RpcException NoCredential(string package, int status) => new(
         RpcStatusCode.FailedPrecondition, RpcErrorIds.NoCredentials,
         $"{package} cannot be used by this account: {Text(status)}.");
 
-    /// <summary>What a status means: in words, by its name, or as the number that it is.</summary>
+    /// <summary>The text of a status: a description, its name, or its number.</summary>
     public static string Text(int status) =>
         !Known.TryGetValue((uint)status, out (string Name, string? Words) known)
             ? $"SSPI answers 0x{status:X8}"

@@ -60,7 +60,7 @@ internal sealed unsafe class SspiContext : SecurityContext
         new(credential, isServer: false, target);
 
     /// <summary>A server's side.</summary>
-    /// <param name="credential">What verifies; other contexts use it too.</param>
+    /// <param name="credential">The credential that verifies callers, which other contexts also use.</param>
     /// <param name="target">The service principal name that callers by Kerberos must have asked for; null for
     /// any that the account has.</param>
     /// <param name="isDce">Whether the caller speaks DCE/RPC.</param>
@@ -320,9 +320,9 @@ internal sealed unsafe class SspiContext : SecurityContext
 /// <summary>When Windows authenticates, and by which package; the rest is the same on every system.</summary>
 internal static class SspiChoice
 {
-    /// <summary>The package by which a client on TCP proves who it is.</summary>
-    /// <param name="security">What was asked for.</param>
-    /// <param name="isWindows">Whether there is SSPI.</param>
+    /// <summary>The package by which a client on TCP authenticates.</summary>
+    /// <param name="security">The client's settings.</param>
+    /// <param name="isWindows">Whether SSPI is available.</param>
     /// <returns>Null when SSPI has no part in it. NTLM with a password needs no system.</returns>
     public static byte? OfClient(RpcClientSecurity security, bool isWindows)
     {
@@ -337,8 +337,8 @@ internal static class SspiChoice
     }
 
     /// <summary>The packages by which a listener verifies callers.</summary>
-    /// <param name="security">Whom to let in.</param>
-    /// <param name="isWindows">Whether there is SSPI.</param>
+    /// <param name="security">The server's settings.</param>
+    /// <param name="isWindows">Whether SSPI is available.</param>
     /// <returns>Empty when SSPI has no part in it. A listener that was given accounts verifies NTLM by
     /// these.</returns>
     public static IReadOnlyList<byte> OfServer(RpcServerSecurity security, bool isWindows)
@@ -367,7 +367,7 @@ internal unsafe struct SspiNegotiation
     private SspiPackageInfo* _package;
     private uint _state;
 
-    /// <summary>The package's name; frees what the system allocated.</summary>
+    /// <summary>Returns the package's name, and frees the system's memory.</summary>
     public string? TakeName()
     {
         if (_package == null)
@@ -399,7 +399,7 @@ internal unsafe struct SspiTarget
 {
     private char* _name;
 
-    /// <summary>The service principal name; frees what the system allocated.</summary>
+    /// <summary>Returns the service principal name, and frees the system's memory.</summary>
     public string TakeName()
     {
         if (_name == null)
@@ -414,7 +414,7 @@ internal unsafe struct SspiTarget
     }
 }
 
-/// <summary>What is asked of a context. The numbers of clients and servers differ.</summary>
+/// <summary>The requested properties of a context. The numbers differ between clients and servers.</summary>
 internal static class SspiFlags
 {
     /// <summary>Mutual authentication, replay and sequence detection, confidentiality, DCE style, a
@@ -432,7 +432,7 @@ internal static class SspiFlags
     public const uint ServerIntegrity = 0x20000;
     private const uint DceStyle = 0x200;
 
-    /// <summary>Whether what a context got is enough for a level.</summary>
+    /// <summary>Whether the properties of a context suffice for a level.</summary>
     public static bool Support(uint got, bool isServer, RpcProtectionLevel level)
     {
         uint integrity = isServer ? ServerIntegrity : ClientIntegrity;

@@ -4,7 +4,7 @@ using System.Runtime.Versioning;
 
 namespace ProtoRpc.Security.Sspi;
 
-/// <summary>What authenticates to a package: the logon of this process, or a user and password.</summary>
+/// <summary>The credential for a package: the logon of this process, or a user and password.</summary>
 [SupportedOSPlatform("windows")]
 internal sealed unsafe class SspiCredential : IDisposable
 {
@@ -19,7 +19,7 @@ internal sealed unsafe class SspiCredential : IDisposable
     /// <summary>The package's name.</summary>
     public string Package { get; }
 
-    /// <summary>The handle, which stays valid while this is kept alive.</summary>
+    /// <summary>The handle, which is valid while this object is alive.</summary>
     public SspiHandle Handle => _handle;
 
     /// <summary>Of a client: the own account, or a user.</summary>

@@ -6,7 +6,7 @@ using IOPath = System.IO.Path;
 
 namespace ProtoRpc.Transports.Files;
 
-/// <summary>A file that lines are appended to, found anew by its path when it was moved away. For one
+/// <summary>A file to which lines are appended. It is opened again by its path if it was moved. For one
 /// thread.</summary>
 internal sealed class AppendedFile(string path) : IDisposable
 {
@@ -23,7 +23,7 @@ internal sealed class AppendedFile(string path) : IDisposable
     /// <summary>The full path.</summary>
     public string Path { get; } = IOPath.GetFullPath(path);
 
-    /// <summary>Whether an exception says that a file cannot be opened or written.</summary>
+    /// <summary>Whether an exception means that a file cannot be opened or written.</summary>
     public static bool IsRefusal(Exception error) =>
         error is IOException or UnauthorizedAccessException or NotSupportedException or ArgumentException
             or System.Security.SecurityException;
@@ -133,8 +133,8 @@ internal sealed class AppendedFile(string path) : IDisposable
     }
 }
 
-/// <summary>Opens a file to append to that only its owner can read: what is written there may contain the
-/// messages of others. A file that somebody else put at the path is rejected.</summary>
+/// <summary>Opens a file for appending that only its owner can read, because it may contain messages of
+/// others. A file that another account created at the path is rejected.</summary>
 internal static class OwnFile
 {
     // The permissions that other accounts must not have. The group may read, because log rotation with
@@ -143,7 +143,7 @@ internal static class OwnFile
 
     private static readonly string[] Streams = ["/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/"];
 
-    /// <summary>Opens the file, or makes it, readable and writable for its owner alone.</summary>
+    /// <summary>Opens or creates the file, which only its owner can read and write.</summary>
     /// <exception cref="IOException">The file belongs to others, is a link, or cannot be opened.</exception>
     /// <exception cref="UnauthorizedAccessException">This account may not write it.</exception>
     public static FileStream OpenToAppend(string path) =>

@@ -7,12 +7,12 @@ using System.Text.Unicode;
 
 namespace ProtoRpc.Transports.Files;
 
-/// <summary>Appends JSON lines to a file of the owner's alone, off the threads of those who write them.
-/// Safe for use by many.</summary>
-/// <remarks>Lines wait in memory of a bounded size. When the file is slower than its writers for long, or
-/// cannot be written, lines are lost, and a line <c>{"time":...,"lost":N}</c> says how many as soon as the
-/// file takes lines again. A file that is moved away, removed or truncated, as log rotation does, is opened
-/// or continued anew by its path.</remarks>
+/// <summary>Appends JSON lines to a file that only its owner can read, on a separate thread.
+/// Thread-safe.</summary>
+/// <remarks>Waiting lines use a limited amount of memory. If the file is slower than its writers for long, or
+/// cannot be written, lines are lost, and a line <c>{"time":...,"lost":N}</c> with their number follows as
+/// soon as the file can be written. If log rotation moves, removes or truncates the file, it is opened again
+/// by its path, or continued.</remarks>
 internal sealed class JsonLinesFile : IDisposable
 {
     /// <summary>How many bytes of lines wait at most, by default: 4 MiB.</summary>
@@ -42,7 +42,7 @@ internal sealed class JsonLinesFile : IDisposable
     private bool _isClosed;
     private bool _hasWarned;
 
-    /// <summary>Opens the file, or makes it, readable and writable for its owner alone.</summary>
+    /// <summary>Opens or creates the file, which only its owner can read and write.</summary>
     /// <param name="path">The file. An existing one keeps its lines and its permissions.</param>
     /// <param name="warn">Receives a warning when the file cannot be written any more, once until it can be
     /// written again; called on a thread of the pool. Null for none.</param>
@@ -72,12 +72,13 @@ internal sealed class JsonLinesFile : IDisposable
     /// <summary>The full path.</summary>
     public string Path => _file.Path;
 
-    /// <summary>Lines that were lost: there was no room, or the file could not be written.</summary>
+    /// <summary>The number of lost lines: the memory limit was reached, or the file could not be
+    /// written.</summary>
     public long Lost => Interlocked.Read(ref _lost);
 
     /// <summary>Adds a line, without waiting for the file.</summary>
     /// <param name="state">For the writer.</param>
-    /// <param name="write">Writes one JSON value. What it throws goes to the caller, and no line is
+    /// <param name="write">Writes one JSON value. If it throws, the exception is passed on, and no line is
     /// added.</param>
     /// <returns>False when the line is lost.</returns>
     public bool TryWrite<TState>(TState state, Action<Utf8JsonWriter, TState> write)

@@ -1,7 +1,7 @@
 namespace ProtoRpc.Transports.Files;
 
-/// <summary>Bytes that come in order: in memory while they are few,
-/// then in a temporary file of the owner's alone.</summary>
+/// <summary>A stream that keeps its bytes in memory up to a size, and then in a temporary file that only its
+/// owner can read.</summary>
 internal sealed class SpillStream(int memoryBytes) : Stream
 {
     private Stream _inner = new MemoryStream();
@@ -55,7 +55,7 @@ internal sealed class SpillStream(int memoryBytes) : Stream
         base.Dispose(disposing);
     }
 
-    /// <summary>Moves what is in memory to a file; nothing where it is there already.</summary>
+    /// <summary>Moves the bytes from memory to a file; does nothing if they are in a file.</summary>
     public void MoveToDisk()
     {
         if (IsOnDisk)

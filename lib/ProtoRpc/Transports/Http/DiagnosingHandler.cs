@@ -5,11 +5,11 @@ using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Says of a server that does not answer in HTTP what it speaks instead, or why it is not trusted. A
-/// server that answered once is not asked again.</summary>
+/// <summary>If a server does not reply with HTTP, reports the protocol that it uses instead, or why its
+/// certificate is not trusted. A server that replied once is not tested again.</summary>
 /// <param name="inner">Sends the requests.</param>
 /// <param name="endpoint">The server.</param>
-/// <param name="trust">What the handshakes of TLS are made with.</param>
+/// <param name="trust">The TLS settings.</param>
 /// <param name="tls">The options of TLS, with the name that the server is called by.</param>
 /// <param name="isDirect">Whether the server is reached without a proxy, so that it can be probed.</param>
 internal sealed class DiagnosingHandler(
@@ -19,7 +19,7 @@ internal sealed class DiagnosingHandler(
     private readonly string? _host = tls.ServerName is { } name ? HostOf(name, endpoint) : null;
     private volatile bool _hasAnswered;
 
-    /// <summary>Receives what the server was found to speak; null for nothing.</summary>
+    /// <summary>Receives the protocol that the server uses; null for none.</summary>
     public Action<SpokenProtocol>? Found { get; set; }
 
     protected override ValueTask<HttpResponseMessage> SendAsync<TWait>(
@@ -147,7 +147,7 @@ internal sealed class DiagnosingHandler(
     }
 }
 
-/// <summary>A handler that has one body for senders that block and for those that do not.</summary>
+/// <summary>A handler whose code is shared by blocking and asynchronous senders.</summary>
 internal abstract class WaitingHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
 {
     protected sealed override HttpResponseMessage Send(
@@ -237,7 +237,8 @@ internal sealed class DecompressingHandler(HttpMessageHandler inner, bool asks) 
     }
 }
 
-/// <summary>Traces the heads of requests and of answers. A query is left out: it may be a message.</summary>
+/// <summary>Traces the headers of requests and replies. The query is omitted, because it may be a
+/// message.</summary>
 internal sealed class TracingHandler(HttpMessageHandler inner, RpcTrace trace, RpcEndpoint endpoint)
     : WaitingHandler(inner)
 {

@@ -6,7 +6,7 @@ namespace ProtoRpc.Transports.Http;
 /// the settings of Windows), for gRPC grpc_proxy before that, and NO_PROXY as curl and gRPC read it, with
 /// domains and networks.</summary>
 /// <param name="isGrpc">Whether it is for gRPC.</param>
-/// <param name="system">What .NET finds.</param>
+/// <param name="system">.NET's proxy settings.</param>
 /// <param name="variable">Reads a variable.</param>
 internal sealed class EnvironmentProxy(bool isGrpc, IWebProxy system, Func<string, string?> variable)
     : IWebProxy

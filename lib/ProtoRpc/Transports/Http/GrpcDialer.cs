@@ -6,13 +6,13 @@ using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Makes the connections of HTTP/2: TCP, through a proxy or not, or a Unix socket, with TLS where
-/// the endpoint says so.</summary>
+/// <summary>Creates connections for HTTP/2: TCP, possibly through a proxy, or a Unix socket, with TLS if the
+/// endpoint uses it.</summary>
 internal static class GrpcDialer
 {
     /// <summary>Connects and shakes hands.</summary>
-    /// <param name="endpoint">Where to.</param>
-    /// <param name="tls">Whom to trust.</param>
+    /// <param name="endpoint">The server.</param>
+    /// <param name="tls">The TLS settings.</param>
     /// <param name="proxies">The proxies; null for those of the environment.</param>
     /// <param name="timeout">For connecting, and then for the server's first word.</param>
     /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
@@ -20,8 +20,8 @@ internal static class GrpcDialer
     /// <param name="cancellation">Ends the try.</param>
     /// <param name="lookUp">Finds the addresses of a host name; null to ask the system.</param>
     /// <param name="checkServer">Checks who listens on a Unix socket; null for no check.</param>
-    /// <exception cref="RpcException">Unavailable, DeadlineExceeded,
-    /// Cancelled; says what is wrong.</exception>
+    /// <exception cref="RpcException">Unavailable, DeadlineExceeded or Cancelled, with the
+    /// reason.</exception>
     public static async Task<DialedConnection> DialAsync(
         RpcEndpoint endpoint,
         RpcTlsOptions tls,
@@ -164,7 +164,7 @@ internal static class GrpcDialer
 /// missing client certificate only then.</summary>
 /// <param name="inner">The connection.</param>
 /// <param name="endpoint">The server.</param>
-/// <param name="tls">Whom to trust.</param>
+/// <param name="tls">The TLS settings.</param>
 /// <param name="patience">How long the server may take for its first bytes.</param>
 /// <param name="refused">As of <see cref="GreetingCheckStream"/>.</param>
 /// <param name="greetings">Counts the connections on which the server has spoken.</param>
@@ -227,14 +227,14 @@ internal sealed class AwaitedSslStream(
     }
 }
 
-/// <summary>A connection whose first incoming bytes are looked at, so that a server
-/// of another protocol is reported immediately and by name, instead of by what it breaks later.</summary>
+/// <summary>A connection whose first received bytes are checked, so that a server of another protocol is
+/// reported immediately and by name, instead of by a later error.</summary>
 /// <param name="inner">The connection.</param>
 /// <param name="endpoint">For errors.</param>
-/// <param name="expected">What the server should speak.</param>
+/// <param name="expected">The expected protocol.</param>
 /// <param name="patience">How long it may take to say something.</param>
-/// <param name="refused">Gets what is thrown, since the HTTP client forgets why a new connection was no good
-/// when no call has been given to it yet.</param>
+/// <param name="refused">Receives the exception, because the HTTP client loses it if the new connection has
+/// no call yet.</param>
 /// <param name="greetings">Counts the connections on which the server has spoken; null for a connection
 /// below TLS.</param>
 /// <param name="isDirect">Whether the server is reached without a proxy, so that it can be probed.</param>
@@ -397,8 +397,8 @@ internal sealed class GreetingCheckStream(
     }
 }
 
-/// <summary>Counts the connections of a channel on which the server has spoken, so that a call to a server
-/// that accepts connections and says nothing is known not to have run. Thread-safe.</summary>
+/// <summary>Counts the connections of a channel on which the server has sent data. If a server accepts
+/// connections but sends nothing, its calls have certainly not run. Thread-safe.</summary>
 internal sealed class ServerGreetings
 {
     private const int Counted = 1;
@@ -407,13 +407,13 @@ internal sealed class ServerGreetings
     private int _all;
     private int _open;
 
-    /// <summary>Whether connections are made elsewhere, so that nothing is known.</summary>
+    /// <summary>Whether other code creates the connections, so that they are not counted.</summary>
     public bool IsUnknown { get; init; }
 
     /// <summary>The state before a call, for <see cref="IsSilentSince"/>.</summary>
     public int Mark => IsUnknown || Volatile.Read(ref _open) > 0 ? -1 : Volatile.Read(ref _all);
 
-    /// <summary>Whether the server has said nothing since, on any connection.</summary>
+    /// <summary>Whether the server has sent nothing since, on any connection.</summary>
     public bool IsSilentSince(int mark) => mark >= 0 && Volatile.Read(ref _all) == mark;
 
     /// <summary>A server has spoken on a connection.</summary>
@@ -440,7 +440,7 @@ internal sealed class ServerGreetings
     }
 }
 
-/// <summary>A connection that was made and not used yet.</summary>
+/// <summary>A connection that was created but not used yet.</summary>
 /// <param name="socket">Below the stream; disposed of with it.</param>
 /// <param name="stream">For HTTP.</param>
 internal sealed class DialedConnection(Socket socket, Stream stream) : IDisposable

@@ -5,7 +5,7 @@ using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Connections to an HTTP endpoint, kept and used again.</summary>
+/// <summary>Creates HTTP clients, which reuse connections.</summary>
 internal static class HttpTransport
 {
     // The body of a challenge is small. Reading it is limited, because the deadline of a call does not end
@@ -18,12 +18,11 @@ internal static class HttpTransport
     private const int StreamWindowSize = 1024 * 1024;
     private static readonly TimeSpan ChallengeTimeout = TimeSpan.FromSeconds(2);
 
-    /// <summary>Whether only this machine answers to a host name.</summary>
+    /// <summary>Whether a host name is always this machine.</summary>
     public static bool IsLoopback(string host) => host.Equals("localhost", StringComparison.OrdinalIgnoreCase)
         || (IPAddress.TryParse(host, out IPAddress? address) && IPAddress.IsLoopback(address));
 
-    /// <summary>The address that an endpoint stands for, with a slash at its end and without its
-    /// query.</summary>
+    /// <summary>The address of an endpoint, with a slash at its end and without its query.</summary>
     public static Uri AddressOf(RpcEndpoint endpoint)
     {
         string address = endpoint.HttpUri[..^QueryOf(endpoint).Length];
@@ -39,9 +38,9 @@ internal static class HttpTransport
 
     /// <summary>Makes what sends requests to an endpoint.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="limits">The bounds.</param>
-    /// <param name="security">As whom it is called.</param>
-    /// <param name="tls">Whom to trust.</param>
+    /// <param name="limits">The limits.</param>
+    /// <param name="security">The client's credentials.</param>
+    /// <param name="tls">The TLS settings.</param>
     /// <param name="asksCompressed">Whether the server is asked for compressed replies.</param>
     /// <param name="foreign">Makes the handler that sends them instead of sockets; null for sockets.</param>
     /// <param name="trace">Receives the requests and the replies; null for none.</param>
@@ -100,14 +99,14 @@ internal static class HttpTransport
             disposeHandler: true);
     }
 
-    /// <summary>The size of the headers and trailers of a reply that a client accepts, in KiB. As servers of
-    /// other programs send more than listeners accept, it is at least what .NET's client accepts.</summary>
+    /// <summary>The size of the headers and trailers of a reply that a client accepts, in KiB. Other servers
+    /// send more than ProtoRpc's listeners accept, so it is at least the default of .NET's client.</summary>
     public static int MaxReplyHeaders(RpcLimits limits) => Math.Max(
         LeastReplyHeaders, (int)Math.Min(int.MaxValue / 1024, (limits.MaxHeaderBytes + 1023L) / 1024));
 
-    /// <summary>What went wrong before a reply came.</summary>
+    /// <summary>The exception for an error before a reply arrived.</summary>
     /// <param name="endpoint">Who was called.</param>
-    /// <param name="error">What the HTTP client says.</param>
+    /// <param name="error">The exception of the HTTP client.</param>
     /// <param name="sent">Whether the server may have the request.</param>
     public static RpcException Failure(RpcEndpoint endpoint, HttpRequestException error, bool sent)
     {
@@ -283,7 +282,7 @@ internal sealed class BlockingSocketStream(Socket socket) : NetworkStream(socket
     }
 }
 
-/// <summary>A handler of somebody else, of which most cannot send without a task.</summary>
+/// <summary>A custom handler. Most of them have no blocking form.</summary>
 internal sealed class ForeignHandler(HttpMessageHandler inner) : DelegatingHandler(inner)
 {
     protected override HttpResponseMessage Send(

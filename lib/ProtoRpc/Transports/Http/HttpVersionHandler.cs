@@ -2,13 +2,13 @@ using System.Net;
 
 namespace ProtoRpc.Transports.Http;
 
-/// <summary>Selects the version of HTTP of each request. Over TLS, the server selects it in the handshake.
-/// Without TLS it is HTTP/1.1, unless the server speaks HTTP/2 alone, which the first request finds out.
-/// Streams in both directions are always HTTP/2.</summary>
+/// <summary>Selects the HTTP version of each request. With TLS, the server selects it in the handshake.
+/// Without TLS it is HTTP/1.1, unless the first request shows that the server only supports HTTP/2. Streams
+/// in both directions always use HTTP/2.</summary>
 /// <param name="inner">Sends the requests.</param>
 /// <param name="endpoint">The server.</param>
-/// <param name="prefersHttp2">Whether requests over TLS can be HTTP/2. NTLM and Kerberos prove who a
-/// connection is, which HTTP/2 lets many share.</param>
+/// <param name="prefersHttp2">Whether requests over TLS can use HTTP/2. NTLM and Kerberos authenticate a
+/// connection, which several callers can share in HTTP/2.</param>
 internal sealed class HttpVersionHandler(HttpMessageHandler inner, RpcEndpoint endpoint, bool prefersHttp2)
     : WaitingHandler(inner)
 {
@@ -19,7 +19,7 @@ internal sealed class HttpVersionHandler(HttpMessageHandler inner, RpcEndpoint e
     /// <summary>The option of a request whose response begins before its body ends.</summary>
     public static HttpRequestOptionsKey<bool> IsDuplex { get; } = new("ProtoRpc.IsDuplex");
 
-    /// <summary>Remembers what the server speaks if it did not answer in HTTP/1.1.</summary>
+    /// <summary>Stores the protocol of a server that did not reply with HTTP/1.1.</summary>
     public void Remember(SpokenProtocol found) => _found = found;
 
     protected override async ValueTask<HttpResponseMessage> SendAsync<TWait>(

@@ -115,7 +115,7 @@ internal static class ProtocolProbe
     }
 }
 
-/// <summary>What a server speaks, as <see cref="ProtocolProbe"/> finds it out.</summary>
+/// <summary>The protocol of a server, as <see cref="ProtocolProbe"/> finds it.</summary>
 internal enum SpokenProtocol
 {
     /// <summary>None of these, or nothing.</summary>
@@ -124,7 +124,7 @@ internal enum SpokenProtocol
     /// <summary>HTTP/1.1 without TLS.</summary>
     Http1,
 
-    /// <summary>HTTP/2 alone, without TLS, as servers of gRPC do.</summary>
+    /// <summary>Only HTTP/2, without TLS, as gRPC servers use it.</summary>
     Http2,
 
     /// <summary>TLS, with any protocol inside.</summary>

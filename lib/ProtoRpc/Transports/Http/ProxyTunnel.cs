@@ -52,7 +52,8 @@ internal static class ProxyTunnel
     /// <param name="endpoint">The server.</param>
     /// <param name="cancellation">Ends the try.</param>
     /// <returns>The tunnel.</returns>
-    /// <exception cref="RpcException">The proxy did not make the tunnel; says why.</exception>
+    /// <exception cref="RpcException">The proxy did not create the tunnel; the message contains the
+    /// reason.</exception>
     public static async Task<Stream> OpenAsync(
         Stream connection, ProxyRoute proxy, RpcEndpoint endpoint, CancellationToken cancellation)
     {
@@ -86,7 +87,7 @@ internal static class ProxyTunnel
             + ". Check the address of the proxy, or add the server's host to NO_PROXY",
             error);
 
-    /// <summary>The proxy, or the server behind it, took too long.</summary>
+    /// <summary>The proxy, or the server after it, did not reply in time.</summary>
     public static RpcException TimedOut(
         ProxyRoute proxy, RpcEndpoint endpoint, TimeSpan timeout, OperationCanceledException exception) =>
         new(

@@ -45,7 +45,7 @@ internal sealed unsafe class LrpcInterface
         _description->DispatchTable = table;
     }
 
-    /// <summary>Serves an interface. The first of several handlers gets the calls.</summary>
+    /// <summary>Serves an interface. If it has several handlers, the first one receives the calls.</summary>
     /// <exception cref="RpcException">The runtime does not register it.</exception>
     public static IDisposable Serve(
         RpcEndpoint endpoint, Guid id, int maxRequest, IncomingMessageHandler handler)
@@ -144,9 +144,9 @@ internal sealed unsafe class LrpcRequest(RpcMessage* message) : IIncomingMessage
 
     public PeerIdentity ReadPeer() => LrpcPeer.Describe(message->Binding, _caller!);
 
-    /// <summary>Reads who calls, and says whether the caller may: the account of this process, by LRPC. Other
-    /// code of the process may have opened endpoints for more callers or on other transports, and the runtime
-    /// serves the interface there, too.</summary>
+    /// <summary>Reads the caller's identity, and returns whether it is admitted: only the account of this
+    /// process, by LRPC. Other code of the process may have opened endpoints for more callers or on other
+    /// transports, and the runtime serves the interface on them as well.</summary>
     public bool TryIdentifyCaller()
     {
         _caller = LrpcPeer.IsLocal(message->Binding) ? LrpcPeer.ReadUser(message->Binding) : null;
@@ -190,7 +190,7 @@ internal static unsafe class LrpcPeer
     // TRANSPORT_TYPE_LPC.
     private const uint Local = 4;
 
-    /// <summary>Whether a call came by LRPC: the runtime serves an interface on every endpoint of the
+    /// <summary>Whether a call arrived by LRPC. The runtime serves an interface on every endpoint of the
     /// process, and other code may have opened pipes.</summary>
     public static bool IsLocal(nint binding)
     {
@@ -244,7 +244,7 @@ internal static unsafe class LrpcPeer
     }
 }
 
-/// <summary>The account of this process, and who is as trusted as it.</summary>
+/// <summary>The account of this process, and the accounts that are trusted like it.</summary>
 [SupportedOSPlatform("windows")]
 internal static unsafe partial class ProcessToken
 {

@@ -6,12 +6,12 @@ namespace ProtoRpc.Transports.Tls;
 /// <summary>Reads certificates from PEM and PFX files.</summary>
 internal static class CertificateFile
 {
-    /// <summary>A certificate with its key, and the authorities beside it in the file.</summary>
+    /// <summary>Reads a certificate with its key, and the other certificates in the file.</summary>
     /// <param name="path">A PFX file, or a PEM file.</param>
     /// <param name="keyPath">The PEM file of the key; null where the first file has it.</param>
-    /// <param name="password">What the key is encrypted with; null or empty for nothing.</param>
-    /// <exception cref="Exception">What <see cref="IsProblem"/> holds for: a file cannot be read, or there is
-    /// no key.</exception>
+    /// <param name="password">The password of the key; null or empty for none.</param>
+    /// <exception cref="Exception">An exception for which <see cref="IsProblem"/> returns true: a file cannot
+    /// be read, or contains no key.</exception>
     public static (X509Certificate2 Certificate, X509Certificate2Collection Chain) ReadWithKey(
         string path, string? keyPath, string? password = null)
     {
@@ -40,7 +40,8 @@ internal static class CertificateFile
 
     public static bool IsPem(string text) => text.Contains("-----BEGIN ", StringComparison.Ordinal);
 
-    /// <summary>Whether an exception says that a file cannot be read, or holds no such certificate.</summary>
+    /// <summary>Whether an exception means that a file cannot be read, or contains no such
+    /// certificate.</summary>
     public static bool IsProblem(Exception error) =>
         error is IOException or UnauthorizedAccessException or CryptographicException or ArgumentException;
 }

@@ -3,8 +3,8 @@ using System.Net.Security;
 
 namespace ProtoRpc.Transports.Tls;
 
-/// <summary>TLS around a connection. The thread that sends or receives the first bytes makes the handshake,
-/// so that a slow peer holds up only its own connection.</summary>
+/// <summary>TLS over a connection. The thread that sends or receives the first bytes makes the handshake, so
+/// that a slow peer only blocks its own connection.</summary>
 internal sealed class TlsConnection : TransportConnection
 {
     private const int AheadSize = 4096;
@@ -158,7 +158,7 @@ internal sealed class TlsConnection : TransportConnection
     }
 }
 
-/// <summary>A connection as a stream, for what is laid over it.</summary>
+/// <summary>A connection as a stream, for protocols above it.</summary>
 internal sealed class TransportStream(TransportConnection connection) : SequentialStream
 {
     public override bool CanRead => true;

@@ -5,16 +5,16 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Transports.Tls;
 
-/// <summary>How a client makes the handshake of one TLS connection,
-/// and why it trusts no server that it does not.</summary>
+/// <summary>The settings for the handshake of one TLS connection, and the reason if the server is not
+/// trusted.</summary>
 internal sealed class TlsTrust
 {
     private readonly RpcEndpoint _endpoint;
     private volatile Distrust? _distrust;
 
     /// <param name="endpoint">The server.</param>
-    /// <param name="tls">Whom to trust.</param>
-    /// <param name="protocols">What is spoken over the connection, where that is negotiated.</param>
+    /// <param name="tls">The TLS settings.</param>
+    /// <param name="protocols">The application protocols to negotiate.</param>
     public TlsTrust(RpcEndpoint endpoint, RpcTlsOptions tls, params SslApplicationProtocol[] protocols)
     {
         _endpoint = endpoint;
@@ -38,7 +38,7 @@ internal sealed class TlsTrust
         };
     }
 
-    /// <summary>What the handshake is made with.</summary>
+    /// <summary>The options of the handshake.</summary>
     public SslClientAuthenticationOptions Options { get; }
 
     /// <summary>Makes the only handshake with these options.</summary>
@@ -69,8 +69,9 @@ internal sealed class TlsTrust
     }
 
     /// <summary>Whether one of several handshakes failed because the server is not trusted.</summary>
-    /// <remarks>An exception does not name its handshake. But only the exception for a refused certificate
-    /// has no inner one, so an earlier refusal is not the reason for another failure.</remarks>
+    /// <remarks>An exception does not contain its handshake. But only the exception for a rejected
+    /// certificate has no inner one, so an earlier rejection is not mistaken for the reason of another
+    /// failure.</remarks>
     public bool IsDistrust(Exception failure) =>
         failure is AuthenticationException { InnerException: null } && _distrust is not null;
 
@@ -104,7 +105,7 @@ internal sealed class TlsTrust
 
 /// <summary>Why a client does not trust the certificate of a server, and what can help.</summary>
 /// <param name="Reasons">The reasons.</param>
-/// <param name="Remedies">What to do, without the end of the sentence.</param>
+/// <param name="Remedies">The advice, without the end of the sentence.</param>
 internal sealed record Distrust(string Reasons, string Remedies)
 {
     private const string Tls = nameof(RpcTlsOptions);
@@ -194,10 +195,10 @@ internal static class TlsErrors
         + $"{why.Remedies[1..]}; for a test, accept any certificate with "
         + $"{Tls}.{nameof(RpcTlsOptions.SkipCertificateCheck)}.", endpoint, inner);
 
-    /// <summary>The server closed the connection after the handshake and before its first answer. In TLS 1.3,
-    /// servers check the client's certificate after the client's handshake has succeeded.</summary>
+    /// <summary>The server closed the connection after the handshake and before its first reply. In TLS 1.3,
+    /// servers check the client's certificate after the client has completed the handshake.</summary>
     /// <param name="endpoint">The server.</param>
-    /// <param name="tls">What the handshake was made with.</param>
+    /// <param name="tls">The TLS settings of the handshake.</param>
     /// <param name="mayHaveExecuted">Whether the call may have run.</param>
     /// <param name="inner">How the connection broke; null if the server closed it.</param>
     public static RpcException HungUp(
@@ -215,8 +216,8 @@ internal static class TlsErrors
 
     /// <summary>Whether the server ended the handshake because it speaks none of the protocols that the
     /// client offered (RFC 7301, section 3.2: the alert no_application_protocol).</summary>
-    /// <remarks>.NET does not say which alert came. OpenSSL's text is not translated, and SChannel has a
-    /// code of its own.</remarks>
+    /// <remarks>.NET does not expose the alert. OpenSSL's text is not translated, and SChannel has a separate
+    /// code.</remarks>
     public static bool IsOfApplicationProtocol(Exception? failure)
     {
         for (; failure is not null; failure = failure.InnerException)
