@@ -11,7 +11,7 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc.AspNetCore;
 
-/// <summary>An open connection of an endpoint on Kestrel, and what it is used for.</summary>
+/// <summary>An open connection of an endpoint on Kestrel, and its state.</summary>
 internal sealed class HttpConnection : ISpareConnection
 {
     private static readonly object Key = new();
@@ -39,16 +39,17 @@ internal sealed class HttpConnection : ISpareConnection
         ConnectionPeer.AddTo(connection.Items);
     }
 
-    /// <summary>What it counts as in the quota of its address; null on Unix sockets.</summary>
+    /// <summary>The key in the quota of addresses; null on Unix sockets.</summary>
     public IPAddress? Address { get; }
 
-    /// <summary>Whether a client proved on it who it is.</summary>
+    /// <summary>Whether a client was authenticated on the connection.</summary>
     public bool IsKnown { get; set; }
 
     public static HttpConnection From(HttpContext http) =>
         (HttpConnection)http.Features.GetRequiredFeature<IConnectionItemsFeature>().Items[Key]!;
 
-    /// <summary>Marks the connection of a request, where it is one of a server's own endpoints.</summary>
+    /// <summary>Marks the connection of a request as authenticated, if it belongs to one of the server's own
+    /// endpoints.</summary>
     public static void SetKnown(HttpContext http, bool isKnown)
     {
         if (http.Features.Get<IConnectionItemsFeature>()?.Items.TryGetValue(Key, out object? connection)
@@ -61,8 +62,7 @@ internal sealed class HttpConnection : ISpareConnection
     /// <summary>Marks the begin of a request.</summary>
     /// <param name="watched">The request, where its handler can keep Kestrel from seeing that the client has
     /// disconnected, and no other runs on the connection; else null.</param>
-    /// <returns>False when the connection was given up in this moment,
-    /// so that nothing may be executed.</returns>
+    /// <returns>False if the connection is being closed, so that the request must not run.</returns>
     public bool TryBegin(HttpContext? watched)
     {
         lock (_gate)
@@ -121,7 +121,7 @@ internal sealed class HttpConnection : ISpareConnection
         }
     }
 
-    /// <summary>Whether no request came since it was opened.</summary>
+    /// <summary>Whether no request has arrived since the connection was opened.</summary>
     public bool IsSilent(long now, TimeSpan time)
     {
         lock (_gate)
@@ -163,9 +163,9 @@ internal sealed class HttpConnection : ISpareConnection
     public void Abort(string why) => _connection.Abort(new ConnectionAbortedException(why));
 }
 
-/// <summary>The open connections of an endpoint on Kestrel. Silent ones are closed after a time, and where
-/// there are as many as there may be, the one that waits for its client the longest makes room.</summary>
-/// <remarks>Kestrel itself lets a connection that never sends a request wait as long as one between two
+/// <summary>The open connections of an endpoint on Kestrel. Connections without a request are closed after a
+/// time. At the limit, the connection that has been idle the longest is closed.</summary>
+/// <remarks>Kestrel itself treats a connection that never sends a request like one that is idle between two
 /// requests.</remarks>
 internal sealed class HttpConnections : IDisposable
 {
@@ -268,8 +268,8 @@ internal sealed class HttpConnections : IDisposable
 /// <summary>The activity of an HTTP request.</summary>
 internal static class HttpActivity
 {
-    /// <summary>What a call is part of: what the application around the server began for the request, or on
-    /// an endpoint of the server's own what the headers name.</summary>
+    /// <summary>The parent of a call's activity: the activity that the application began for the request or,
+    /// on the server's own endpoints, the one in the headers.</summary>
     public static ActivityContext ParentOf(HttpContext http)
     {
         // ASP.NET Core also makes an activity for each request if only its log is on. Such an activity has no

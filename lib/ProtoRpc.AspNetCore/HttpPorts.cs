@@ -7,11 +7,10 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc.AspNetCore;
 
-/// <summary>How an endpoint answers requests.</summary>
+/// <summary>The handlers of an endpoint's requests.</summary>
 /// <param name="Http">Creates the handler of its requests.</param>
-/// <param name="Grpc">Creates the handler of gRPC requests that an HTTP endpoint also answers; null for
-/// none.</param>
-/// <param name="HasHttp2">Whether requests may come over HTTP/2.</param>
+/// <param name="Grpc">Creates the handler of gRPC requests on an HTTP endpoint; null for none.</param>
+/// <param name="HasHttp2">Whether requests can use HTTP/2.</param>
 internal sealed record PortService(
     Func<RpcEndpoint, RequestDelegate> Http, Func<RpcEndpoint, RequestDelegate>? Grpc = null,
     bool HasHttp2 = true);
@@ -89,8 +88,8 @@ internal sealed class HttpPorts
             return first;
         }
 
-        /// <summary>Serves another endpoint at the same address; null when it is one of the same kind,
-        /// when only one of the two can use HTTP/2, or when the port is closed.</summary>
+        /// <summary>Serves another endpoint at the same address; null if it is of the same kind, if only one
+        /// of the two can use HTTP/2, or if the port is closed.</summary>
         public Place? TryJoin(RpcEndpoint endpoint, PortService other)
         {
             lock (_gate)

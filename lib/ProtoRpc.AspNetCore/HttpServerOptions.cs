@@ -9,22 +9,22 @@ namespace ProtoRpc;
 /// <see cref="RpcServerOptions.Certificate"/>.</summary>
 public sealed record HttpServerOptions
 {
-    /// <summary>Whom the endpoints let in.</summary>
+    /// <summary>How the endpoints authenticate callers.</summary>
     public HttpServerSecurity Security { get; init; } = new();
 
-    /// <summary>Whether <c>http://</c> endpoints may be reached from other machines, where everybody on the
-    /// way reads along. For listeners behind a proxy that does TLS, and for closed networks.</summary>
+    /// <summary>Whether other machines can call <c>http://</c> endpoints, whose traffic is not encrypted. For
+    /// listeners behind a proxy that terminates TLS, and for closed networks.</summary>
     public bool AllowUnencrypted { get; init; }
 
     /// <summary>The origins of web pages that may call, as <c>https://app.example.com</c>, or <c>*</c> for
     /// all. Pages of the endpoint itself always may; programs that are not browsers are not asked.</summary>
     public IReadOnlyList<string> AllowedOrigins { get; init; } = [];
 
-    /// <summary>The host names by which clients call the endpoints, beside those of loopback on loopback:
-    /// <c>rpc.example.com</c>, <c>*.example.com</c> for all names under it, <c>*</c> for every name. Requests
-    /// with other names get 403. Without any, loopback endpoints answer to <c>localhost</c>,
-    /// <c>*.localhost</c>, loopback addresses and, with TLS, the names of the certificate,
-    /// and other endpoints to every name. Unix sockets answer to every name.</summary>
+    /// <summary>The host names by which clients can call the endpoints, in addition to the loopback names on
+    /// loopback: <c>rpc.example.com</c>, <c>*.example.com</c> for all names below it, <c>*</c> for every
+    /// name. Requests with other names receive 403. If it is empty, loopback endpoints accept
+    /// <c>localhost</c>, <c>*.localhost</c>, loopback addresses and, with TLS, the names of the certificate,
+    /// and other endpoints accept every name. Unix sockets accept every name.</summary>
     public IReadOnlyList<string> AllowedHosts { get; init; } = [];
 
     /// <summary>Whether GET calls every method. Without it, GET calls only methods with
@@ -52,8 +52,8 @@ public sealed record HttpServerOptions
     public int CompressionThreshold { get; init; } = 1024;
 }
 
-/// <summary>Whom HTTP endpoints let in, beside what the server takes as proof on all its endpoints.
-/// When nothing is set in either, everybody.</summary>
+/// <summary>How HTTP endpoints authenticate callers, in addition to the authentication of the server. If
+/// neither is set, all callers are anonymous.</summary>
 /// <remarks>The checks do not run on native endpoints. A server with a check that opens a native endpoint on
 /// TCP also needs <see cref="RpcServerSecurity.Authentication"/>, or rules of <see cref="RpcAuthorization"/>
 /// that allow anonymous callers no method; otherwise it does not start.</remarks>
@@ -77,8 +77,8 @@ public sealed record HttpServerSecurity
     /// fetched.</summary>
     public X509Certificate2Collection? ClientCaCertificates { get; init; }
 
-    /// <summary>Whether callers who present nothing are served too.
-    /// What is presented and wrong is refused anyhow.</summary>
+    /// <summary>Whether callers without credentials are served as well. Invalid credentials are always
+    /// rejected.</summary>
     public bool AllowAnonymous { get; init; }
 
     internal bool IsOpen => Basic is null && Bearer is null && !AcceptsCertificates;
@@ -88,11 +88,11 @@ public sealed record HttpServerSecurity
     internal bool IsRequired => !IsOpen && !AllowAnonymous;
 }
 
-/// <summary>Finds out who calls, by what the caller presents.</summary>
+/// <summary>Authenticates a caller by its credentials.</summary>
 /// <remarks>The caller receives the text of an <see cref="RpcException"/> that the check creates. Other
 /// exceptions, such as those of calls that the check makes, are logged under a correlation id, which the
 /// caller receives.</remarks>
-/// <typeparam name="TProof">What is presented.</typeparam>
+/// <typeparam name="TProof">The type of the credentials.</typeparam>
 /// <param name="proof">It.</param>
 /// <param name="cancellation">Cancelled when the caller disconnects.</param>
 /// <returns>The authenticated caller; null to reject it.</returns>

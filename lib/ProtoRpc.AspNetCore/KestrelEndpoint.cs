@@ -22,8 +22,8 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.AspNetCore;
 
-/// <summary>A bound HTTP endpoint: Kestrel with our limits, and nothing around it that would read settings,
-/// write logs, or take signals from the shell.</summary>
+/// <summary>A bound HTTP endpoint: Kestrel with ProtoRpc's limits, and without the host features that read
+/// settings, write logs, or handle signals.</summary>
 internal sealed class KestrelEndpoint : IServedEndpoint
 {
     // A handler that observes the cancellation can still reply.
@@ -108,8 +108,9 @@ internal sealed class KestrelEndpoint : IServedEndpoint
     /// <param name="versions">Returns the versions of HTTP of new connections. With TLS, those at the start
     /// stay.</param>
     /// <param name="tls">Null for none.</param>
-    /// <param name="service">Makes what handles the requests, when the endpoint as bound is known.</param>
-    /// <exception cref="RpcException">It cannot be bound, and why.</exception>
+    /// <param name="service">Creates the handler of requests, when the bound endpoint is known.</param>
+    /// <exception cref="RpcException">The endpoint cannot be bound; the message contains the
+    /// reason.</exception>
     public static KestrelEndpoint Start(
         RpcEndpoint endpoint,
         ServerHost host,
@@ -312,8 +313,8 @@ internal sealed class KestrelApplication(RequestDelegate handle) : IHttpApplicat
     public void DisposeContext(DefaultHttpContext context, Exception? exception) => context.Uninitialize();
 }
 
-/// <summary>Kestrel's sockets, except that a connection which takes one of the last file handles is closed:
-/// without any, .NET ends the process, and Kestrel's accept loop tries again without a pause.</summary>
+/// <summary>Kestrel's sockets, but a connection that uses one of the last file handles is closed. Without
+/// free handles, .NET ends the process, and Kestrel's accept loop retries without a pause.</summary>
 /// <remarks>The loop of the listener closes it before the next accept. A middleware would be too late: it
 /// runs on other threads, and Kestrel accepts hundreds of connections meanwhile.</remarks>
 /// <param name="options">Kestrel's options of sockets.</param>
@@ -364,10 +365,10 @@ internal sealed class SpareHandleSockets(
 /// allows.</summary>
 internal static class UnixSocket
 {
-    /// <summary>Binds a socket; one that a process left behind is replaced.</summary>
-    /// <exception cref="RpcException">AlreadyExists:
-    /// somebody listens there, or the path is something else. PermissionDenied: other accounts can change the
-    /// folder of a socket that they may use.</exception>
+    /// <summary>Binds a socket. The socket file of an ended process is replaced.</summary>
+    /// <exception cref="RpcException">AlreadyExists: another server listens on the socket, or the path is
+    /// another file. PermissionDenied: other accounts can change the folder of a socket that they can
+    /// use.</exception>
     public static Socket Bind(
         RpcEndpoint endpoint, UnixDomainSocketEndPoint path, AllowedAccounts? allowed)
     {

@@ -5,8 +5,9 @@ using Microsoft.AspNetCore.Connections;
 namespace ProtoRpc.AspNetCore;
 
 /// <summary>Ends HTTP/2 connections whose clients ping too often, as other gRPC servers do: with GOAWAY,
-/// ENHANCE_YOUR_CALM and the text too_many_pings. Kestrel answers every ping and counts none.</summary>
-/// <param name="minInterval">Pings further apart are fine, and so are those after something was sent.</param>
+/// ENHANCE_YOUR_CALM and the text too_many_pings. Kestrel acknowledges every ping and counts none.</summary>
+/// <param name="minInterval">Pings with at least this interval are allowed, and so are pings after data was
+/// sent.</param>
 internal sealed class PingGuard(TimeSpan minInterval)
 {
     private const int MaxStrikes = 2;
@@ -116,7 +117,7 @@ internal sealed class PingScanner(Action found)
 
     private static ReadOnlySpan<byte> Preface => Http2Preface.Bytes;
 
-    /// <summary>Goes on where it stopped before.</summary>
+    /// <summary>Continues where the previous scan ended.</summary>
     public void Scan(in ReadOnlySequence<byte> bytes)
     {
         foreach (ReadOnlyMemory<byte> part in bytes)

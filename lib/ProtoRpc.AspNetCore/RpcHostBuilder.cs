@@ -7,7 +7,7 @@ using ServiceDescriptor = Google.Protobuf.Reflection.ServiceDescriptor;
 
 namespace ProtoRpc;
 
-/// <summary>What the server of an application serves.</summary>
+/// <summary>Configures the services of an application's server.</summary>
 public sealed class RpcHostBuilder
 {
     private const DynamicallyAccessedMemberTypes ServiceMembers =
@@ -18,14 +18,15 @@ public sealed class RpcHostBuilder
     /// <summary>The services of the application.</summary>
     public IServiceCollection Services { get; }
 
-    /// <summary>Serves a service by the methods of a class. The class is taken from the application's
-    /// services for each call, in a scope of the call, and is registered as scoped unless it is registered
-    /// already.</summary>
+    /// <summary>Serves a service with the methods of a class. Each call gets an object of the class from the
+    /// application's services, in a scope for the call. The class is registered as scoped, unless it is
+    /// already registered.</summary>
     /// <remarks>A method of the class has the name of the method in the .proto, or that name and
-    /// <c>Async</c>. It takes the request, or an <c>IAsyncEnumerable</c> of requests, and, as it likes, the
-    /// <see cref="RpcServerCallContext"/> and a CancellationToken. It returns the reply, a Task or ValueTask
-    /// of it, or an <c>IAsyncEnumerable</c> of replies. Messages are of the generated types or
-    /// <see cref="DynamicMessage"/>. What does not fit is an error when the application starts.</remarks>
+    /// <c>Async</c>. Its parameters are the request, or an <c>IAsyncEnumerable</c> of requests, and
+    /// optionally the <see cref="RpcServerCallContext"/> and a CancellationToken. It returns the reply, a
+    /// Task or ValueTask of it, or an <c>IAsyncEnumerable</c> of replies. Messages have the generated types
+    /// or <see cref="DynamicMessage"/>. A method that does not fit is an error when the application
+    /// starts.</remarks>
     /// <typeparam name="TService">The class.</typeparam>
     /// <param name="service">The service, of the generated code:
     /// <c>ShopReflection.Descriptor.Services[0]</c>.</param>
@@ -40,7 +41,8 @@ public sealed class RpcHostBuilder
             MessageTypes.From(service), interfaceId));
     }
 
-    /// <summary>The same for a service of any schema, as one that is read from a .proto file.</summary>
+    /// <summary>Serves a service of any schema, such as one that was read from a .proto file, with the
+    /// methods of a class.</summary>
     /// <typeparam name="TService">The class.</typeparam>
     /// <param name="service">The service.</param>
     /// <param name="interfaceId">Its id on native endpoints; null for the service's own.</param>
@@ -55,7 +57,7 @@ public sealed class RpcHostBuilder
             () => ServiceBinder.Bind(typeof(TService), service, MessageTypes.Reflected, interfaceId));
     }
 
-    /// <summary>Puts an interceptor around every call, inside those that were added before. It is taken from
+    /// <summary>Adds an interceptor for every call, inside those that were added before. It is created from
     /// the application's services for each call, and is registered as a singleton unless it is already
     /// registered, with any lifetime.</summary>
     /// <typeparam name="TInterceptor">The interceptor.</typeparam>

@@ -38,13 +38,13 @@ public static class RpcHosting
         return new RpcHostBuilder(services);
     }
 
-    /// <summary>Serves HTTP and gRPC on the endpoints of the application, behind its middleware: the methods
+    /// <summary>Serves HTTP and gRPC on the endpoints of the application, after its middleware: the methods
     /// at <c>/package.Service/Method</c> and <c>/file.proto/Method</c>, the files of the schema, a page that
     /// shows them, reflection and health.</summary>
-    /// <remarks>The application's own routes come before the page. gRPC needs HTTP/2, which Kestrel speaks
-    /// without TLS only where its endpoint says <c>Protocols: Http2</c>.</remarks>
+    /// <remarks>The application's own routes have priority over the page. gRPC needs HTTP/2. Without TLS,
+    /// Kestrel only supports HTTP/2 if the endpoint has <c>Protocols: Http2</c>.</remarks>
     /// <param name="endpoints">The application, or a group of its routes.</param>
-    /// <returns>For what is to hold for all of it, as <c>RequireAuthorization</c>.</returns>
+    /// <returns>A builder for conventions of all these routes, such as <c>RequireAuthorization</c>.</returns>
     /// <exception cref="InvalidOperationException">AddProtoRpc was not called, or these routes have a server
     /// already.</exception>
     public static IEndpointConventionBuilder MapProtoRpc(this IEndpointRouteBuilder endpoints)

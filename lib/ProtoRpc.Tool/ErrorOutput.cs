@@ -4,7 +4,7 @@ using System.Text.Json.Nodes;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Writes a failed call: its status, its text, and what the server adds, decoded.</summary>
+/// <summary>Writes a failed call: its status, its text, and the decoded details of the server.</summary>
 internal static class ErrorOutput
 {
     private const string Red = "\u001B[31m";
@@ -20,7 +20,7 @@ internal static class ErrorOutput
     private static readonly JsonSerializerOptions Relaxed =
         new() { Encoder = JavaScriptEncoder.UnsafeRelaxedJsonEscaping };
 
-    /// <summary>Lines for people, with all characters as they are.</summary>
+    /// <summary>Indented JSON for people, in which no characters are escaped.</summary>
     internal static readonly JsonSerializerOptions Indented = new(Relaxed) { WriteIndented = true };
 
     public static void Write(ToolConsole console, CallFailedException failure)
@@ -142,7 +142,7 @@ internal static class FlagNames
         ["Choose fewer services"] = "Choose fewer services with --service",
     };
 
-    /// <summary>The text of an error. What a server wrote stays as it is.</summary>
+    /// <summary>The text of an error. The text of a server is not changed.</summary>
     public static string Rename(RpcException error) =>
         error.IsByProtoRpc ? Rename(error.Message) : error.Message;
 

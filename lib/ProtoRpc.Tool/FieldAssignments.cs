@@ -4,7 +4,8 @@ using ProtoRpc.Formats;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Reads <c>--set outer.inner=value</c> into what <see cref="MessageMapper"/> takes.</summary>
+/// <summary>Converts <c>--set outer.inner=value</c> to a dictionary for <see
+/// cref="MessageMapper"/>.</summary>
 internal static partial class FieldAssignments
 {
     public static object Read(RpcMessageInfo type, IEnumerable<string> assignments)
@@ -140,9 +141,10 @@ internal static class JsonArgument
     /// array.</summary>
     /// <param name="type">Their type.</param>
     /// <param name="json">The text.</param>
-    /// <param name="isStream">Whether they are a stream.</param>
-    /// <param name="where">What errors call the text.</param>
-    /// <exception cref="RpcException">InvalidArgument: they are not messages of the type.</exception>
+    /// <param name="isStream">Whether the text contains a stream of messages.</param>
+    /// <param name="where">The name of the text in errors.</param>
+    /// <exception cref="RpcException">InvalidArgument: the text does not contain messages of the
+    /// type.</exception>
     public static IReadOnlyList<DynamicMessage> Read(
         RpcMessageInfo type, string json, bool isStream, string where)
     {

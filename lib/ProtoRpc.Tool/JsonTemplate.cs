@@ -6,12 +6,10 @@ using ProtoRpc.Formats.Json;
 namespace ProtoRpc.Tool;
 
 /// <summary>A message in JSON whose strings have placeholders: <c>"Hello {{request.name}}"</c>.</summary>
-/// <remarks>
-/// A string that is one placeholder becomes the value itself, be it a number, a list or a message; within
-/// other text the value's own text. Values are put into the JSON tree and never read again, so that no caller
-/// can write JSON or placeholders into it. It takes time and memory in proportion to what it writes, which is
-/// limited.
-/// </remarks>
+/// <remarks>If a placeholder is the whole string, it is replaced by the value itself: a number, a list or a
+/// message. Within other text, it is replaced by the value's text. Values are inserted into the JSON tree and
+/// not parsed again, so that callers cannot insert JSON or placeholders. Time and memory are proportional to
+/// the output, which is limited.</remarks>
 internal sealed class JsonTemplate
 {
     // The nesting limit of the message reader.
@@ -37,7 +35,7 @@ internal sealed class JsonTemplate
     /// <param name="json">The template.</param>
     /// <param name="resolve">Returns the steps of a placeholder by its name. Throws a UsageException if the
     /// name is unknown.</param>
-    /// <param name="where">What errors call the template.</param>
+    /// <param name="where">The name of the template in errors.</param>
     /// <exception cref="UsageException">It is not JSON, or has an unknown placeholder.</exception>
     public static JsonTemplate Read(ReadOnlyMemory<byte> json, Func<string, string[]> resolve, string where)
     {
@@ -55,9 +53,9 @@ internal sealed class JsonTemplate
     }
 
     /// <summary>The message as JSON.</summary>
-    /// <param name="values">What the placeholders stand for.</param>
+    /// <param name="values">The values of the placeholders.</param>
     /// <param name="maxBytes">Bytes that it may have.</param>
-    /// <exception cref="RpcException">ResourceExhausted: it is larger.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the result is over the limit.</exception>
     public byte[] Write(TemplateValues values, int maxBytes)
     {
         using MemoryStream stream = new();
@@ -177,7 +175,7 @@ internal sealed record TemplateText(IReadOnlyList<(string Literal, string[]? Pla
     private const string Start = "{{";
     private const string End = "}}";
 
-    /// <summary>The placeholder that is the whole string; null if there is other text.</summary>
+    /// <summary>The placeholder, if it is the whole string; otherwise null.</summary>
     public string[]? Only => Parts is [{ Placeholder: { } path }] ? path : null;
 
     /// <summary>Cuts a string.</summary>
@@ -213,7 +211,7 @@ internal sealed record TemplateText(IReadOnlyList<(string Literal, string[]? Pla
     }
 }
 
-/// <summary>What the placeholders of a template stand for in one message.</summary>
+/// <summary>The values of a template's placeholders for one message.</summary>
 internal abstract class TemplateValues
 {
     /// <summary>The value of a placeholder; null for none.</summary>

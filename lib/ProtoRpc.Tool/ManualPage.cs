@@ -106,7 +106,7 @@ internal sealed class ToolHelp(HelpAction inner) : SynchronousCommandLineAction
     /// <summary>The name that users type.</summary>
     public const string Name = "protorpc";
 
-    /// <summary>Puts this help in the place of the library's.</summary>
+    /// <summary>Replaces the library's help by this one.</summary>
     public static void Use(RootCommand root)
     {
         HelpOption option = root.Options.OfType<HelpOption>().Single();

@@ -3,7 +3,7 @@ using System.Globalization;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>A field of replies that is written alone: bytes as they are, other values as text, each in a
+/// <summary>A single field of replies to write: bytes unchanged, other values as text, each on a
 /// line.</summary>
 internal sealed class ReplyField
 {

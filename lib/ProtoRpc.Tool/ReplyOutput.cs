@@ -5,7 +5,7 @@ using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Writes replies to standard output, each when it comes.</summary>
+/// <summary>Writes replies to standard output, each when it arrives.</summary>
 internal sealed class ReplyOutput(
     ToolConsole console, MessageFormat format, bool isSequence, FormatOptions options,
     ReplyField? field = null)

@@ -186,16 +186,16 @@ internal static class ExitCode
     /// <summary>The command line cannot be understood.</summary>
     public const int Usage = 2;
 
-    /// <summary>The server answered that it, or the service that was asked for, is not serving.</summary>
+    /// <summary>The server replied that it, or the requested service, is not serving.</summary>
     public const int NotServing = 3;
 
     /// <summary>Changes of a schema break callers.</summary>
     public const int Breaking = 4;
 
-    /// <summary>The user stopped it, as a shell says it of SIGINT.</summary>
+    /// <summary>The user stopped the command: a shell's exit code for SIGINT.</summary>
     public const int Stopped = 130;
 
-    /// <summary>The reader of the output has gone, as a shell says it of SIGPIPE.</summary>
+    /// <summary>The reader of the output has ended: a shell's exit code for SIGPIPE.</summary>
     public const int OutputClosed = 141;
 
     private const int StatusBase = 64;
@@ -204,8 +204,7 @@ internal static class ExitCode
     public static int OfCall(RpcStatusCode code) => StatusBase + (int)code;
 }
 
-/// <summary>What was written on the command line does not fit together;
-/// the message says what would.</summary>
+/// <summary>The command line is invalid; the message says how to correct it.</summary>
 internal sealed class UsageException(string message, Exception? innerException = null)
     : Exception(message, innerException);
 
@@ -231,7 +230,7 @@ internal sealed class CallFailedException(RpcException cause) : Exception(cause.
 
     /// <inheritdoc cref="Guard"/>
     /// <param name="talk">Talks.</param>
-    /// <param name="cancellation">Cancelled by the user, who knows.</param>
+    /// <param name="cancellation">Cancelled by the user.</param>
     public static async Task<T> GuardAsync<T>(Func<Task<T>> talk, CancellationToken cancellation)
     {
         try

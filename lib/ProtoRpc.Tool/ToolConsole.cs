@@ -2,7 +2,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace ProtoRpc.Tool;
 
-/// <summary>Where a run of the tool reads and writes, so that tests can stand in for the console.</summary>
+/// <summary>The input and output of a run of the tool, which tests can replace.</summary>
 internal sealed class ToolConsole(TextReader input, TextWriter output, TextWriter error)
 {
     private readonly Lock _gate = new();
@@ -25,7 +25,7 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
         init;
     }
 
-    /// <summary>Whether a person reads what is written to standard output.</summary>
+    /// <summary>Whether standard output is a terminal.</summary>
     public bool IsOutputTerminal { get; init; }
 
     /// <summary>Whether errors are written in colour.</summary>
@@ -34,7 +34,7 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
     /// <summary>Reads environment variables.</summary>
     public Func<string, string?> Variable { get; init; } = Environment.GetEnvironmentVariable;
 
-    /// <summary>Asks a person for a secret, which is not shown; null where nobody can be asked.</summary>
+    /// <summary>Asks the user for a secret, without showing it; null without a terminal.</summary>
     public Func<string, string>? AskSecret { get; init; }
 
     /// <summary>The named endpoints of the user.</summary>
@@ -43,12 +43,11 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
             ? new RpcEndpointRegistry(path)
             : RpcEndpointRegistry.OfUser;
 
-    /// <summary>Completed when <see cref="TryWriteLine"/> finds that the reader of standard output has
-    /// gone.</summary>
+    /// <summary>Completes when <see cref="TryWriteLine"/> finds that the reader of standard output has
+    /// ended.</summary>
     public Task<OutputClosedException> OutputClosed => _closed.Task;
 
-    /// <summary>Writes a line from any thread, whole, unless the reader of standard output has
-    /// gone.</summary>
+    /// <summary>Writes a line from any thread, unless the reader of standard output has ended.</summary>
     public void TryWriteLine(string text)
     {
         if (OutputClosed.IsCompleted)
@@ -80,7 +79,7 @@ internal sealed class ToolConsole(TextReader input, TextWriter output, TextWrite
     }
 
     /// <summary>Writes to standard output.</summary>
-    /// <exception cref="OutputClosedException">Its reader has gone.</exception>
+    /// <exception cref="OutputClosedException">The reader of the output has ended.</exception>
     public static void Guard(Action write)
     {
         try
@@ -117,9 +116,9 @@ internal static class StandardOutput
 {
     private const int Descriptor = 1;
 
-    /// <summary>Standard output as bytes. Writing to a pipe fails when the reader has gone: the console's own
-    /// stream goes on in silence on Unix, so that <c>protorpc call ... | head</c> would read an endless
-    /// stream for ever.</summary>
+    /// <summary>Standard output as bytes. Writing to a pipe fails if its reader has ended. The console's own
+    /// stream ignores this on Unix, so that <c>protorpc call ... | head</c> would read an endless stream
+    /// forever.</summary>
     public static Stream Open()
     {
         if (OperatingSystem.IsWindows())
@@ -134,7 +133,7 @@ internal static class StandardOutput
         return stream.CanSeek ? Console.OpenStandardOutput() : stream;
     }
 
-    /// <summary>Standard output as text: the console where it is a terminal.</summary>
+    /// <summary>Standard output as text; the console if it is a terminal.</summary>
     public static TextWriter OpenText() => Console.IsOutputRedirected
         ? new StreamWriter(Open(), new UTF8Encoding(encoderShouldEmitUTF8Identifier: false))
         : Console.Out;
@@ -147,7 +146,7 @@ internal sealed class OutputClosedException(IOException cause) : Exception(cause
 /// <summary>Asks at the terminal for a secret, and does not show it.</summary>
 internal static class SecretPrompt
 {
-    /// <summary>Asks on standard error, so that standard output has replies alone.</summary>
+    /// <summary>Asks on standard error, so that standard output only contains replies.</summary>
     /// <exception cref="OperationCanceledException">Ctrl+C.</exception>
     public static string Ask(string prompt)
     {

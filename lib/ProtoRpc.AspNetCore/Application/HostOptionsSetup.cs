@@ -223,9 +223,9 @@ internal static class SectionReader
 /// <summary>Reads the certificate that a section of the configuration names.</summary>
 internal static class CertificateSection
 {
-    /// <summary>The certificate with its key, and the authorities beside it in the file.</summary>
+    /// <summary>Reads the certificate with its key, and the other certificates in the file.</summary>
     /// <param name="section">Path, Password and KeyPath.</param>
-    /// <param name="folder">What relative paths start from.</param>
+    /// <param name="folder">The base of relative paths.</param>
     public static (X509Certificate2 Certificate, X509Certificate2Collection Chain)? Read(
         IConfigurationSection section, string folder)
     {

@@ -73,8 +73,8 @@ internal sealed record HostedService(Func<ServerService> Bind);
 /// <summary>An interceptor of an application's server, in the order in which they were added.</summary>
 internal sealed record HostedInterceptor(IRpcInterceptor Interceptor);
 
-/// <summary>The host names of an application: those of its setting <c>AllowedHosts</c>, which its host
-/// filtering lets pass.</summary>
+/// <summary>The host names of an application: its setting <c>AllowedHosts</c>, which its host filtering
+/// uses.</summary>
 internal static class ApplicationHosts
 {
     // The values that ASP.NET Core's host filtering treats as all hosts. Application templates set "*", which

@@ -20,7 +20,7 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc.AspNetCore.Application;
 
-/// <summary>HTTP and gRPC on the endpoints of an application, behind its middleware and routing.</summary>
+/// <summary>HTTP and gRPC on the endpoints of an application, after its middleware and routing.</summary>
 internal sealed class MappedProtocols : IDisposable
 {
     private readonly ServerHost _host;
@@ -58,22 +58,22 @@ internal sealed class MappedProtocols : IDisposable
     /// <summary>Whether routes of the application lead here.</summary>
     public bool IsMapped { get; set; }
 
-    /// <summary>What the paths begin with: the names of services and of files.</summary>
+    /// <summary>The first segments of the paths: the names of services and of files.</summary>
     public IEnumerable<string> Names => _grpc.Services.Concat(_http.Files);
 
     /// <summary>The templates of the HTTP rules, each of which is a path of its own.</summary>
     public IEnumerable<RestTemplate> Templates => _http.Templates;
 
-    /// <summary>What a request asks for.</summary>
+    /// <summary>Finds the target of a request.</summary>
     public HttpRoute Find(HttpRequest request, string path) => _http.Find(request, path);
 
     public void Dispose() => _calls.Dispose();
 
     /// <summary>Answers a request.</summary>
     /// <param name="http">The request.</param>
-    /// <param name="path">What it asks for, within what is mapped.</param>
-    /// <param name="basePath">What paths begin with for the client.</param>
-    /// <param name="route">What the path leads to, if it was looked up already; null if not.</param>
+    /// <param name="path">The path below the mapped base.</param>
+    /// <param name="basePath">The base of the paths for the client.</param>
+    /// <param name="route">The target of the path, if it was looked up before; otherwise null.</param>
     public Task HandleAsync(HttpContext http, string path, string basePath, HttpRoute? route = null) =>
         _calls.RunAsync(http, aborted => AnswerAsync(http, path, basePath, route, aborted));
 
@@ -399,9 +399,9 @@ internal static class MappedRoutes
     ]);
 }
 
-/// <summary>The route of a request as that of its method, which measurements and activities of ASP.NET Core
-/// read when the request ends. A route of its own for each method would be ambiguous beside one of the
-/// application.</summary>
+/// <summary>Sets the route of a request to one for its method, because measurements and activities of ASP.NET
+/// Core read the route when the request ends. Mapping a route for each method would be ambiguous with routes
+/// of the application.</summary>
 internal static class MethodRoutes
 {
     // One entry for each method of a route.
@@ -445,14 +445,14 @@ internal sealed class MapMark : EndpointDataSource
     public override IChangeToken GetChangeToken() => NullChangeToken.Singleton;
 }
 
-/// <summary>What the CORS policies of an application say of a request.</summary>
+/// <summary>Applies the CORS policies of an application to a request.</summary>
 internal static class ApplicationCors
 {
     // The CORS middleware marks processed requests with this key.
     private const string Seen = "__CorsMiddlewareWithEndpointInvoked";
 
-    /// <summary>Whether the application lets pages of the request's origin call: by the policy of the
-    /// endpoint, or else by its default policy.</summary>
+    /// <summary>Whether the application allows calls from pages of the request's origin: by the policy of the
+    /// endpoint, otherwise by the default policy.</summary>
     public static async ValueTask<bool> AllowsAsync(HttpContext http)
     {
         string origin = http.Request.Headers.Origin.ToString();

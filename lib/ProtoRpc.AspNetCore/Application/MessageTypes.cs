@@ -3,7 +3,7 @@ using Google.Protobuf.Reflection;
 
 namespace ProtoRpc.AspNetCore.Application;
 
-/// <summary>Finds the message that a .NET type stands for.</summary>
+/// <summary>Finds the message of a .NET type.</summary>
 internal abstract class MessageTypes
 {
     /// <summary>For a schema that was not generated: the type is asked for its message.</summary>
@@ -16,7 +16,7 @@ internal abstract class MessageTypes
     /// <summary>The types that were generated for the messages of a service.</summary>
     public static MessageTypes From(ServiceDescriptor service) => new OfService(service);
 
-    /// <summary>The message of a type; null where it stands for none.</summary>
+    /// <summary>The message of a type; null if it is not a message.</summary>
     public abstract MessageDescriptor? Find(Type type);
 
     /// <summary>The generated type of a message; null for none.</summary>

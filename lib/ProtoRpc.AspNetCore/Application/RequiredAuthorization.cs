@@ -32,8 +32,8 @@ internal static class RequiredAuthorization
         }
     }
 
-    /// <summary>Stops an application without the lifetime that AddProtoRpc adds if one of its servers serves
-    /// anonymous callers beside routes that require authorization.</summary>
+    /// <summary>Stops an application without AddProtoRpc's lifetime, if one of its servers serves anonymous
+    /// callers although routes require authorization.</summary>
     public static async Task StopIfViolatedAsync(
         IServiceProvider services, IHostApplicationLifetime application)
     {

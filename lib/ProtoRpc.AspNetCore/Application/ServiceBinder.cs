@@ -12,8 +12,8 @@ internal static class ServiceBinder
 {
     private const string AsyncEnding = "Async";
 
-    /// <exception cref="RpcException">InvalidArgument: a method that the class does not have, has with other
-    /// types, or has twice; with the method as it must be.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the class lacks a method, has it with other types, or
+    /// has it twice; the message contains the required method.</exception>
     public static ServerService Bind(
         [DynamicallyAccessedMembers(DynamicallyAccessedMemberTypes.PublicMethods)] Type type,
         RpcServiceInfo service,
@@ -57,7 +57,7 @@ internal static class ServiceBinder
     }
 }
 
-/// <summary>What a method of a class must look like to handle a method of a service.</summary>
+/// <summary>The required form of a method of a class that handles a method of a service.</summary>
 internal sealed class MethodShape(RpcMethodInfo method, MessageTypes messages)
 {
     private static readonly Type[] Awaited = [typeof(Task<>), typeof(ValueTask<>)];
@@ -89,12 +89,12 @@ internal sealed class MethodShape(RpcMethodInfo method, MessageTypes messages)
                 : null;
     }
 
-    /// <summary>A method as it is written in C#.</summary>
+    /// <summary>A method in the syntax of C#.</summary>
     public static string Write(MethodInfo method) =>
         $"{Write(method.ReturnType)} {method.Name}("
         + string.Join(", ", method.GetParameters().Select(p => $"{Write(p.ParameterType)} {p.Name}")) + ")";
 
-    /// <summary>The method as it should be.</summary>
+    /// <summary>The required method.</summary>
     public override string ToString()
     {
         string request = NameOf(method.RequestType);
@@ -153,7 +153,7 @@ internal sealed class BoundMethod(RpcMethodInfo info, Type service, MethodInfo m
     /// <summary>Reads requests of a generated type; null for dynamic ones.</summary>
     public required MessageParser? Parser { get; init; }
 
-    /// <summary>The parameters behind the request.</summary>
+    /// <summary>The parameters after the request.</summary>
     public required Type[] Others { get; init; }
 
     public ServerMethod ToServerMethod()

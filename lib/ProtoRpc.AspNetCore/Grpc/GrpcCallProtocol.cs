@@ -14,14 +14,14 @@ namespace ProtoRpc.AspNetCore.Grpc;
 
 /// <summary>Carries a call over gRPC, or gRPC-Web.</summary>
 /// <param name="host">The server.</param>
-/// <param name="endpoint">Where the call came in.</param>
+/// <param name="endpoint">The endpoint that received the call.</param>
 /// <param name="http">The request.</param>
-/// <param name="method">What it calls.</param>
+/// <param name="method">The called method.</param>
 /// <param name="peer">Who calls.</param>
 /// <param name="input">The frames of the request.</param>
 /// <param name="output">Where those of the reply go.</param>
-/// <param name="response">What goes around them.</param>
-/// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
+/// <param name="response">Writes headers and trailers.</param>
+/// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
 internal sealed class GrpcCallProtocol(
     ServerHost host,
     RpcEndpoint endpoint,
@@ -115,7 +115,7 @@ internal sealed class GrpcCallProtocol(
 /// <summary>The headers of a call.</summary>
 internal static class GrpcRequest
 {
-    /// <summary>When the caller stops waiting; null where it did not say so.</summary>
+    /// <summary>The caller's deadline; null if the caller sent none.</summary>
     /// <exception cref="RpcException">Internal: not a time.</exception>
     public static DateTimeOffset? DeadlineOf(HttpRequest request)
     {
@@ -169,7 +169,7 @@ internal static class GrpcRequest
                 GrpcCallContext.HeaderName, text, "a call context");
     }
 
-    /// <summary>What the caller sent along.</summary>
+    /// <summary>The metadata of the caller.</summary>
     public static RpcMetadata MetadataOf(HttpRequest request)
     {
         RpcMetadata metadata = new();
@@ -190,7 +190,8 @@ internal static class GrpcRequest
     }
 }
 
-/// <summary>What is sent before the first message of a reply, and after the last.</summary>
+/// <summary>Writes the headers before the first message of a reply, and the trailers after the
+/// last.</summary>
 internal class GrpcResponse(HttpContext http)
 {
     // Many clients limit all headers to 8 KiB, and the text is also sent in the details.
@@ -199,7 +200,7 @@ internal class GrpcResponse(HttpContext http)
 
     protected HttpResponse Response => http.Response;
 
-    /// <summary>Whether the head of the body is made.</summary>
+    /// <summary>Whether the headers for a body were written.</summary>
     public bool HasBody { get; private set; }
 
     /// <summary>Prepares the first message.</summary>
@@ -234,7 +235,7 @@ internal class GrpcResponse(HttpContext http)
 
     /// <summary>Ends the reply of a call that failed.</summary>
     /// <param name="failure">How it failed.</param>
-    /// <param name="context">The call; null where there was none yet.</param>
+    /// <param name="context">The call; null if it failed before its context was created.</param>
     public async Task FailAsync(CallFailure failure, RpcServerCallContext? context)
     {
         if (context is not null)
@@ -279,13 +280,13 @@ internal class GrpcResponse(HttpContext http)
         }
     }
 
-    /// <summary>Sends what stands behind the messages, where HTTP does not do it.</summary>
+    /// <summary>Sends the trailers in the body, if HTTP does not send them.</summary>
     public virtual Task EndAsync(PipeWriter output) => Task.CompletedTask;
 
     /// <summary>Whether a reply without messages has its trailers as headers.</summary>
     protected virtual bool HasTrailersOnly => !HasBody && !Response.HasStarted;
 
-    /// <summary>Adds a trailer behind the messages.</summary>
+    /// <summary>Adds a trailer.</summary>
     protected virtual void AppendTrailer(string name, string value) =>
         Response.AppendTrailer(name, new StringValues(value));
 

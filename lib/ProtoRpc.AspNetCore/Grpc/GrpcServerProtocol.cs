@@ -44,14 +44,14 @@ internal sealed class GrpcServerProtocol(HttpServerOptions options, HttpPorts po
         HttpAuthentication.OfGrpc(options.Security, host.Options.Security, bound), bound).HandleAsync;
 
     /// <summary>Whether callers must authenticate, and gRPC has no way to do it on an endpoint.</summary>
-    /// <remarks>NTLM and Kerberos authenticate a connection, and HTTP/2 lets many callers share one. On Unix
-    /// sockets the kernel identifies callers, but not on Windows.</remarks>
+    /// <remarks>NTLM and Kerberos authenticate a connection, which many callers can share in HTTP/2. The
+    /// system identifies callers on Unix sockets, but not on Windows.</remarks>
     public static bool LacksProof(
         RpcEndpoint endpoint, RpcServerSecurity security, HttpServerOptions options) =>
         !security.Authentication.HasFlag(RpcAuthentication.None) && options.Security.IsOpen
         && !(endpoint.IsLocalOnly && UnixPeer.IsIdentified);
 
-    /// <summary>The health service of a server; null if it is off, or the server has its own.</summary>
+    /// <summary>The health service of a server; null if it is disabled, or the server has its own.</summary>
     public static HealthService? HealthOf(ServerHost host, HttpServerOptions options) =>
         options.EnableHealth && !IsServed(host, HealthName)
             ? new HealthService(host.Services, options.Health)
@@ -177,7 +177,7 @@ internal sealed class GrpcRoutes
             .Concat(_services.Keys).Distinct();
 
     /// <summary>The method of a path.</summary>
-    /// <exception cref="RpcException">Unimplemented: there is none.</exception>
+    /// <exception cref="RpcException">Unimplemented: the method does not exist.</exception>
     public ServerMethod Find(string path)
     {
         if (_base.Length > 0)
@@ -233,7 +233,7 @@ internal sealed class GrpcService(
 
     /// <summary>Answers a request.</summary>
     /// <param name="http">The request.</param>
-    /// <param name="path">What it calls.</param>
+    /// <param name="path">The called method.</param>
     /// <param name="peer">The sender, as identified by the connection or the application.</param>
     /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
     public async Task HandleAsync(

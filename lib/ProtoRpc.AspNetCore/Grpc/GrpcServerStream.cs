@@ -12,7 +12,7 @@ namespace ProtoRpc.AspNetCore.Grpc;
 /// <param name="context">The call.</param>
 /// <param name="input">The body of the request.</param>
 /// <param name="output">The body of the reply.</param>
-/// <param name="response">What goes around the reply's messages.</param>
+/// <param name="response">Writes headers and trailers.</param>
 internal sealed class GrpcServerStream(
     ServerMethod method, RpcServerCallContext context, PipeReader input, PipeWriter output,
     GrpcResponse response)

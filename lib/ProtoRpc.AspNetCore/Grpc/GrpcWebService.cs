@@ -16,12 +16,12 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
     public static bool IsGrpcWeb(HttpRequest request) =>
         GrpcWebFraming.TypeOf(request.ContentType) is not null;
 
-    /// <summary>Runs a call and answers it, also when it fails.</summary>
+    /// <summary>Runs a call and sends the reply or the failure.</summary>
     /// <param name="http">The request.</param>
     /// <param name="method">The called method; null if it does not exist.</param>
     /// <param name="missing">The error for a method that does not exist.</param>
     /// <param name="peer">Who calls.</param>
-    /// <param name="aborted">Cancelled when the caller is gone, or the server stops.</param>
+    /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
     public async Task HandleAsync(
         HttpContext http, ServerMethod? method, string missing, PeerIdentity peer, CancellationToken aborted)
     {

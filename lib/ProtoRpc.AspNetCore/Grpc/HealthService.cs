@@ -15,7 +15,7 @@ internal sealed class HealthService
     private readonly HashSet<string> _services;
     private readonly TaskCompletionSource _stopping = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
-    /// <param name="services">What is served beside it.</param>
+    /// <param name="services">The services of the listener.</param>
     /// <param name="reports">The health checks of the application; null for none.</param>
     public HealthService(IEnumerable<ServerService> services, HealthReports? reports = null)
     {
@@ -103,15 +103,15 @@ internal sealed class HealthService
     }
 }
 
-/// <summary>What the health checks of an application say of its services. A check whose tags name a service
-/// is one of that service; a check whose tags name none is one of all.</summary>
+/// <summary>Reports the health of services from the health checks of an application. A check whose tags name
+/// a service belongs to that service; a check without such tags belongs to all.</summary>
 internal sealed class HealthReports(HealthCheckService checks, TimeSpan period)
 {
     private readonly Lock _gate = new();
     private Task<HealthReport>? _last;
     private long _since;
 
-    /// <summary>How old a report may become while somebody watches.</summary>
+    /// <summary>The maximum age of a report while a client watches.</summary>
     public TimeSpan Period => period;
 
     /// <summary>Whether a service is healthy now: runs its checks.</summary>

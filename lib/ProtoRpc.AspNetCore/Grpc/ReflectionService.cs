@@ -15,7 +15,7 @@ internal sealed class ReflectionService
     private readonly ReflectionFiles _files;
     private readonly string[] _services;
 
-    /// <param name="services">What is served beside it.</param>
+    /// <param name="services">The services of the listener.</param>
     public ReflectionService(IReadOnlyList<ServerService> services)
     {
         Service = new ServerService(OwnSchema.GetService($"{Version1}.ServerReflection"), Guid.Empty);
@@ -127,7 +127,7 @@ internal sealed class ReflectionService
         new() { ErrorResponse = new ErrorResponse { ErrorCode = (int)code, ErrorMessage = message } };
 }
 
-/// <summary>The files of schemas by what they declare.</summary>
+/// <summary>The files of schemas, by their declarations.</summary>
 internal sealed class ReflectionFiles
 {
     private readonly Dictionary<string, FileDescriptorProto> _byName = new(StringComparer.Ordinal);
@@ -150,7 +150,7 @@ internal sealed class ReflectionFiles
         }
     }
 
-    /// <summary>A file with what it imports, itself first; null when there is none.</summary>
+    /// <summary>A file with its imports, the file first; null if it does not exist.</summary>
     public IReadOnlyList<ByteString>? FindFile(string name) => WithImports(_byName.GetValueOrDefault(name));
 
     /// <summary>The file that declares a service, method, message, field, enum or extension.</summary>
@@ -161,7 +161,7 @@ internal sealed class ReflectionFiles
     public IReadOnlyList<ByteString>? FindExtension(string type, int number) =>
         WithImports(_extensions.GetValueOrDefault(type)?.GetValueOrDefault(number));
 
-    /// <summary>The numbers of a message's extensions; null when there is no such message.</summary>
+    /// <summary>The numbers of a message's extensions; null if the message does not exist.</summary>
     public IEnumerable<int>? NumbersOf(string type) =>
         _extensions.TryGetValue(type, out SortedDictionary<int, FileDescriptorProto>? found) ? found.Keys
         : _bySymbol.ContainsKey(type) ? []

@@ -13,7 +13,7 @@ namespace ProtoRpc.AspNetCore.Http;
 /// <summary>Carries a call that streams over the Connect protocol. The last frame of its replies has the
 /// status and the trailers. <see cref="HttpCallProtocol"/> carries calls with one request and one
 /// reply.</summary>
-/// <param name="replies">Writes failures, and says what is compressed.</param>
+/// <param name="replies">Writes failures, and selects the compression.</param>
 /// <param name="host">The server.</param>
 /// <param name="endpoint">The endpoint that received the call.</param>
 /// <param name="http">The request.</param>
@@ -198,7 +198,7 @@ internal sealed class ConnectCallProtocol(
 }
 
 /// <summary>The messages of a call that streams over the Connect protocol.</summary>
-/// <param name="replies">Says what is compressed.</param>
+/// <param name="replies">Selects the compression.</param>
 /// <param name="method">The method.</param>
 /// <param name="context">The call.</param>
 /// <param name="input">The body of the request.</param>

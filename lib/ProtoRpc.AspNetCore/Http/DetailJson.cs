@@ -3,8 +3,8 @@ using Google.Protobuf.WellKnownTypes;
 
 namespace ProtoRpc.AspNetCore.Http;
 
-/// <summary>The details of a failure as JSON beside their bytes, for people and for clients without their
-/// types. The Connect protocol names it <c>debug</c>.</summary>
+/// <summary>Writes the details of a failure as JSON in addition to their bytes, for people and for clients
+/// without their types. The Connect protocol calls this <c>debug</c>.</summary>
 /// <remarks>Details that are long, or deeply nested, have bytes only: the failure must fit into a
 /// reply.</remarks>
 internal sealed class DetailJson(RpcLimits limits)

@@ -9,8 +9,8 @@ namespace ProtoRpc.AspNetCore.Http;
 
 /// <summary>The messages of a call as frames in the body of its request and of its reply: of gRPC, or of
 /// Connect.</summary>
-/// <remarks>A handler that was given up may still read or write when the call ends:
-/// <see cref="CloseAsync"/> ends that first, for the connection uses its buffers again.</remarks>
+/// <remarks>An abandoned handler may still read or write when the call ends: <see cref="CloseAsync"/> ends
+/// this first, because the connection reuses its buffers.</remarks>
 internal abstract class FramedServerStream : RpcServerStream, IDisposable
 {
     private readonly RpcServerCallContext _context;
@@ -60,20 +60,20 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
     /// <summary>How requests are compressed.</summary>
     public required string? Encoding { get; init; }
 
-    /// <summary>The request, for how the caller takes replies.</summary>
+    /// <summary>The request, whose headers determine the form of replies.</summary>
     public required HttpRequest Request { get; init; }
 
-    /// <summary>Whether the thread that receives the connection's bytes must not run the handler, which may
-    /// block it until more bytes come.</summary>
+    /// <summary>Whether the handler must not run on the thread that receives the connection's bytes, because
+    /// it could block the thread while it waits for more bytes.</summary>
     public bool LeavesReader { get; init; }
 
     /// <summary>Whether a read or a write has found that the caller disconnected.</summary>
     public bool IsCut => _isCut;
 
-    /// <summary>The bytes of the requests, as they came.</summary>
+    /// <summary>The received bytes of the requests, with framing and compression.</summary>
     public long BytesReceived { get; private set; }
 
-    /// <summary>The bytes of the replies, as they went.</summary>
+    /// <summary>The sent bytes of the replies, with framing and compression.</summary>
     public long BytesSent { get; private set; }
 
     /// <summary>Ends what still reads or writes.</summary>
@@ -176,7 +176,7 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
     protected abstract IMessage Read(in ReadOnlySequence<byte> body);
 
     /// <summary>Writes a reply as a frame.</summary>
-    /// <returns>The number of its bytes, as they are sent.</returns>
+    /// <returns>The size of the message as it is sent.</returns>
     protected abstract int Write(PipeWriter output, IMessage reply, ContentEncoding? encoding);
 
     /// <summary>The error for a method with one request that got none or several.</summary>

@@ -12,7 +12,7 @@ using ProtoRpc.Transports.Tls;
 
 namespace ProtoRpc.AspNetCore.Http;
 
-/// <summary>Finds out who sends a request, before anything looks at what it asks for.</summary>
+/// <summary>Authenticates the sender of a request, before the request is processed.</summary>
 internal sealed class HttpAuthentication
 {
     private const int MaxHeaderLength = 16 * 1024;
@@ -25,8 +25,9 @@ internal sealed class HttpAuthentication
     private readonly bool _isOpen;
     private readonly bool _allowsAnonymous;
 
-    /// <summary>The authentication on endpoints of an application, whose own one comes first.</summary>
-    /// <param name="security">What else may be presented.</param>
+    /// <summary>Creates the authentication for endpoints of an application, whose own authentication runs
+    /// first.</summary>
+    /// <param name="security">The additionally accepted credentials.</param>
     /// <param name="allowsAnonymous">Whether the server serves callers without a proof.</param>
     /// <param name="endpoint">The endpoint.</param>
     /// <exception cref="RpcException">FailedPrecondition:
@@ -62,9 +63,9 @@ internal sealed class HttpAuthentication
         }
     }
 
-    /// <summary>The authentication on gRPC endpoints, which have no handshakes: those prove who a connection
-    /// is, and HTTP/2 lets many callers share one.</summary>
-    /// <param name="security">What may be presented.</param>
+    /// <summary>Creates the authentication for gRPC endpoints. They support no handshakes, which authenticate
+    /// a connection, because many callers can share one in HTTP/2.</summary>
+    /// <param name="security">The accepted credentials.</param>
     /// <param name="server">Whether the server serves callers without a proof.</param>
     /// <param name="endpoint">The endpoint.</param>
     /// <exception cref="RpcException">FailedPrecondition:
@@ -79,12 +80,12 @@ internal sealed class HttpAuthentication
     // The accounts that may connect; null if only the endpoint restricts callers.
     private AllowedAccounts? Allowed { get; init; }
 
-    /// <summary>Whether callers prove themselves by what a browser has or a page can guess: passwords, and
-    /// certificates or accounts of the user.</summary>
+    /// <summary>Whether callers authenticate with credentials that a browser has or a page can guess:
+    /// passwords, certificates, or the user's account.</summary>
     public bool HasPasswords => _security.Basic is not null || _security.AcceptsCertificates
         || _negotiate.Offered.Any();
 
-    /// <summary>What the endpoint's document of OpenAPI says of its checks.</summary>
+    /// <summary>Describes the accepted credentials for the endpoint's OpenAPI document.</summary>
     public RpcOpenApiOptions Describe() => new()
     {
         HttpSchemes =
@@ -97,7 +98,8 @@ internal sealed class HttpAuthentication
         AllowsAnonymous = _allowsAnonymous,
     };
 
-    /// <summary>Who sends a request: the peer as it is, or with the identity that was proved.</summary>
+    /// <summary>The sender of a request: the unchanged peer, or the peer with the authenticated
+    /// identity.</summary>
     /// <exception cref="HttpRefusal">401, with what may be presented; 403 for an account that may not
     /// connect.</exception>
     public async ValueTask<PeerIdentity> CheckAsync(HttpContext http, PeerIdentity peer)
@@ -312,8 +314,8 @@ internal sealed class HttpAuthentication
     }
 }
 
-/// <summary>Negotiate and NTLM over HTTP (RFC 4559): tokens in headers,
-/// and then the whole connection is proved.</summary>
+/// <summary>Negotiate and NTLM over HTTP (RFC 4559): tokens in headers authenticate the whole
+/// connection.</summary>
 internal sealed class NegotiateHandshake(SecurityPolicy policy)
 {
     // Mechanisms that negotiate others are last in the table, but offered first.
@@ -336,11 +338,11 @@ internal sealed class NegotiateHandshake(SecurityPolicy policy)
         }
     }
 
-    /// <summary>Takes the token of a request, if it has one of ours.</summary>
+    /// <summary>Processes the token of a request, if it has one of an accepted scheme.</summary>
     /// <param name="http">The request.</param>
-    /// <param name="proved">Who it is, when that is proved now;
-    /// else null, and the answer carries the next token.</param>
-    /// <returns>Whether there was a token.</returns>
+    /// <param name="proved">The identity, if the authentication is complete. If it is null, the reply
+    /// contains the next token.</param>
+    /// <returns>Whether the request had a token.</returns>
     public bool TryStep(HttpContext http, out PeerIdentity? proved)
     {
         proved = null;
@@ -408,8 +410,8 @@ internal static class CallerCertificate
     // TLS Web Client Authentication, RFC 5280 section 4.2.1.12.
     private const string ClientAuthentication = "1.3.6.1.5.5.7.3.2";
 
-    /// <summary>Whether one of the authorities issued a certificate for clients, and it is valid
-    /// now.</summary>
+    /// <summary>Whether one of the authorities issued a certificate for client authentication, and it is
+    /// valid now.</summary>
     public static bool IsIssuedBy(X509Certificate2Collection authorities, X509Certificate2 certificate)
     {
         using X509Chain chain = new() { ChainPolicy = CallerChain.NewPolicy() };
@@ -490,12 +492,12 @@ internal sealed class CertificateVerdict(
         && presented.RawDataMemory.Span.SequenceEqual(certificate);
 }
 
-/// <summary>What a connection knows of its peer, from request to request.</summary>
+/// <summary>The identity of a connection's peer, which is kept between requests.</summary>
 internal sealed class ConnectionPeer
 {
     private static readonly object Key = new();
 
-    /// <summary>Who it is, as far as it is known.</summary>
+    /// <summary>The identity, as far as it is known.</summary>
     public PeerIdentity? Identity { get; set; }
 
     /// <summary>Whether the account may connect; null if it has not been asked yet.</summary>

@@ -183,7 +183,7 @@ internal class HttpCallProtocol(
                 ?? throw Unsupported($"The media type '{mediaType}' is not supported");
     }
 
-    /// <summary>The format of a body that was received. No body needs no media type: it is the empty
+    /// <summary>The format of a received body. An empty body needs no media type: it is the empty
     /// message.</summary>
     protected MessageFormat BodyFormatOf(HttpRequest request, in ReadOnlySequence<byte> body)
     {
@@ -200,7 +200,7 @@ internal class HttpCallProtocol(
         RpcStatusCode.InvalidArgument,
         $"None of the media types in Accept is supported; use one of {known}.");
 
-    /// <summary>Reads the body, or what stands for it.</summary>
+    /// <summary>Reads the body, or the data that replaces it.</summary>
     protected virtual ValueTask<RequestBody> ReadBodyAsync()
     {
         if (_connect is { } connect)
@@ -384,14 +384,14 @@ internal sealed class RequestBody : IDisposable
             RpcStatusCode.Unimplemented,
             $"The content encoding '{encoding}' is not supported; use gzip, br or none.");
 
-    /// <summary>The refusal of a body over the limit.</summary>
+    /// <summary>The error for a body over the limit.</summary>
     public static HttpRefusal TooLarge(int maxBytes) => new(
         StatusCodes.Status413PayloadTooLarge,
         RpcStatusCode.ResourceExhausted,
         MessageErrors.TextOfServerLimit(maxBytes));
 }
 
-/// <summary>A request that HTTP's own rules refuse, before there is a call.</summary>
+/// <summary>A request that is rejected by HTTP's rules, before a call begins.</summary>
 internal sealed class HttpRefusal(int httpStatus, RpcStatusCode code, string message) : Exception(message)
 {
     public int HttpStatus => httpStatus;
@@ -444,7 +444,7 @@ internal sealed class ConnectQuery
     /// <summary>The content encoding of the message; empty for none.</summary>
     public string Compression => TextOf("compression") ?? "";
 
-    /// <summary>Whether a request says that it is one.</summary>
+    /// <summary>Whether a request has the parameters of a Connect GET.</summary>
     public static bool IsIn(HttpRequest request) =>
         (HttpMethods.IsGet(request.Method) || HttpMethods.IsHead(request.Method))
         && request.QueryString.Value is { } query
@@ -452,7 +452,7 @@ internal sealed class ConnectQuery
             || query.Contains("&connect=", StringComparison.Ordinal));
 
     /// <summary>The bytes of the message, still compressed if they were.</summary>
-    /// <exception cref="HttpRefusal">There are none, or they are not base64.</exception>
+    /// <exception cref="HttpRefusal">The parameters are missing, or are not base64.</exception>
     public byte[] Message()
     {
         byte[] message = _parts.GetValueOrDefault("message")

@@ -13,8 +13,8 @@ using ProtoRpc.Protocols.Native;
 namespace ProtoRpc.AspNetCore.Http;
 
 /// <summary>Writes the replies and the failures of an HTTP endpoint.</summary>
-/// <param name="limits">The bounds.</param>
-/// <param name="options">What is compressed.</param>
+/// <param name="limits">The limits.</param>
+/// <param name="options">The options, with the compression.</param>
 /// <param name="isMapped">Whether the endpoint is an application's, which may have middleware.</param>
 internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, bool isMapped)
 {
@@ -47,13 +47,13 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
     /// <summary>Whether the request is in the path's query.</summary>
     public static bool IsQuery(HttpRequest request) => !HttpMethods.IsPost(request.Method);
 
-    /// <summary>The format that the client takes; null for none.</summary>
+    /// <summary>The best format that the client accepts; null for none.</summary>
     public static (MessageFormat Format, string MediaType)? WriterOf(
         HttpRequest request, MessageFormat? reader) => IsQuery(request)
             ? MediaTypes.WriterOf(request.Headers.Accept, request: null)
             : MediaTypes.WriterOf(request.Headers.Accept, reader, request.ContentType);
 
-    /// <summary>Writes a message. All that can fail comes before its first byte.</summary>
+    /// <summary>Writes a message. It is encoded first, so no byte is written if encoding fails.</summary>
     /// <returns>The bytes of the message, before they were compressed.</returns>
     public async ValueTask<int> WriteAsync(
         HttpContext http,
@@ -76,7 +76,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         return await WriteAsync(http, writer.MediaType, body).ConfigureAwait(false);
     }
 
-    /// <summary>Writes bytes as they are.</summary>
+    /// <summary>Writes bytes without encoding.</summary>
     /// <returns>Their number, before they were compressed.</returns>
     public async ValueTask<int> WriteRawAsync(HttpContext http, string mediaType, byte[] data)
     {
@@ -94,12 +94,12 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         return body.Length;
     }
 
-    /// <summary>Answers with a failure, unless an answer has begun.</summary>
+    /// <summary>Sends a failure, unless a reply has begun.</summary>
     /// <param name="http">The request.</param>
-    /// <param name="failure">What failed.</param>
+    /// <param name="failure">The failure.</param>
     /// <param name="context">The call, for the headers that its handler set; null for no call.</param>
-    /// <param name="writer">The format of the answer; null for the one that the request asks for.</param>
-    /// <returns>The bytes of the answer.</returns>
+    /// <param name="writer">The format of the reply; null for the one that the request asks for.</param>
+    /// <returns>The size of the reply.</returns>
     public async Task<int> FailAsync(
         HttpContext http, HttpFailure failure, RpcServerCallContext? context = null,
         (MessageFormat Format, string MediaType)? writer = null)
@@ -153,8 +153,9 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
 
     /// <summary>How the messages of a stream of replies are compressed; null for not.</summary>
     /// <param name="request">The request.</param>
-    /// <param name="header">The header that names what the client accepts.</param>
-    /// <param name="selected">What the handler selected; null if the listener's setting decides.</param>
+    /// <param name="header">The name of the header with the encodings that the client accepts.</param>
+    /// <param name="selected">The compression that the handler selected; null for the listener's
+    /// setting.</param>
     public ContentEncoding? EncodingOf(HttpRequest request, string header, ContentEncoding? selected) =>
         _compression.EncodingOf(request, header, selected);
 
@@ -171,7 +172,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         json.WriteEndObject();
     }
 
-    /// <summary>How a failure's details are written as JSON; null for an answer in another format.</summary>
+    /// <summary>Writes a failure's details as JSON; null for a reply in another format.</summary>
     public DetailJson? JsonOf(MessageFormat format) =>
         ReferenceEquals(format, MessageFormats.Json) ? new DetailJson(limits) : null;
 
@@ -213,7 +214,7 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
     }
 }
 
-/// <summary>A failure with the HTTP status that it is answered with.</summary>
+/// <summary>A failure with the HTTP status of its reply.</summary>
 internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
 {
     private const int MaxTextLength = 16 * 1024;
@@ -226,7 +227,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         ? Failure.Text
         : string.Concat(Failure.Text.AsSpan(0, EndOf(Failure.Text)), "...");
 
-    /// <summary>What a failure means in HTTP.</summary>
+    /// <summary>Converts a failure to HTTP.</summary>
     public static HttpFailure From(CallFailure failure) => new(
         failure.Error switch
         {
@@ -237,7 +238,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
         },
         failure);
 
-    /// <summary>What HTTP's own rules say of a request that they refuse; null for other errors.</summary>
+    /// <summary>Converts an error of HTTP's rules to a failure; null for other errors.</summary>
     public static CallFailure? RefusalOf(Exception error, RpcLimits limits) => error switch
     {
         HttpRefusal refusal => CallFailure.OfRequest(refusal, refusal.Code),
@@ -263,7 +264,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
 
     /// <summary>The failure as a message.</summary>
     /// <param name="json">Writes details as JSON; null for their bytes only.</param>
-    /// <param name="trailers">The handler's trailers, where they have no other place.</param>
+    /// <param name="trailers">The handler's trailers, if the reply cannot send them elsewhere.</param>
     public ErrorResult ToMessage(DetailJson? json, RpcMetadata? trailers = null)
     {
         ErrorResult result = new() { Code = ConnectCode, ErrorText = Text };
@@ -344,7 +345,7 @@ internal sealed record HttpFailure(int HttpStatus, CallFailure Failure)
     };
 }
 
-/// <summary>The headers that a handler sees, and those that it sets.</summary>
+/// <summary>The headers for handlers, and those that handlers set.</summary>
 internal static class HandlerHeaders
 {
     // Handlers cannot set headers that control the framing and encoding of the reply.
@@ -407,8 +408,8 @@ internal static class HandlerHeaders
         RpcStatusCode.Internal, RpcErrorIds.InvalidHeader,
         $"The handler set the {what} '{name}', which the protocol reserves. Use another name.");
 
-    /// <summary>Writes the trailers of a reply that is not streamed, as headers: the body of HTTP/1.1 has a
-    /// length, and nothing comes behind it. The Connect protocol has the same rule.</summary>
+    /// <summary>Writes the trailers of a reply that is not streamed as headers, because a body of HTTP/1.1
+    /// with a length has no trailers. The Connect protocol has the same rule.</summary>
     public static void WriteTrailers(HttpResponse response, RpcMetadata? trailers)
     {
         if (trailers is null)

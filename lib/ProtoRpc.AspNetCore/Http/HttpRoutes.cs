@@ -8,7 +8,7 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc.AspNetCore.Http;
 
-/// <summary>What the paths of an HTTP endpoint lead to. They compare without regard to case.</summary>
+/// <summary>Finds the targets of paths on an HTTP endpoint, ignoring case.</summary>
 /// <remarks>
 /// <c>/package.Service/Method</c> is a method, <c>/file.proto</c> the text of a file,
 /// <c>/file.proto/Method</c> a method of the services that the file declares, and <c>/openapi.json</c> the
@@ -30,7 +30,7 @@ internal sealed class HttpRoutes
     private readonly FrozenDictionary<string, (ServerService Service, string Name)> _methods;
 
     /// <param name="host">The server.</param>
-    /// <param name="basePath">What all paths begin with.</param>
+    /// <param name="basePath">The base of all paths.</param>
     public HttpRoutes(ServerHost host, string basePath)
     {
         IReadOnlyList<ServerService> services = host.Services;
@@ -69,13 +69,13 @@ internal sealed class HttpRoutes
     /// <summary>The templates of the HTTP rules.</summary>
     public IEnumerable<RestTemplate> Templates => _rules.Bindings.Select(binding => binding.Template);
 
-    /// <summary>Whether GET may call a method from anywhere: it has no side effects, as the schema says by
-    /// its <c>idempotency_level</c> or by an HTTP rule with <c>get</c>.</summary>
+    /// <summary>Whether GET can call a method from any page: the schema declares that it has no side effects,
+    /// by <c>idempotency_level</c> or by an HTTP rule with <c>get</c>.</summary>
     public bool IsSafe(RpcMethodInfo method) => method.HasNoSideEffects || _gets.Contains(method.FullName);
 
-    /// <summary>What a request asks for.</summary>
+    /// <summary>Finds the target of a request.</summary>
     /// <param name="request">The request.</param>
-    /// <param name="path">Its path within what is served.</param>
+    /// <param name="path">The path below the base.</param>
     public HttpRoute Find(HttpRequest request, string path)
     {
         if (_methods.TryGetValue(path, out (ServerService Service, string Name) known)
@@ -184,8 +184,8 @@ internal sealed class HttpRoutes
             + NearestName.Hint(name, service.Info.Methods.Select(method => method.Name)));
 }
 
-/// <summary>What a path leads to: a method, a file of the schema,
-/// the page of the services, the document of OpenAPI, or nothing.</summary>
+/// <summary>The target of a path: a method, a file of the schema, the page of the services, the OpenAPI
+/// document, or nothing.</summary>
 internal sealed class HttpRoute
 {
     // Only created for a reply, because a path that is no method may still match a rule.
@@ -208,7 +208,7 @@ internal sealed class HttpRoute
     /// <summary>Whether an HTTP rule has the path.</summary>
     public bool IsRule => Rule is not null || Allowed is not null;
 
-    /// <summary>What is not there.</summary>
+    /// <summary>The description of a missing target.</summary>
     public string Missing => _missing?.Invoke() ?? "";
 
     public static HttpRoute NotFound(Func<string> what) => new() { _missing = what };
@@ -219,7 +219,8 @@ internal sealed class HttpRoute
         $"There is nothing at '{path}'. Methods are at /package.Service/Method and at /file.proto/Method.";
 }
 
-/// <summary>A file of a schema as text, which is written once: writing a large file takes a second.</summary>
+/// <summary>A file of a schema as text. The text is cached, because writing a large file takes a
+/// second.</summary>
 internal sealed class SchemaText(RpcSchema schema, string fileName)
 {
     private readonly Lazy<byte[]> _bytes = new(() => Encoding.UTF8.GetBytes(schema.ToProtoText(fileName)));
@@ -233,7 +234,7 @@ internal sealed class SchemaText(RpcSchema schema, string fileName)
 internal static class RequestPath
 {
     /// <param name="request">The request.</param>
-    /// <param name="inside">The decoded path within what is served.</param>
+    /// <param name="inside">The decoded path below the base.</param>
     public static RestPath From(HttpRequest request, string inside)
     {
         ReadOnlySpan<char> target = request.HttpContext.Features.Get<IHttpRequestFeature>()?.RawTarget;
@@ -277,7 +278,7 @@ internal static class RequestPath
         : decoded;
 }
 
-/// <summary>What the paths of an endpoint begin with.</summary>
+/// <summary>The base of the paths of an endpoint.</summary>
 internal static class BasePath
 {
     /// <summary>The path of an endpoint as Kestrel decodes paths: all codes but those of slashes.</summary>

@@ -5,10 +5,9 @@ using ErrorResult = ProtoRpc.Protocols.Headers.ErrorResult;
 
 namespace ProtoRpc.AspNetCore.Http;
 
-/// <summary>The only request of a call, and its replies in the body of the answer
-/// as they are written.</summary>
-/// <remarks>A handler that was given up may still write when the call ends: <see cref="CloseAsync"/> ends
-/// that first, for the connection uses its buffers again.</remarks>
+/// <summary>The single request of a call, and its replies in the body of the response.</summary>
+/// <remarks>An abandoned handler may still write when the call ends: <see cref="CloseAsync"/> ends this
+/// first, because the connection reuses its buffers.</remarks>
 internal sealed class HttpServerStream : RpcServerStream, IDisposable
 {
     private readonly HttpContext _http;
@@ -22,7 +21,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     private IMessage? _request;
     private bool _closed;
 
-    /// <param name="http">The call's request and answer.</param>
+    /// <param name="http">The request and response of the call.</param>
     /// <param name="method">The method.</param>
     /// <param name="context">The call.</param>
     /// <param name="request">The request.</param>
@@ -51,7 +50,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
         _cancellation = _end.Token;
     }
 
-    /// <summary>The bytes of the replies, and of an error behind them.</summary>
+    /// <summary>The size of the replies, including an error after them.</summary>
     public long BytesSent { get; private set; }
 
     /// <summary>Ends what still writes.</summary>
@@ -66,7 +65,7 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     /// <summary>The format of the replies.</summary>
     public MessageFormat Format => _format.Format;
 
-    /// <summary>Begins the answer, also when there is no reply.</summary>
+    /// <summary>Begins the response, even if there is no reply.</summary>
     public async ValueTask StartAsync()
     {
         if (!_http.Response.HasStarted)
@@ -76,7 +75,8 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
         }
     }
 
-    /// <summary>Ends an answer that has begun with an error, or with trailers in the form of one.</summary>
+    /// <summary>Ends a response that has begun, with an error or with trailers in the form of an
+    /// error.</summary>
     public async ValueTask FailAsync(ErrorResult error)
     {
         if (!_format.HasErrors)

@@ -64,11 +64,11 @@ internal sealed class HttpService
 
     /// <summary>Answers a request.</summary>
     /// <param name="http">The request.</param>
-    /// <param name="path">What it asks for.</param>
-    /// <param name="basePath">What paths begin with for the client.</param>
+    /// <param name="path">The path below the base.</param>
+    /// <param name="basePath">The base of the paths for the client.</param>
     /// <param name="peer">The sender, as identified by the connection or the application.</param>
     /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
-    /// <param name="route">What the path leads to, if it was looked up already; null if not.</param>
+    /// <param name="route">The target of the path, if it was looked up before; otherwise null.</param>
     public async Task HandleAsync(
         HttpContext http, string path, string basePath, PeerIdentity peer, CancellationToken aborted,
         HttpRoute? route = null)
@@ -255,10 +255,11 @@ internal sealed class HttpService
     }
 }
 
-/// <summary>Traces the heads of requests and of answers. A query is left out: it may be a message.</summary>
+/// <summary>Traces the headers of requests and responses. The query is omitted, because it may be a
+/// message.</summary>
 internal static class HttpTrace
 {
-    /// <summary>Traces a request, and its answer when that has gone.</summary>
+    /// <summary>Traces a request and, after it was sent, its response.</summary>
     public static void Begin(RpcTrace? trace, RpcEndpoint endpoint, HttpContext http)
     {
         if (trace is not { IsEnabled: true })

@@ -20,7 +20,7 @@ internal static class MediaTypes
          from name in format.MediaTypes.Prepend(format.MediaType).Distinct()
          select KeyValuePair.Create(name, (format, MediaTypeOf(format, name)))).ToFrozenDictionary();
 
-    /// <summary>What the listener reads and writes, for errors.</summary>
+    /// <summary>The media types that the listener supports, for errors.</summary>
     public static string Known { get; } = string.Join(", ", Offered.Select(format => format.MediaTypes[0]));
 
     /// <summary>The same for Accept-Post, with the names of the Connect protocol.</summary>
@@ -58,10 +58,10 @@ internal static class MediaTypes
 
     /// <summary>The format of the reply and the media type to name it by.</summary>
     /// <param name="accept">The Accept header.</param>
-    /// <param name="request">The format of the request's body; null where it had none.</param>
+    /// <param name="request">The format of the request's body; null for a request without a body.</param>
     /// <param name="contentType">The media type of the request's body. Clients of the Connect protocol reject
     /// a reply that has another name of the same format.</param>
-    /// <returns>Null when the client takes none of those there are.</returns>
+    /// <returns>Null if the client accepts none of the formats.</returns>
     public static (MessageFormat Format, string MediaType)? WriterOf(
         StringValues accept, MessageFormat? request, string? contentType = null)
     {
@@ -102,7 +102,7 @@ internal static class MediaTypes
         return best;
     }
 
-    /// <summary>Whether a client takes a format, perhaps as one of many.</summary>
+    /// <summary>Whether a client accepts a format, possibly by a wildcard.</summary>
     public static bool Accepts(StringValues accept, MessageFormat format)
     {
         if (StringValues.IsNullOrEmpty(accept))
@@ -120,8 +120,8 @@ internal static class MediaTypes
 
     /// <summary>How the replies of a method that streams them are put.</summary>
     /// <param name="accept">The Accept header.</param>
-    /// <param name="request">The format of the request's body; null where it had none.</param>
-    /// <returns>Null when the client takes none of those there are.</returns>
+    /// <param name="request">The format of the request's body; null for a request without a body.</param>
+    /// <returns>Null if the client accepts none of the formats.</returns>
     public static HttpStreamFormat? StreamOf(StringValues accept, MessageFormat? request)
     {
         HttpStreamFormat preferred = HttpStreamFormat.From(request);

@@ -10,7 +10,7 @@ namespace ProtoRpc.AspNetCore.Http;
 /// <summary>Writes replies, compressed where that pays.</summary>
 internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, bool isMapped)
 {
-    /// <summary>Writes a reply as the body of an answer that has not begun.</summary>
+    /// <summary>Writes a reply as the body of a response that has not begun.</summary>
     public Task WriteAsync(HttpContext http, ReadOnlyMemory<byte> body)
     {
         if (body.Length >= threshold && IsFor(http.Connection)
@@ -28,8 +28,9 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
 
     /// <summary>How the messages of a stream are compressed; null for not.</summary>
     /// <param name="request">The request.</param>
-    /// <param name="header">The header that names what the client accepts.</param>
-    /// <param name="selected">What the handler selected; null if the listener's setting decides.</param>
+    /// <param name="header">The name of the header with the encodings that the client accepts.</param>
+    /// <param name="selected">The compression that the handler selected; null for the listener's
+    /// setting.</param>
     public ContentEncoding? EncodingOf(HttpRequest request, string header, ContentEncoding? selected) =>
         selected is not null ? (Qualities(request.Headers[header])(selected) > 0 ? selected : null)
         : IsFor(request.HttpContext.Connection) ? EncodingFor(request.Headers[header])

@@ -7,8 +7,8 @@ using ProtoRpc.Server;
 
 namespace ProtoRpc.AspNetCore.Http;
 
-/// <summary>Carries a call that an HTTP rule has: a request in path, query and body, and a reply as the rule
-/// says. Requests and replies are JSON, unless the caller asks for another format.</summary>
+/// <summary>Carries a call of an HTTP rule: a request in path, query and body, and a reply in the form of the
+/// rule. Requests and replies are JSON, unless the caller asks for another format.</summary>
 internal sealed class RestCallProtocol(
     HttpReplies replies, ServerHost host, RpcEndpoint endpoint, HttpContext http, ServerMethod method,
     PeerIdentity peer, RestMatch match, CancellationToken aborted)
@@ -22,9 +22,9 @@ internal sealed class RestCallProtocol(
 
     protected override (MessageFormat Format, string MediaType)? FailureWriter => WriterOf(_http.Request);
 
-    /// <summary>The format of replies and failures: JSON for all who take it. A browser likes XML better, if
-    /// both are named.</summary>
-    /// <returns>Null if the client takes none of those there are.</returns>
+    /// <summary>The format of replies and failures: JSON for every client that accepts it, even if it prefers
+    /// another format, because browsers prefer XML.</summary>
+    /// <returns>Null if the client accepts none of the formats.</returns>
     public static (MessageFormat Format, string MediaType)? WriterOf(HttpRequest request) =>
         MediaTypes.Accepts(request.Headers.Accept, MessageFormats.Json)
             ? (MessageFormats.Json, MessageFormats.Json.MediaType)
@@ -83,8 +83,8 @@ internal sealed class RestCallProtocol(
             : format.With(_binding.ReplyFormat) ?? throw NotAcceptable(HttpStreamFormat.Lines.MediaTypes[0]);
     }
 
-    /// <summary>A stream of <c>google.api.HttpBody</c>: the bytes one behind the other, with the media type
-    /// of the first.</summary>
+    /// <summary>A stream of <c>google.api.HttpBody</c>: the bytes of all messages, with the media type of the
+    /// first one.</summary>
     private sealed class RawParts(RestBinding binding) : HttpStreamFormat(MessageFormats.Json, Bytes, Bytes)
     {
         private string? _first;

@@ -84,14 +84,14 @@ internal sealed class ServicePage(IReadOnlyList<ServerService> services, RestRou
         rules.Bindings.ToLookup(binding => binding.Method.FullName);
     private Text? _last;
 
-    /// <summary>Lets the browser run what is on the page and nothing else,
-    /// and no other page show it.</summary>
+    /// <summary>Allows the browser to run only the page's own content, and forbids other pages to embed
+    /// it.</summary>
     public static string ContentSecurityPolicy { get; } =
         $"default-src 'none'; script-src '{HashOf(Script)}'; style-src '{HashOf(Style)}'; "
         + "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-    /// <summary>The page for a client to whom the paths of the methods begin with a base. It is the same from
-    /// request to request, and so only the last one is kept.</summary>
+    /// <summary>The page for a client whose paths begin with a base. The last page is cached, because the
+    /// base rarely differs between requests.</summary>
     public string TextAt(string basePath)
     {
         Text? text = _last;

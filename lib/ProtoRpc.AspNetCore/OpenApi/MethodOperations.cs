@@ -36,7 +36,7 @@ internal sealed class MethodOperations(OpenApiDocument document, MessageSchemas 
         };
     }
 
-    /// <summary>What all operations of a method say of it.</summary>
+    /// <summary>The common description of all operations of a method.</summary>
     /// <param name="method">The method.</param>
     /// <param name="id">The name of the operation, unique in the document.</param>
     public OpenApiOperation Describe(RpcMethodInfo method, string id) => new()

@@ -5,7 +5,7 @@ namespace ProtoRpc.AspNetCore.OpenApi;
 
 /// <summary>The document of OpenAPI that an HTTP endpoint serves at <c>/openapi.json</c>.</summary>
 /// <param name="services">The services of the endpoint.</param>
-/// <param name="options">What the document says of the server, except its address.</param>
+/// <param name="options">The description of the server, except its address.</param>
 internal sealed class OpenApiFile(IReadOnlyList<ServerService> services, RpcOpenApiOptions options)
 {
     /// <summary>The path of the document, below that of the endpoint.</summary>
@@ -13,8 +13,8 @@ internal sealed class OpenApiFile(IReadOnlyList<ServerService> services, RpcOpen
 
     private Text? _last;
 
-    /// <summary>The document for a client to whom the paths of the methods begin with a base, in UTF-8. It is
-    /// the same from request to request, and so only the last one is kept.</summary>
+    /// <summary>The document in UTF-8 for a client whose paths begin with a base. The last document is
+    /// cached, because the base rarely differs between requests.</summary>
     public byte[] BytesAt(string basePath)
     {
         Text? text = _last;

@@ -11,7 +11,7 @@ public static class RpcOpenApi
     /// <summary>Writes a document.</summary>
     /// <param name="services">The services. Methods that take a stream of requests are left out, because HTTP
     /// endpoints do not serve them.</param>
-    /// <param name="options">What the document says of the server; null for the defaults.</param>
+    /// <param name="options">The description of the server; null for the defaults.</param>
     /// <returns>The document as JSON. Its size is linear in the size of the services' schema.</returns>
     public static string Write(IEnumerable<RpcServiceInfo> services, RpcOpenApiOptions? options = null)
     {
@@ -100,7 +100,7 @@ public static class RpcOpenApi
     }
 }
 
-/// <summary>What a document of OpenAPI says of the server.</summary>
+/// <summary>The description of the server in an OpenAPI document.</summary>
 public sealed record RpcOpenApiOptions
 {
     /// <summary>The title; null for the names of the services.</summary>

@@ -22,8 +22,9 @@ internal static class CompletionVerb
     }
 }
 
-/// <summary>The scripts of the shells. Each asks the tool, with the words before the cursor as arguments, and
-/// takes the lines that it writes as they are: no shell reads a name of a server as code.</summary>
+/// <summary>The completion scripts of the shells. Each passes the words before the cursor to the tool, and
+/// inserts the returned lines without evaluating them, so that names from a server are never run as
+/// code.</summary>
 internal static class CompletionScripts
 {
     private const string Bash =

@@ -4,7 +4,7 @@ using ProtoRpc.Tool.Verbs;
 
 namespace ProtoRpc.Tool.Completion;
 
-/// <summary>What may be written for the last word of a command line.</summary>
+/// <summary>Suggests values for the last word of a command line.</summary>
 internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsing, ToolConsole console)
 {
     // The shell is blocked during completion.
@@ -14,7 +14,7 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
     /// <summary>The first of the arguments of a completion, which no user types.</summary>
     public const string Word = "__complete";
 
-    /// <summary>The words, each a line that a shell may take as it is.</summary>
+    /// <summary>The suggestions, one on each line, which are safe to insert.</summary>
     /// <param name="words">The words after the program's name; the last one is completed, and may be
     /// empty.</param>
     public async Task<IReadOnlyList<string>> CompleteAsync(string[] words)
@@ -197,11 +197,11 @@ internal sealed class WordCompleter(RootCommand root, ParserConfiguration parsin
         text.All(c => char.IsLetterOrDigit(c) || "._-/:=[]\\*@+".Contains(c, StringComparison.Ordinal));
 }
 
-/// <summary>What <c>--set</c> may name in a request.</summary>
+/// <summary>Suggests the fields of a request for <c>--set</c>.</summary>
 internal static class FieldPaths
 {
-    /// <summary>The fields of the message that a word has come to: with <c>=</c> where a value follows, and
-    /// with a dot where a field within follows.</summary>
+    /// <summary>The fields of the message at the end of a word: with <c>=</c> before a value, and with a dot
+    /// before a nested field.</summary>
     public static IEnumerable<string> Get(RpcMessageInfo request, string word)
     {
         string[] steps = word.Split('.');

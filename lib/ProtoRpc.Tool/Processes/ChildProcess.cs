@@ -3,7 +3,7 @@ using System.Diagnostics;
 
 namespace ProtoRpc.Tool.Processes;
 
-/// <summary>Runs a program to its end or to a time limit, and keeps what it printed.</summary>
+/// <summary>Runs a program to its end or to a time limit, and returns its output.</summary>
 internal static class ChildProcess
 {
     // A grandchild may hold the pipe open after the program itself has ended.
@@ -12,7 +12,7 @@ internal static class ChildProcess
     /// <param name="ExitCode">The exit code, or null
     /// where the program could not be started or was ended.</param>
     /// <param name="TimedOut">Whether it was ended, with all its children, at the time limit.</param>
-    /// <param name="Lines">Both output streams, line by line as they came.</param>
+    /// <param name="Lines">The lines of both output streams, in the order of arrival.</param>
     public sealed record Result(int? ExitCode, bool TimedOut, IReadOnlyList<string> Lines)
     {
         public bool Succeeded => ExitCode == 0;
@@ -24,14 +24,14 @@ internal static class ChildProcess
     /// <param name="arguments">Its arguments.</param>
     /// <param name="folder">Its working folder.</param>
     /// <param name="limit">When to end it.</param>
-    /// <param name="onLine">Receives each line as it comes, one at a time.</param>
+    /// <param name="onLine">Receives each line when it arrives, one at a time.</param>
     /// <param name="cancellation">Ends it too, and throws.</param>
     public static Task<Result> RunAsync(
         string fileName, IEnumerable<string> arguments, string folder, TimeSpan limit,
         Action<string>? onLine = null, CancellationToken cancellation = default) =>
         RunToEndAsync(fileName, arguments, folder, limit, onLine, static _ => false, cancellation);
 
-    /// <summary>Runs a program that may take any time, as long as it makes progress.</summary>
+    /// <summary>Runs a program without a time limit, as long as it makes progress.</summary>
     /// <param name="fileName">The program; looked up on PATH.</param>
     /// <param name="arguments">Its arguments.</param>
     /// <param name="folder">Its working folder.</param>
@@ -133,8 +133,7 @@ internal static class ChildProcess
     }
 }
 
-/// <summary>Runs a program, as <see cref="ChildProcess.RunAsync"/> does; tests pass one that only
-/// answers.</summary>
+/// <summary>Runs a program like <see cref="ChildProcess.RunAsync"/>. Tests replace it.</summary>
 internal delegate Task<ChildProcess.Result> RunProgram(
     string fileName, IEnumerable<string> arguments, string folder, TimeSpan limit,
     Action<string>? onLine, CancellationToken cancellation);

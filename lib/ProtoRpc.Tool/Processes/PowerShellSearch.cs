@@ -7,7 +7,7 @@ namespace ProtoRpc.Tool.Processes;
 /// because that downloads 43 MB.</summary>
 /// <param name="folder">The folder with the tool manifest.</param>
 /// <param name="run">Runs a program.</param>
-/// <param name="onStep">Receives a line before a step that takes long.</param>
+/// <param name="onStep">Receives a line before a long step.</param>
 internal sealed class PowerShellSearch(string folder, RunProgram run, Action<string>? onStep = null)
 {
     // The first version on .NET 10, which the module requires.
@@ -102,7 +102,7 @@ internal sealed class PowerShellSearch(string folder, RunProgram run, Action<str
 
 /// <summary>A PowerShell that can load the module.</summary>
 /// <param name="FileName">The program.</param>
-/// <param name="Arguments">What comes before pwsh's own arguments.</param>
+/// <param name="Arguments">The arguments before pwsh's own.</param>
 /// <param name="Version">Its version.</param>
 /// <param name="Where">Where it was found, for people.</param>
 internal sealed record PowerShellHost(

@@ -2,10 +2,10 @@ namespace ProtoRpc.Tool.Repl;
 
 /// <summary>A line that a user typed.</summary>
 /// <param name="Text">The line; null at the end of the input.</param>
-/// <param name="IsCancelled">Whether it was given up with Ctrl+C.</param>
+/// <param name="IsCancelled">Whether the user cancelled the line with Ctrl+C.</param>
 internal readonly record struct TypedLine(string? Text, bool IsCancelled = false);
 
-/// <summary>Reads lines from a terminal: moves, deletes, goes through the history, and completes.</summary>
+/// <summary>Reads lines from a terminal, with cursor movement, history and completion.</summary>
 /// <param name="readKey">Waits for the next key.</param>
 /// <param name="write">Writes to the terminal.</param>
 /// <param name="width">Columns of the terminal.</param>
@@ -175,7 +175,7 @@ internal sealed class LineEditor(
 }
 
 /// <summary>The lines that a user typed, in a file that only the user can read.</summary>
-/// <remarks>Lines that may have a secret are not kept, nor are those that begin with a space.</remarks>
+/// <remarks>Lines that may contain a secret, or begin with a space, are not stored.</remarks>
 internal sealed class ReplHistory
 {
     private const int MaxLines = 1000;
@@ -188,7 +188,7 @@ internal sealed class ReplHistory
     private readonly string? _path;
     private readonly List<string> _lines = [];
 
-    /// <param name="path">The file; null for memory alone.</param>
+    /// <param name="path">The file; null to only keep lines in memory.</param>
     public ReplHistory(string? path)
     {
         _path = path;

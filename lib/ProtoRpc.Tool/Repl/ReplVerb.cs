@@ -49,8 +49,7 @@ internal static class ReplVerb
     }
 }
 
-/// <summary>Reads lines and does what they say: of a terminal with an editor, else of standard
-/// input.</summary>
+/// <summary>Reads and runs lines: from a terminal with an editor, otherwise from standard input.</summary>
 internal sealed class ReplLoop(ReplSession session, ReplCall calls, ToolConsole console)
 {
     private static readonly TimeSpan KeyInterval = TimeSpan.FromMilliseconds(50);
@@ -187,7 +186,7 @@ internal sealed class ReplLoop(ReplSession session, ReplCall calls, ToolConsole 
     }
 }
 
-/// <summary>What a user of the REPL has chosen, and the commands that need no call.</summary>
+/// <summary>The state of a REPL, and the commands that make no call.</summary>
 /// <param name="schema">The schema.</param>
 /// <param name="console">Where is written.</param>
 internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
@@ -207,7 +206,7 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
         exit, quit                ends the session, as the end of the input does
         """;
 
-    /// <summary>The commands, as they are completed.</summary>
+    /// <summary>The commands, for completion.</summary>
     public static IReadOnlyList<string> Commands { get; } =
     [
         "call", "describe", "exit", "header", "headers", "help", "list", "messages", "methods", "services",
@@ -223,12 +222,12 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
     /// <summary>The headers of each call.</summary>
     public RpcMetadata Headers { get; } = new();
 
-    /// <summary>What is shown before a line.</summary>
+    /// <summary>The prompt.</summary>
     public string Prompt => Service is null ? "protorpc> " : $"{Service.FullName}> ";
 
     /// <summary>Does a command other than call.</summary>
-    /// <exception cref="UsageException">There is no such command, or it lacks something.</exception>
-    /// <exception cref="RpcException">A name that there is not.</exception>
+    /// <exception cref="UsageException">The command does not exist, or lacks an argument.</exception>
+    /// <exception cref="RpcException">A name does not exist.</exception>
     public void Run(string command, string rest)
     {
         (string verb, string argument) = command == "show" ? (rest, "") : (command, rest);
@@ -274,7 +273,7 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
     }
 
     /// <summary>A method by the name that a user types.</summary>
-    /// <exception cref="RpcException">NotFound: there is none.</exception>
+    /// <exception cref="RpcException">NotFound: the method does not exist.</exception>
     public RpcMethodInfo Find(string name) => Service?.FindMethod(name) ?? schema.GetMethod(name);
 
     /// <summary>The same; null for none.</summary>
@@ -355,9 +354,10 @@ internal sealed class ReplCall(RpcClient client, ReplSession session, ToolConsol
     private const string LastLine = ".";
     private static readonly FormatOptions Shown = new() { Indented = true };
 
-    /// <summary>Calls a method, and writes its replies as they come.</summary>
+    /// <summary>Calls a method, and writes its replies as they arrive.</summary>
     /// <param name="text">The method and its requests.</param>
-    /// <param name="readLine">Reads a request of a stream; null at the end, or where it was given up.</param>
+    /// <param name="readLine">Reads a request of a stream; returns null at the end, or if the user
+    /// cancelled.</param>
     /// <param name="cancellation">Ends the call.</param>
     public async Task RunAsync(string text, Func<TypedLine> readLine, CancellationToken cancellation)
     {
@@ -455,12 +455,12 @@ internal sealed class ReplCall(RpcClient client, ReplSession session, ToolConsol
         TerminalText.Neutralize(MessageFormats.Json.ToText(reply, Shown)));
 }
 
-/// <summary>What the last word of a line of the REPL may be.</summary>
+/// <summary>Completes the last word of a line of the REPL.</summary>
 internal sealed class ReplCompleter(ReplSession session)
 {
     private static readonly string[] Shown = ["services", "methods", "messages", "headers", "service"];
 
-    /// <summary>The words, and where the word begins that they stand for.</summary>
+    /// <summary>The suggestions, and the position of the word that they replace.</summary>
     public (int Start, IReadOnlyList<string> Words) Complete(string line)
     {
         int start = line.LastIndexOf(' ') + 1;

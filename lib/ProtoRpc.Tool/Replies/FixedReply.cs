@@ -7,7 +7,8 @@ namespace ProtoRpc.Tool.Replies;
 internal static class FixedReply
 {
     /// <summary>Makes handlers that send them.</summary>
-    /// <exception cref="RpcException">InvalidArgument: it is no reply of the method, and why.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the text is not a reply of the method; the message
+    /// contains the reason.</exception>
     public static Func<RpcMethodInfo, RpcMethodHandler> Parse(string json, string where) => method =>
         RpcMethodHandler.OfReplies(Read(method, json, where));
 
@@ -31,8 +32,9 @@ internal static class FixedReply
     }
 }
 
-/// <summary>Replies with the request's fields, where the reply has a field of that name and type: once, or
-/// for each request of two streams. A stream of requests with one reply gets the last one back.</summary>
+/// <summary>Replies with the request's fields, if the reply has fields with the same name and type: once, or
+/// for each request if both sides stream. For a stream of requests with one reply, the reply has the fields
+/// of the last request.</summary>
 internal static class EchoHandler
 {
     public static RpcMethodHandler Create() => RpcMethodHandler.OfStreams(EchoAsync);
@@ -81,7 +83,8 @@ internal static class EchoHandler
 /// <summary>Fails every call of a method.</summary>
 internal static class FailureHandler
 {
-    /// <summary>A handler that fails as a text says: <c>NOT_FOUND: no such user</c>.</summary>
+    /// <summary>Creates a handler that fails with the status and message in a text: <c>NOT_FOUND: no such
+    /// user</c>.</summary>
     /// <exception cref="UsageException">The text begins with no status.</exception>
     public static RpcMethodHandler Read(string option, string text)
     {
@@ -132,7 +135,7 @@ internal static class MethodNames
     private const int MaxShown = 10;
 
     /// <summary>A method by its bare name, <c>Service/Method</c> or its full name.</summary>
-    /// <exception cref="UsageException">There is none of that name, or several.</exception>
+    /// <exception cref="UsageException">No method has the name, or several do.</exception>
     public static RpcMethodInfo Find(IReadOnlyList<RpcMethodInfo> methods, string name, string where)
     {
         RpcMethodInfo[] found =

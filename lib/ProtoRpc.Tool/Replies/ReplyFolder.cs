@@ -2,8 +2,8 @@ using ProtoRpc.Formats;
 
 namespace ProtoRpc.Tool.Replies;
 
-/// <summary>A folder with a file for each method that is answered: <c>Search.json</c>,
-/// <c>shop.Orders.Place.json</c>, or <c>shop.Orders/Place.json</c> in a folder of the service.</summary>
+/// <summary>A folder with a reply file for each method: <c>Search.json</c>, <c>shop.Orders.Place.json</c>, or
+/// <c>shop.Orders/Place.json</c> in a folder of the service.</summary>
 internal static class ReplyFolder
 {
     private const string TemplateEnding = ".template.json";
@@ -11,8 +11,8 @@ internal static class ReplyFolder
     /// <summary>The handlers of the files, by the full names of their methods.</summary>
     /// <param name="folder">The folder.</param>
     /// <param name="methods">The methods that are served.</param>
-    /// <exception cref="UsageException">There is no such folder, a file is for no method or for one that
-    /// another file is for, or it is no reply of its method.</exception>
+    /// <exception cref="UsageException">The folder does not exist, a file belongs to no method, two files
+    /// belong to one method, or a file is not a reply of its method.</exception>
     public static IReadOnlyDictionary<string, RpcMethodHandler> Read(
         string folder, IReadOnlyList<RpcMethodInfo> methods)
     {

@@ -144,7 +144,7 @@ internal static class ReplyPlaceholder
     }
 }
 
-/// <summary>What the placeholders of a template stand for in one call.</summary>
+/// <summary>The values of a template's placeholders for one call.</summary>
 /// <param name="context">The call.</param>
 /// <param name="request">The request; of a stream the last one.</param>
 /// <param name="call">The number of the call at this method, from 1.</param>

@@ -102,7 +102,7 @@ internal static class BenchVerb
     internal static TimeSpan DefaultWarmUpTime => TimeSpan.FromSeconds(DefaultWarmUp);
 }
 
-/// <summary>The options of <c>protorpc bench</c> that say how much is called, and what is printed.</summary>
+/// <summary>The options of <c>protorpc bench</c> for the load and the output.</summary>
 internal sealed class BenchOptions
 {
     private readonly ToolOption<double?> _duration = new(
@@ -212,7 +212,7 @@ internal sealed class BenchOptions
     }
 }
 
-/// <summary>The options of <c>protorpc bench</c> that say what is sent.</summary>
+/// <summary>The options of <c>protorpc bench</c> for the requests.</summary>
 internal sealed class BenchRequests
 {
     private const int MaxStreamLength = 100_000;
@@ -302,7 +302,7 @@ internal sealed class BenchMessages(RpcMethodInfo method)
     /// <summary>The requests of a load test: a call for each message, or for each array of a
     /// stream.</summary>
     /// <param name="json">The messages.</param>
-    /// <param name="repeat">Makes the messages of a call as many as are sent.</param>
+    /// <param name="repeat">Repeats the messages of a call up to the requested number.</param>
     /// <exception cref="RpcException">InvalidArgument: not a message of the method.</exception>
     /// <exception cref="UsageException">There is no message, or a placeholder is unknown.</exception>
     public RpcLoadRequests Read(
@@ -373,7 +373,7 @@ internal sealed class BenchMessages(RpcMethodInfo method)
     private sealed record Template(JsonPart Part, JsonTemplate? Json);
 }
 
-/// <summary>What the placeholders of a request stand for in one call of a load test.</summary>
+/// <summary>The values of a request's placeholders for one call of a load test.</summary>
 internal sealed class BenchValues(long number) : TemplateValues
 {
     public override JsonElement? Find(string[] path) => path[0] switch

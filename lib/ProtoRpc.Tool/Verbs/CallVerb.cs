@@ -4,7 +4,7 @@ using ProtoRpc.Messages;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary><c>protorpc call</c>: calls a method of any kind and writes the replies as they come.</summary>
+/// <summary><c>protorpc call</c>: calls a method and writes the replies as they arrive.</summary>
 internal static class CallVerb
 {
     public static Command Create(ToolConsole console)
@@ -71,7 +71,7 @@ internal static class CallVerb
     }
 }
 
-/// <summary>The options that say what is sent, and in which format.</summary>
+/// <summary>The options for the requests and their format.</summary>
 internal sealed class RequestOptions
 {
     private const string StandardInput = "standard input";
@@ -113,7 +113,7 @@ internal sealed class RequestOptions
         command.Add(_asCommand);
     }
 
-    /// <summary>The options that say what is requested.</summary>
+    /// <summary>The options for the contents of requests.</summary>
     public IReadOnlyCollection<Option> Options => [_data, _set, _allowUnknown, _asCommand];
 
     /// <summary>Whether the pages of a list are followed to the end.</summary>
@@ -185,7 +185,7 @@ internal sealed class RequestOptions
     }
 
     /// <summary>Where requests are read.</summary>
-    /// <param name="Name">What errors call it.</param>
+    /// <param name="Name">The name in errors.</param>
     /// <param name="Format">Their format.</param>
     /// <param name="Open">Opens it.</param>
     private sealed record Source(string Name, MessageFormat Format, Func<Stream> Open)
@@ -254,11 +254,11 @@ internal sealed class ReplyOptions
     /// <summary>Whether failures are written as JSON.</summary>
     public bool FormatsErrors(ParseResult parsed) => parsed.GetValue(_formatError);
 
-    /// <summary>What writes the replies of a method.</summary>
+    /// <summary>Creates the output for the replies of a method.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="method">The method.</param>
-    /// <param name="console">Where they are written.</param>
-    /// <param name="all">Whether they are the elements of a list in pages.</param>
+    /// <param name="console">The console.</param>
+    /// <param name="all">Whether to write the elements of a list in pages.</param>
     /// <exception cref="UsageException">Binary replies would go to a terminal.</exception>
     /// <exception cref="RpcException">InvalidArgument: the method returns no list in pages.</exception>
     public ReplyOutput Output(

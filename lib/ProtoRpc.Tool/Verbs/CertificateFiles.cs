@@ -7,17 +7,17 @@ namespace ProtoRpc.Tool.Verbs;
 /// <summary>Reads the certificates of options.</summary>
 internal static class CertificateFiles
 {
-    /// <summary>A certificate with its key, and the authorities beside it in the file.</summary>
+    /// <summary>Reads a certificate with its key, and the other certificates in the file.</summary>
     /// <param name="option">The option that names the file, for errors.</param>
     /// <param name="path">A PFX file without a password, or a PEM file.</param>
     /// <param name="keyPath">The PEM file of the key; null where the first file has it.</param>
-    /// <exception cref="UsageException">A file cannot be read, or there is no key.</exception>
+    /// <exception cref="UsageException">A file cannot be read, or contains no key.</exception>
     public static (X509Certificate2 Certificate, X509Certificate2Collection Chain) ReadWithKey(
         string option, string path, string? keyPath) =>
         Read(option, path, () => CertificateFile.ReadWithKey(path, keyPath));
 
     /// <summary>The certificates of authorities.</summary>
-    /// <exception cref="UsageException">A file cannot be read, or holds no certificate.</exception>
+    /// <exception cref="UsageException">A file cannot be read, or contains no certificate.</exception>
     public static X509Certificate2Collection ReadAuthorities(string option, IEnumerable<string> paths)
     {
         X509Certificate2Collection all = [];

@@ -88,13 +88,13 @@ internal sealed partial class ConnectOptions
         _headers = new HeaderOptions(command, reflects);
     }
 
-    /// <summary>The headers that go with the call alone, or with reflection alone.</summary>
+    /// <summary>The headers for only the call, or only reflection.</summary>
     public HeaderOptions Headers => _headers;
 
     /// <summary>Whether an argument is written as an endpoint, and not as a name.</summary>
     public bool IsEndpoint(string text) => HostAndPort().IsMatch(text) || RpcEndpoint.TryParse(text, out _);
 
-    /// <summary>The endpoint that HOST:PORT or a name of gRPC stands for; other texts as they are.</summary>
+    /// <summary>The endpoint of HOST:PORT or of a gRPC name; other texts unchanged.</summary>
     public static string Expand(string text, bool isPlain) =>
         HostAndPort().IsMatch(text) ? $"{(isPlain ? "grpc" : "grpcs")}://{text}"
         : GrpcNameSyntax.IsName(text) && GrpcNameSyntax.Read(text, !isPlain, out _) is { } named ? named.Uri
@@ -328,11 +328,11 @@ internal sealed partial class HeaderOptions
     /// set.</exception>
     public RpcMetadata OfAll(ParseResult parsed, ToolConsole console) => Read(_headers, parsed, console);
 
-    /// <summary>The headers of the call alone.</summary>
+    /// <summary>The headers for only the call.</summary>
     /// <inheritdoc cref="OfAll"/>
     public RpcMetadata OfCall(ParseResult parsed, ToolConsole console) => Read(_ofCalls, parsed, console);
 
-    /// <summary>The headers of reflection alone.</summary>
+    /// <summary>The headers for only reflection.</summary>
     /// <inheritdoc cref="OfAll"/>
     public RpcMetadata OfReflection(ParseResult parsed, ToolConsole console) =>
         Read(_ofReflection, parsed, console);
@@ -392,7 +392,7 @@ internal sealed partial class HeaderOptions
 /// may also be in an environment variable, <c>env:NAME</c>, and a password is asked for.</summary>
 internal static class SecretText
 {
-    /// <summary>What the name of an environment variable follows.</summary>
+    /// <summary>The prefix of the name of an environment variable.</summary>
     public const string Variable = "env:";
 
     private const string Managed = "secret:";
@@ -402,7 +402,7 @@ internal static class SecretText
         text.StartsWith(Variable, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>The secret itself.</summary>
-    /// <exception cref="UsageException">The variable is not set, the secret is empty, or it is one of
+    /// <exception cref="UsageException">The variable is not set, the secret is empty, or it is in
     /// SecretManagement.</exception>
     public static string Read(string option, string text, ToolConsole console)
     {

@@ -20,7 +20,7 @@ internal static class DemoVerb
     }
 
     /// <summary>Runs the demo.</summary>
-    /// <param name="console">Gets what the demo writes.</param>
+    /// <param name="console">Receives the output of the demo.</param>
     /// <param name="native">Whether the user asks for C#.</param>
     /// <param name="folder">The repository, or null outside of one.</param>
     /// <param name="run">Runs a program.</param>
@@ -113,7 +113,7 @@ internal sealed class ModuleDemo(string folder, ToolConsole console, RunProgram 
     private static readonly TimeSpan ScriptLimit = TimeSpan.FromMinutes(2);
 
     /// <summary>Runs the example.</summary>
-    /// <returns>The exit code; or none and why there is no PowerShell to run it in.</returns>
+    /// <returns>The exit code; if PowerShell was not found, no exit code and the reason.</returns>
     public async Task<(int? ExitCode, string WhyNot)> RunAsync(CancellationToken cancellation)
     {
         console.WriteLine("This demo serves and calls a service on three transports, in PowerShell.");

@@ -3,7 +3,7 @@ using Serving = ProtoRpc.Protocols.Grpc.Proto.HealthCheckResponse.Types.ServingS
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary><c>protorpc health</c>: what the health service of a gRPC server says of it.</summary>
+/// <summary><c>protorpc health</c>: shows the status in the health service of a gRPC server.</summary>
 internal static class HealthVerb
 {
     private const string Service = "grpc.health.v1.Health";

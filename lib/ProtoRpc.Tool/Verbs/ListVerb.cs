@@ -272,7 +272,7 @@ internal static class ExportVerb
 internal static class SchemaSymbols
 {
     /// <summary>The element itself: a service, method, message or enum.</summary>
-    /// <exception cref="RpcException">NotFound: there is none of that name.</exception>
+    /// <exception cref="RpcException">NotFound: no element has the name.</exception>
     public static object Find(RpcSchema schema, string name)
     {
         // A descriptor writes types with a leading dot: .package.Message.
@@ -295,7 +295,7 @@ internal static class SchemaSymbols
         return Array.TrueForAll(symbols, symbol => symbol.Contains('.')) ? symbols : [];
     }
 
-    /// <summary>Whether there is an element of each name.</summary>
+    /// <summary>Whether the schema has an element with each name.</summary>
     public static bool HasAll(RpcSchema schema, IEnumerable<string> names) =>
         names.All(name => TryFind(() => Find(schema, name)) is not null);
 
@@ -375,7 +375,7 @@ internal sealed class SymbolArguments
         return (session.Schema, symbols);
     }
 
-    /// <summary>The server and the symbols; no server where --schema says all.</summary>
+    /// <summary>The server and the symbols; no server if --schema suffices.</summary>
     public (ToolTarget? Target, string[] Symbols) Split(ParseResult parsed, ToolConsole console)
     {
         string[] given = parsed.GetValue(_arguments) ?? [];

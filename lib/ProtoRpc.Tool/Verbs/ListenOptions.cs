@@ -25,7 +25,7 @@ internal sealed class ListenOptions
     private readonly Option<string[]> _mask;
 
     /// <param name="command">The verb.</param>
-    /// <param name="prefix">What stands before the names where the verb also connects:
+    /// <param name="prefix">The prefix of the option names for a command that also connects:
     /// <c>listen-</c>.</param>
     public ListenOptions(Command command, string prefix = "")
     {
@@ -141,7 +141,7 @@ internal sealed class ListenOptions
             : options;
     }
 
-    /// <summary>What records the calls; null where nothing was asked for.</summary>
+    /// <summary>Opens the recorder of calls; null if no recording was requested.</summary>
     /// <exception cref="RpcException">The file cannot be written.</exception>
     public RpcCallRecorder? OpenRecorder(ParseResult parsed, ToolConsole console)
     {
@@ -223,7 +223,7 @@ internal sealed class ListenOptions
         });
 }
 
-/// <summary>Whom a listener of the tool lets in.</summary>
+/// <summary>The callers that a listener of the tool accepts.</summary>
 /// <param name="Users">Users with their passwords.</param>
 /// <param name="Token">The bearer token; null for none.</param>
 /// <param name="Authorities">The authorities of callers' certificates.</param>
@@ -232,7 +232,7 @@ internal sealed record ListenAccess(
     IReadOnlyList<NetworkCredential> Users, string? Token, X509Certificate2Collection Authorities,
     RpcAuthentication Accepted)
 {
-    /// <summary>Whether anything was said.</summary>
+    /// <summary>Whether any option was given.</summary>
     public bool IsGiven => Users.Count > 0 || Token is not null || Authorities.Count > 0 || Accepted != 0;
 
     /// <summary>Of native endpoints.</summary>

@@ -70,7 +70,7 @@ internal static class ListenVerb
     }
 }
 
-/// <summary>The options of <c>protorpc listen</c> that say how calls are answered.</summary>
+/// <summary>The options of <c>protorpc listen</c> for the replies.</summary>
 internal sealed class HandlerOptions
 {
     private const int MaxPrograms = 1000;
@@ -138,11 +138,10 @@ internal sealed class HandlerOptions
     /// <param name="parsed">The command line.</param>
     /// <param name="server">The server, with its services.</param>
     /// <param name="console">Where <c>-</c> is read.</param>
-    /// <param name="held">Gets what is disposed when the server has stopped.</param>
-    /// <exception cref="UsageException">Options that exclude each other, or that are not what they should
-    /// be.</exception>
-    /// <exception cref="RpcException">A method that there is not, or a reply that does not fit
-    /// one.</exception>
+    /// <param name="held">Receives the objects to dispose when the server has stopped.</param>
+    /// <exception cref="UsageException">Options that exclude each other, or are invalid.</exception>
+    /// <exception cref="RpcException">A method does not exist, or a reply does not fit its
+    /// method.</exception>
     public void Apply(
         ParseResult parsed, RpcServer server, ToolConsole console, List<IAsyncDisposable> held)
     {
@@ -288,9 +287,9 @@ internal sealed class HandlerOptions
         parsed.GetValue(_execLimit) is >= 1 and <= MaxPrograms and var limit ? limit
         : throw new UsageException($"{_execLimit.Name} takes 1 to {MaxPrograms}.");
 
-    /// <summary>An answer to the calls of one method or of all.</summary>
+    /// <summary>The handler for the calls of one method, or of all methods.</summary>
     /// <param name="Option">The option that gave it.</param>
-    /// <param name="Method">The method's name as it was written; null for all.</param>
+    /// <param name="Method">The method's name on the command line; null for all.</param>
     /// <param name="Make">Makes the handler of a method.</param>
     private sealed record MethodAnswer(
         string Option, string? Method, Func<RpcMethodInfo, RpcMethodHandler> Make);

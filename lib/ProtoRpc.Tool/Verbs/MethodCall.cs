@@ -17,7 +17,7 @@ internal sealed class MethodCall(
     // The error of a request that cannot be read, or a reply that cannot be written.
     private ExceptionDispatchInfo? _broken;
 
-    /// <summary>Makes the call, and writes its replies as they come.</summary>
+    /// <summary>Makes the call, and writes its replies as they arrive.</summary>
     /// <exception cref="RpcException">A request cannot be read.</exception>
     /// <exception cref="CallFailedException">The call failed.</exception>
     /// <exception cref="OperationCanceledException">The user stopped it.</exception>
@@ -257,7 +257,7 @@ internal sealed class CallOptions
     /// <summary>How long a call with one message each way may take.</summary>
     public TimeSpan Deadline(ParseResult parsed) => Given(parsed, _deadline) ?? RpcLimits.Default.CallTimeout;
 
-    /// <summary>How long the whole command may take; null where nothing was said.</summary>
+    /// <summary>The maximum time of the whole command; null if the option was not given.</summary>
     public TimeSpan? MaxTime(ParseResult parsed) => Given(parsed, _deadline);
 
     public RpcClientOptions ClientOptions(ParseResult parsed, string? service)

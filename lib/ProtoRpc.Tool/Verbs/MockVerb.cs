@@ -2,8 +2,8 @@ using ProtoRpc.Tool.Replies;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary><c>protorpc mock</c>: services for tests, which answer every call with a valid reply, and say at
-/// the end what they were asked.</summary>
+/// <summary><c>protorpc mock</c>: serves services for tests. It sends a valid reply to every call, and shows
+/// the received calls at the end.</summary>
 internal static class MockVerb
 {
     public static Command Create(ToolConsole console)

@@ -2,7 +2,8 @@ using System.Globalization;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary><c>protorpc ping</c>: whether a server answers, how fast, and what it says of itself.</summary>
+/// <summary><c>protorpc ping</c>: shows whether a server replies, its latency, and its product, version and
+/// services.</summary>
 internal static class PingVerb
 {
     public static Command Create(ToolConsole console)
@@ -107,9 +108,9 @@ internal sealed class WatchOptions
         command.Add(_interval);
     }
 
-    /// <summary>Asks once, or until Ctrl+C. While it watches, a server that does not answer is a line of
-    /// standard error.</summary>
-    /// <returns>The exit code: that of the last answer.</returns>
+    /// <summary>Pings once, or until Ctrl+C. With --watch, a server that does not reply is a line on standard
+    /// error.</summary>
+    /// <returns>The exit code of the last ping.</returns>
     public async Task<int> RunAsync(
         ParseResult parsed, Func<CancellationToken, Task<string>> ask, ToolConsole console,
         CancellationToken cancellation)

@@ -10,9 +10,9 @@ internal static class RepeatableCall
     private const string ExpandHeaders = "--expand-headers";
 
     /// <summary>The command line of a verb.</summary>
-    /// <param name="parsed">What was given.</param>
+    /// <param name="parsed">The command line.</param>
     /// <param name="requests">The requests.</param>
-    /// <param name="leftOut">The options that say what is requested.</param>
+    /// <param name="leftOut">The options for the contents of requests.</param>
     public static string Write(
         ParseResult parsed, IReadOnlyList<DynamicMessage> requests, IReadOnlyCollection<Option> leftOut)
     {

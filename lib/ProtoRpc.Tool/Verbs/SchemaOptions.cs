@@ -29,7 +29,7 @@ internal sealed class SchemaOptions
     /// <summary>Whether a schema is given.</summary>
     public bool IsGiven(ParseResult parsed) => parsed.GetValue(_schema) is { Length: > 0 };
 
-    /// <summary>The schema, or null where none was asked for.</summary>
+    /// <summary>Loads the schema; null if the option was not given.</summary>
     public RpcSchema? LoadIfGiven(ParseResult parsed, ToolConsole console)
     {
         string[] sources = parsed.GetValue(_schema) ?? [];
@@ -75,8 +75,8 @@ internal sealed class SchemaOptions
 internal sealed class ToolOption<T> : Option<T>
 {
     /// <param name="name">The name, such as <c>--schema</c>.</param>
-    /// <param name="helpName">What the help writes for the value.</param>
-    /// <param name="description">What the help says of the option.</param>
+    /// <param name="helpName">The name of the value in the help.</param>
+    /// <param name="description">The description in the help.</param>
     /// <param name="aliases">Further names.</param>
     public ToolOption(string name, string helpName, string description, params string[] aliases)
         : base(name, aliases)
@@ -111,7 +111,7 @@ internal static class PathOption
 internal static class NumberArgument
 {
     /// <summary>Reads a number.</summary>
-    /// <returns>False if the text is none.</returns>
+    /// <returns>False if the text is not a number.</returns>
     public delegate bool Reader(string text, out double number);
 
     public static double? ParseOptional(ArgumentResult result) =>
@@ -120,7 +120,7 @@ internal static class NumberArgument
     /// <summary>Reads the value of an option or an argument.</summary>
     /// <param name="result">The value.</param>
     /// <param name="read">Reads the text.</param>
-    /// <param name="wanted">What it takes, and not this text, for the error.</param>
+    /// <param name="wanted">The accepted values, and the text, for the error.</param>
     public static double Parse(ArgumentResult result, Reader read, Func<string, string> wanted)
     {
         if (result.Tokens is not [{ Value: string text }])

@@ -4,8 +4,7 @@ using ProtoRpc.Transports;
 
 namespace ProtoRpc.Tool.Verbs;
 
-/// <summary>The options of the verbs that ask one server: how it is reached, and where its schema
-/// is.</summary>
+/// <summary>The options of commands that call one server: how to reach it, and where its schema is.</summary>
 internal sealed class ServerOptions
 {
     private readonly ToolFlag _useReflection = new(
@@ -30,12 +29,12 @@ internal sealed class ServerOptions
     /// <summary>Whether --schema is given.</summary>
     public bool HasSchema(ParseResult parsed) => _schema.IsGiven(parsed);
 
-    /// <summary>The schema of --schema; null where it is not given.</summary>
+    /// <summary>The schema of --schema; null if the option was not given.</summary>
     public RpcSchema? GivenSchema(ParseResult parsed, ToolConsole console) =>
         _schema.LoadIfGiven(parsed, console);
 
-    /// <summary>Finds the schema of a server: that of --schema, that of its registered name, or the one
-    /// that it sends.</summary>
+    /// <summary>Finds the schema of a server: that of --schema, that of its registered name, or the one that
+    /// the server sends.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="target">The server.</param>
     /// <param name="names">The services, methods and types that are used; empty for all.</param>
@@ -84,8 +83,7 @@ internal sealed class ServerOptions
     }
 }
 
-/// <summary>The options of the verbs that serve which say what is printed and logged, and how long calls may
-/// take.</summary>
+/// <summary>The options of commands that serve, for output, logs, and limits of time.</summary>
 internal sealed class ServingOptions
 {
     private readonly ToolOption<string?> _accessLog = new(
@@ -139,18 +137,17 @@ internal sealed class ServingOptions
     }
 }
 
-/// <summary>A server of the tool from its start until it is stopped, as the user and the service manager see
-/// it.</summary>
+/// <summary>A server of the tool from its start to its end, for the user and the service manager.</summary>
 internal static class ServingRun
 {
-    /// <summary>Listens until the token is cancelled, or nobody reads what is printed any more, and lets
-    /// running calls end. A service manager that NOTIFY_SOCKET names is notified by sd_notify(3).</summary>
+    /// <summary>Listens until the token is cancelled, or the reader of the output has ended, and lets running
+    /// calls end. A service manager in NOTIFY_SOCKET is notified by sd_notify(3).</summary>
     /// <param name="server">The server, with its endpoints.</param>
-    /// <param name="what">What it does, for the user.</param>
+    /// <param name="what">The description of the server, for the user.</param>
     /// <param name="console">Gets the endpoints.</param>
     /// <param name="stop">Ends it.</param>
     /// <exception cref="RpcException">It cannot listen, or NOTIFY_SOCKET is no address.</exception>
-    /// <exception cref="OutputClosedException">The reader of standard output has gone.</exception>
+    /// <exception cref="OutputClosedException">The reader of standard output has ended.</exception>
     public static async Task RunAsync(
         RpcServer server, Func<RpcServer, string> what, ToolConsole console, CancellationToken stop)
     {
@@ -230,10 +227,9 @@ internal sealed class ServerSession(
     public TimeSpan ConnectTime { get; private set; }
 
     /// <summary>Asks the server for its schema.</summary>
-    /// <param name="given">What it adds to; null for nothing.</param>
+    /// <param name="given">The schema that is completed; null for none.</param>
     /// <param name="names">The services, methods and types that are used; empty for all.</param>
-    /// <param name="headers">Headers of these questions alone, for which there is a connection of their
-    /// own.</param>
+    /// <param name="headers">Headers for only these requests, which use a separate connection.</param>
     /// <param name="cancellation">Gives up.</param>
     public async Task AskAsync(
         RpcSchema? given, IReadOnlyList<string> names, RpcMetadata headers, CancellationToken cancellation)

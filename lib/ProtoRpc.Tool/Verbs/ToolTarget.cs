@@ -4,7 +4,7 @@ namespace ProtoRpc.Tool.Verbs;
 
 /// <summary>The server that an argument names.</summary>
 /// <param name="Endpoint">The endpoint.</param>
-/// <param name="Named">What was registered under the name; null for an endpoint itself.</param>
+/// <param name="Named">The registered endpoint; null for an address.</param>
 internal sealed record ToolTarget(RpcEndpoint Endpoint, RpcNamedEndpoint? Named)
 {
     /// <summary>Reads an endpoint or a registered name.</summary>
@@ -33,7 +33,7 @@ internal sealed record ToolTarget(RpcEndpoint Endpoint, RpcNamedEndpoint? Named)
         ? SchemaOptions.Load(sources, new RpcSchemaLoadOptions(), console)
         : null;
 
-    /// <summary>A method's name, with the service that was registered where it is bare.</summary>
+    /// <summary>The full name of a method: a bare name belongs to the registered service.</summary>
     public string FullNameOf(string method) =>
         Named?.Service is { } service && !method.Contains('/') ? $"{service}/{method}" : method;
 

@@ -22,7 +22,7 @@ public abstract class RpcServerStream
     /// <returns>A DynamicMessage, or the generated type that the method was registered with; null after the
     /// last request.</returns>
     /// <exception cref="RpcException">It is no request, or too large, now or at an earlier read.</exception>
-    /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
+    /// <exception cref="OperationCanceledException">The caller cancelled, or its deadline passed.</exception>
     public ValueTask<IMessage?> ReadAsync()
     {
         _failure?.Throw();
@@ -52,7 +52,7 @@ public abstract class RpcServerStream
     /// <param name="compress">False sends it uncompressed where the call's replies are compressed.</param>
     /// <exception cref="RpcException">Internal: not a reply of the method,
     /// or a second one of a method that has one.</exception>
-    /// <exception cref="OperationCanceledException">The caller gave up, or its deadline passed.</exception>
+    /// <exception cref="OperationCanceledException">The caller cancelled, or its deadline passed.</exception>
     public ValueTask WriteAsync(IMessage reply, bool compress = true)
     {
         Method.CheckReply(reply);

@@ -31,7 +31,7 @@ internal static class HostLookup
     /// <param name="host">The name.</param>
     /// <param name="clock">The time.</param>
     /// <param name="find">Looks up, usually <see cref="Find(string)"/>.</param>
-    /// <exception cref="SocketException">There is no such host.</exception>
+    /// <exception cref="SocketException">The host does not exist.</exception>
     /// <exception cref="HostLookupTimeout">The time is over.</exception>
     /// <exception cref="OperationCanceledException">The caller cancelled.</exception>
     public static IPAddress[] Find(string host, CallClock clock, Func<string, IPAddress[]> find)
@@ -53,7 +53,7 @@ internal static class HostLookup
     }
 
     /// <summary>The same until a token is cancelled, without holding the caller's thread.</summary>
-    /// <exception cref="SocketException">There is no such host.</exception>
+    /// <exception cref="SocketException">The host does not exist.</exception>
     /// <exception cref="HostLookupTimeout">The token was cancelled.</exception>
     public static async Task<IPAddress[]> FindAsync(
         string host, Func<string, IPAddress[]> find, CancellationToken end)

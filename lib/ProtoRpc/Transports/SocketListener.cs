@@ -63,7 +63,7 @@ internal static class SocketDialer
     private const int SliceMilliseconds = 50;
 
     /// <summary>Connects, and disposes the socket when that fails.</summary>
-    /// <exception cref="SocketException">The system refused.</exception>
+    /// <exception cref="SocketException">The connection failed.</exception>
     /// <exception cref="OperationCanceledException">The token was cancelled, or the time is over.</exception>
     public static void Connect(
         Socket socket, EndPoint address, TimeSpan timeout, CancellationToken cancellation)

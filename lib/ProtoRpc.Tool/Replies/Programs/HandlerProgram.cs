@@ -1,9 +1,9 @@
 namespace ProtoRpc.Tool.Replies.Programs;
 
-/// <summary>A program that answers calls, found and ready to start.</summary>
+/// <summary>A program that handles calls, ready to start.</summary>
 /// <param name="Path">The program's file.</param>
 /// <param name="Arguments">Its arguments.</param>
-/// <param name="Environment">What it gets of the tool's environment and of callers' headers.</param>
+/// <param name="Environment">Selects the environment variables and headers for the program.</param>
 internal sealed record HandlerProgram(
     string Path, IReadOnlyList<string> Arguments, ProgramEnvironment Environment)
 {
@@ -13,8 +13,8 @@ internal sealed record HandlerProgram(
     /// <summary>The file's name, for messages.</summary>
     public string Name => System.IO.Path.GetFileName(Path);
 
-    /// <summary>Finds a program: by its path, or on PATH where it is a bare name.</summary>
-    /// <exception cref="UsageException">There is none, or it cannot be run.</exception>
+    /// <summary>Finds a program by its path, or on the PATH if it is a bare name.</summary>
+    /// <exception cref="UsageException">The program does not exist, or cannot be run.</exception>
     public static HandlerProgram Find(
         string command, string option, Func<string, string?> variable, ProgramEnvironment environment)
     {
@@ -53,7 +53,7 @@ internal sealed record HandlerProgram(
 /// <c>\"</c> is a quote and <c>\\</c> a backslash. Nothing is expanded.</remarks>
 internal static class CommandWords
 {
-    /// <exception cref="UsageException">A quote has no end, or there is no word.</exception>
+    /// <exception cref="UsageException">A quote is not closed, or the command is empty.</exception>
     public static IReadOnlyList<string> Split(string command, string option)
     {
         List<string> words = [];
@@ -113,8 +113,8 @@ internal static class CommandWords
     }
 }
 
-/// <summary>What programs that answer calls get of the tool's environment and of the caller's headers. Both
-/// can have secrets, which a program rarely needs and easily prints.</summary>
+/// <summary>Selects the environment variables of the tool and the headers of the caller that programs
+/// receive. Both may contain secrets, which a program rarely needs and may print.</summary>
 /// <param name="further">Names of more variables, or <c>NAME=VALUE</c>.</param>
 /// <param name="passesAuthorization">Whether programs get the caller's passwords and tokens.</param>
 /// <param name="variable">Reads the tool's variables.</param>
@@ -144,7 +144,7 @@ internal sealed class ProgramEnvironment(
     public bool HasHeader(string name) =>
         passesAuthorization || !Authorization.Contains(name, StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>The variables that every program gets.</summary>
+    /// <summary>The variables that every program receives.</summary>
     /// <exception cref="UsageException">A variable is not set, or has no name.</exception>
     public IReadOnlyList<KeyValuePair<string, string>> Read()
     {

@@ -70,8 +70,8 @@ internal sealed class PersistentProgramHandler(HandlerProgram program, ProgramSl
     }
 }
 
-/// <summary>A program that answers one call after the other: a line of JSON for each call on its standard
-/// input, and a line for each reply on its standard output.</summary>
+/// <summary>A program that handles one call after the other: it reads a line of JSON for each call from its
+/// standard input, and writes a line for each reply to its standard output.</summary>
 /// <remarks>
 /// The line of a call has <c>id</c>, <c>method</c>, <c>headers</c>, <c>peer</c>, <c>user</c>, and
 /// <c>request</c>; a method that streams its requests gets them as lines with <c>request</c> after it, and
@@ -107,10 +107,10 @@ internal sealed class PersistentProgram : IDisposable
     public bool IsReady => !_running.Ended.IsCompleted && !_next.IsCompleted;
 
     /// <summary>Answers a call.</summary>
-    /// <returns>The failure that the program gave to the call, after which it can answer others; null for
-    /// none.</returns>
-    /// <exception cref="RpcException">Unavailable: it ended; Internal: it wrote what is no answer. It is of
-    /// no use then.</exception>
+    /// <returns>The failure that the program returned for the call, after which it can handle further calls;
+    /// null for none.</returns>
+    /// <exception cref="RpcException">Unavailable: the program ended. Internal: its output is not a reply.
+    /// The program cannot be used again.</exception>
     public async ValueTask<RpcException?> AnswerAsync(RpcServerCallContext context, RpcServerStream stream)
     {
         using CancellationTokenRegistration registration = context.CancellationToken.Register(_running.End);
@@ -133,7 +133,7 @@ internal sealed class PersistentProgram : IDisposable
         }
     }
 
-    /// <summary>Closes its input, so that it ends, and ends it where it does not.</summary>
+    /// <summary>Closes the program's input, and kills the program if it does not end.</summary>
     public async Task StopAsync()
     {
         try
@@ -238,7 +238,7 @@ internal sealed class PersistentProgram : IDisposable
     }
 }
 
-/// <summary>The lines that the tool and a kept program write.</summary>
+/// <summary>The lines that the tool and a persistent program write.</summary>
 internal static class ProgramLine
 {
     private static readonly JsonWriterOptions Writing = new()
@@ -279,7 +279,7 @@ internal static class ProgramLine
     public static byte[] End() => Write(writer => writer.WriteBoolean("end", true));
 
     /// <summary>Reads a line of a program: a reply, a failure, or neither for the end of a stream.</summary>
-    /// <exception cref="RpcException">Internal: it is none of them.</exception>
+    /// <exception cref="RpcException">Internal: the line has none of these forms.</exception>
     public static (DynamicMessage? Reply, RpcException? Failure) Read(
         RpcMethodInfo method, byte[] line, long id, string program)
     {

@@ -122,7 +122,7 @@ internal sealed class ProgramHandler(HandlerProgram program, ProgramSlots slots,
     }
 }
 
-/// <summary>Reads what programs answer.</summary>
+/// <summary>Reads the replies of programs.</summary>
 internal static class ProgramReply
 {
     // The base of the tool's exit codes for failed calls: the handler may be a call of the tool.
@@ -130,7 +130,7 @@ internal static class ProgramReply
     private const int SignalBase = 128;
 
     /// <summary>A reply of JSON text; no text is an empty message.</summary>
-    /// <exception cref="RpcException">Internal: it is no reply of the method.</exception>
+    /// <exception cref="RpcException">Internal: the output is not a reply of the method.</exception>
     public static DynamicMessage Read(RpcMethodInfo method, ReadOnlyMemory<byte> json, string program)
     {
         try
@@ -168,7 +168,7 @@ internal static class ProgramReply
     }
 }
 
-/// <summary>What a program learns of a call, as environment variables.</summary>
+/// <summary>The environment variables that describe a call to a program.</summary>
 internal static class CallVariables
 {
     private const string Prefix = "PROTORPC_";

@@ -31,10 +31,10 @@ internal sealed class RunningProgram : IDisposable
         _error = ReadErrorAsync(process.StandardError.BaseStream);
     }
 
-    /// <summary>What the program reads.</summary>
+    /// <summary>The standard input of the program.</summary>
     public Stream Input => _process.StandardInput.BaseStream;
 
-    /// <summary>What the program writes.</summary>
+    /// <summary>The standard output of the program.</summary>
     public Stream Output => _process.StandardOutput.BaseStream;
 
     /// <summary>Ends with the exit code: 128 and the number of a signal that ended it.</summary>
@@ -72,7 +72,7 @@ internal sealed class RunningProgram : IDisposable
         }
     }
 
-    /// <summary>The end of what it wrote to its standard error, up to 2 KiB; complete when it has
+    /// <summary>The last 2 KiB of the program's standard error; complete when the program has
     /// ended.</summary>
     public async Task<string> ReadErrorAsync()
     {
@@ -80,9 +80,9 @@ internal sealed class RunningProgram : IDisposable
         return _error.IsCompletedSuccessfully ? await _error : "";
     }
 
-    /// <summary>Waits for what a task reads of the output: when the program has ended, not for
-    /// long.</summary>
-    /// <exception cref="RpcException">Internal: another program holds the output open.</exception>
+    /// <summary>Waits for a task that reads the output. After the program has ended, the wait is
+    /// short.</summary>
+    /// <exception cref="RpcException">Internal: another program keeps the output open.</exception>
     public async Task<T> OfOutputAsync<T>(Task<T> reading, CancellationToken cancellation)
     {
         await Task.WhenAny(reading, Ended).WaitAsync(cancellation);
@@ -122,7 +122,7 @@ internal sealed class RunningProgram : IDisposable
         }
     }
 
-    /// <summary>Ends it where it still runs, and closes its streams.</summary>
+    /// <summary>Kills the program if it still runs, and closes its streams.</summary>
     public void Dispose()
     {
         if (!Ended.IsCompleted || !_error.IsCompleted)
@@ -181,7 +181,7 @@ internal sealed class RunningProgram : IDisposable
 }
 
 /// <summary>Reads the lines that a program writes, each up to a limit.</summary>
-/// <remarks>Keeps nothing but what is not read yet. One reads at a time.</remarks>
+/// <remarks>Only unread bytes are kept. For one reader at a time.</remarks>
 internal sealed class OutputLines(Stream stream, int maxBytes)
 {
     private const int FirstBuffer = 4096;
@@ -219,7 +219,7 @@ internal sealed class OutputLines(Stream stream, int maxBytes)
     }
 
     /// <summary>All that is left.</summary>
-    /// <exception cref="RpcException">ResourceExhausted: it is more than the limit.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: the output is over the limit.</exception>
     public async Task<byte[]> ReadAllAsync()
     {
         do

@@ -43,8 +43,8 @@ internal sealed class CallAdmission(RpcLimits limits, CallMonitor monitor)
     }
 
     /// <summary>Waits for the call's turn. Call <see cref="Leave"/> after it.</summary>
-    /// <exception cref="RpcException">ResourceExhausted: there is no room, or the turn came too late.
-    /// DeadlineExceeded.</exception>
+    /// <exception cref="RpcException">ResourceExhausted: too many calls are waiting, or the turn came too
+    /// late. DeadlineExceeded.</exception>
     /// <exception cref="OperationCanceledException">The caller disconnected, or the server is
     /// stopping.</exception>
     public ValueTask EnterAsync(RpcServerCallContext context) =>
