@@ -12,8 +12,9 @@ internal static partial class ChangedTests
 
     private static readonly TimeSpan GitLimit = TimeSpan.FromMinutes(1);
 
-    /// <summary>The files that differ from the upstream branch; where there is none or they do not differ,
-    /// those of the last commit. Paths begin at the root and have <c>/</c>. Empty outside of git.</summary>
+    /// <summary>The files that differ from the upstream branch. If there is no upstream branch, or no file
+    /// differs, the files of the last commit. Paths are relative to the root, with <c>/</c> between folders.
+    /// Empty outside of git.</summary>
     public static async Task<IReadOnlyList<string>> FindChangedAsync(string root)
     {
         IReadOnlyList<string> upstream = await GitAsync("merge-base", "HEAD", "@{upstream}");

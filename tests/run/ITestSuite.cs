@@ -3,10 +3,11 @@ namespace ProtoRpc.TestRun;
 /// <summary>A set of tests that one program runs.</summary>
 internal interface ITestSuite
 {
-    /// <summary>The name that <c>--suite</c> takes.</summary>
+    /// <summary>The name of the suite, for <c>--suite</c>.</summary>
     string Name { get; }
 
-    /// <summary>What the suite needs beside the .NET SDK, for people; empty for nothing.</summary>
+    /// <summary>The programs that the suite needs besides the .NET SDK, as a text for the user; empty for
+    /// none.</summary>
     string Needs => "";
 
     /// <summary>The projects to build before, from the root of the repository on.</summary>
@@ -15,7 +16,7 @@ internal interface ITestSuite
     /// <summary>Whether the tests start PowerShell from the PATH.</summary>
     bool StartsPowerShell => false;
 
-    /// <summary>Whether there is something to run here.</summary>
+    /// <summary>Whether the suite's files exist. <c>--all</c> leaves out a suite without files.</summary>
     bool Exists => true;
 
     /// <summary>Runs them. A run that broke is a failure in the result.</summary>

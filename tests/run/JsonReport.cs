@@ -2,7 +2,7 @@ using System.Text.Json;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>Reads what the programs write that run tests in a shell or on Windows.</summary>
+/// <summary>Reads the JSON reports of the programs that run tests in a shell or on Windows.</summary>
 internal static class JsonReport
 {
     private static readonly JsonSerializerOptions Names = new(JsonSerializerDefaults.Web);

@@ -3,8 +3,8 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>Packs two copies of the repository in different folders and compares the bytes. The suites that
-/// run later test what it packed.</summary>
+/// <summary>Packs two copies of the repository in different folders and compares the bytes. Later suites test
+/// the packages that this suite made.</summary>
 internal sealed class PackSuite(string root) : ITestSuite
 {
     /// <summary>The variable that names the folder of packages, for the suites that run later.</summary>

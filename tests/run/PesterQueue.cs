@@ -28,7 +28,7 @@ internal sealed class PesterQueue
     /// <summary>Whether no file waits.</summary>
     public bool IsEmpty => !Directory.EnumerateFiles(Waiting).Any();
 
-    /// <summary>The result of a file, or null if it did not come to its end.</summary>
+    /// <summary>The result of a file; null if the file has not ended.</summary>
     /// <param name="suite">The suite's name.</param>
     /// <param name="entry">The name that the shell printed when it began.</param>
     /// <exception cref="FormatException">The result is not complete.</exception>

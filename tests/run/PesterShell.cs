@@ -46,8 +46,8 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
         return sum;
     }
 
-    /// <summary>What the files of a shell came to: their results, and for a file without one the tests that
-    /// it printed, and a failure.</summary>
+    /// <summary>Sums up the results of the files of a shell. A file without a result counts as a failure,
+    /// with the tests that it printed.</summary>
     /// <param name="run">The shell.</param>
     /// <param name="read">Reads the result of a file; null if there is none.</param>
     internal SuiteResult Judge(ChildProcess.Result run, Func<string, SuiteResult?> read)

@@ -3,8 +3,8 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>The module's Pester tests, in fresh shells;
-/// skipped, with their number, where there is no PowerShell or no Pester.</summary>
+/// <summary>The module's Pester tests, in fresh shells. They are skipped, with their number, if there is no
+/// PowerShell or no Pester.</summary>
 /// <param name="root">The repository.</param>
 /// <param name="only">The names of the files to run, or null for all.</param>
 internal sealed partial class PesterSuite(string root, IReadOnlyList<string>? only = null) : ITestSuite

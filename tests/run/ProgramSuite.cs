@@ -7,8 +7,9 @@ namespace ProtoRpc.TestRun;
 /// <param name="name">The name of the suite.</param>
 /// <param name="root">The repository.</param>
 /// <param name="project">The program.</param>
-/// <param name="arguments">What it is started with, beside the report.</param>
-/// <param name="hint">What the program leaves if it dies, or null for nothing.</param>
+/// <param name="arguments">The arguments of the program, without the path of the report.</param>
+/// <param name="hint">A text for the user about the files that the program leaves if it ends early; null for
+/// none.</param>
 internal sealed class ProgramSuite(
     string name, string root, string project, IReadOnlyList<string> arguments, string? hint = null)
     : ITestSuite

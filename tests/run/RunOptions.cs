@@ -1,6 +1,6 @@
 namespace ProtoRpc.TestRun;
 
-/// <summary>What the command line asks for.</summary>
+/// <summary>The options of the command line.</summary>
 internal sealed record RunOptions
 {
     /// <summary>The suites to run; empty for those of <see cref="All"/>, <see cref="IsQuick"/> or the
@@ -13,17 +13,17 @@ internal sealed record RunOptions
     /// <summary>Whether to run every suite.</summary>
     public bool All { get; private init; }
 
-    /// <summary>Whether to run what a person waits for between two edits.</summary>
+    /// <summary>Whether to run only the tests that are fast enough to wait for between two edits.</summary>
     public bool IsQuick { get; private init; }
 
-    /// <summary>The cmdlets whose tests a quick run has; empty for those that changed.</summary>
+    /// <summary>The cmdlets whose tests a quick run includes; empty for the cmdlets that changed.</summary>
     public IReadOnlyList<string> Cmdlets { get; private init; } = [];
 
     /// <summary>Whether fuzzing and the mixed load take minutes instead of seconds.</summary>
     public bool IsLong { get; private init; }
 
-    /// <exception cref="ArgumentException">The arguments cannot be understood;
-    /// the message says what can.</exception>
+    /// <exception cref="ArgumentException">An argument is invalid. The message lists the valid
+    /// ones.</exception>
     public static RunOptions Parse(IReadOnlyList<string> arguments, IReadOnlyCollection<string> known)
     {
         RunOptions options = new();

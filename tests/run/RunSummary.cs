@@ -1,8 +1,8 @@
 namespace ProtoRpc.TestRun;
 
-/// <summary>What all suites came to together.</summary>
+/// <summary>The results of all suites together.</summary>
 /// <param name="results">The suites that ran.</param>
-/// <param name="left">The suites that were not asked for.</param>
+/// <param name="left">The suites that were not selected.</param>
 internal sealed class RunSummary(IReadOnlyList<SuiteResult> results, IReadOnlyList<ITestSuite> left)
 {
     private readonly TestCounts _sum =

@@ -5,8 +5,8 @@ internal static class SourceFiles
 {
     private static readonly string[] Built = ["bin", "obj", "artifacts", "out", "node_modules"];
 
-    /// <summary>Their paths from a folder on, in the order of names, with <c>/</c> between folders; without
-    /// what is built, and what is in a hidden folder.</summary>
+    /// <summary>The paths of the files relative to a folder, in the order of names, with <c>/</c> between
+    /// folders. Build output and hidden folders are left out.</summary>
     public static IEnumerable<string> Under(string root) =>
         In(new DirectoryInfo(root))
             .Select(file => Path.GetRelativePath(root, file.FullName).Replace('\\', '/'));

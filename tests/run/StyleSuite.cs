@@ -35,7 +35,8 @@ internal sealed class StyleSuite(string root, IReadOnlyList<string>? only = null
 
     /// <summary>The findings of a run of dotnet format.</summary>
     /// <param name="root">The folder that the names of files begin at.</param>
-    /// <param name="lines">What it printed: <c>FILE(LINE,COLUMN): error ID: TEXT [PROJECT]</c>.</param>
+    /// <param name="lines">The output of the build: <c>FILE(LINE,COLUMN): error ID: TEXT
+    /// [PROJECT]</c>.</param>
     internal static IEnumerable<TestCase> Findings(string root, IEnumerable<string> lines)
     {
         foreach (string line in lines.Distinct())

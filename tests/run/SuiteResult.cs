@@ -1,10 +1,11 @@
 namespace ProtoRpc.TestRun;
 
-/// <summary>What a suite came to.</summary>
+/// <summary>The result of a suite.</summary>
 internal sealed record SuiteResult(
     string Suite, TestCounts Counts, IReadOnlyList<TestCase> Failures, IReadOnlyList<TestCase> Skips)
 {
-    /// <summary>A suite that did not run to its end: one more failure, beside what it did count.</summary>
+    /// <summary>The result of a suite that did not run to its end: the counts so far, and one more
+    /// failure.</summary>
     public SuiteResult WithFailure(string name, string message) => this with
     {
         Counts = Counts + new TestCounts(0, 1, 0),

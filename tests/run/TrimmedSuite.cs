@@ -31,7 +31,7 @@ internal sealed partial class TrimmedSuite(string root) : ITestSuite
     }
 
     /// <summary>Why a program cannot be built here; null for any other failure of the build.</summary>
-    /// <param name="lines">What restore and build printed.</param>
+    /// <param name="lines">The output of restore and build.</param>
     internal static string? MissingTool(IEnumerable<string> lines) => lines
         .Select(line => Missing().Match(line))
         .FirstOrDefault(match => match.Success)?.Value;

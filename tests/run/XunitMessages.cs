@@ -2,8 +2,8 @@ using System.Text.Json;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>What a program of xunit tests says while it runs: a line of JSON for each event, beside whatever
-/// else is printed. Nothing is lost if the program ends in the middle.</summary>
+/// <summary>The output of a program of xunit tests: a line of JSON for each event, between other lines. If
+/// the program crashes, the events before the crash are known.</summary>
 /// <param name="suite">The name of the suite.</param>
 internal sealed class XunitMessages(string suite)
 {
@@ -21,7 +21,7 @@ internal sealed class XunitMessages(string suite)
     private int _passed;
     private int? _total;
 
-    /// <summary>What the tests that ended came to.</summary>
+    /// <summary>The numbers of the tests that have ended.</summary>
     public TestCounts Counts
     {
         get
@@ -53,9 +53,10 @@ internal sealed class XunitMessages(string suite)
         }
     }
 
-    /// <summary>What the tests came to, when the program has ended.</summary>
-    /// <param name="how">How it ended, for people.</param>
-    /// <param name="byItself">Whether it came to its end with an exit code that fits.</param>
+    /// <summary>The results of the tests, after the program has ended.</summary>
+    /// <param name="how">How it ended, as a text for the user.</param>
+    /// <param name="byItself">Whether the program ended without being stopped, with an exit code that matches
+    /// its results.</param>
     public SuiteResult ToResult(string how, bool byItself)
     {
         lock (_gate)

@@ -3,12 +3,13 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun;
 
-/// <summary>Runs a program of xunit tests for as long as tests come to their end, however slowly.</summary>
+/// <summary>Runs a program of xunit tests until it ends, or until no test ends for a given time.</summary>
 /// <param name="suite">The name of the suite.</param>
-/// <param name="silence">How long no test may end before the program is ended.</param>
+/// <param name="silence">The time without an ended test after which the program is stopped.</param>
 internal sealed class XunitProgram(string suite, TimeSpan silence)
 {
-    /// <summary>No test of ours takes as long, so one that does hangs.</summary>
+    /// <summary>The time without an ended test after which the program is stopped. No test takes as long,
+    /// except one that hangs.</summary>
     public static readonly TimeSpan Silence = TimeSpan.FromMinutes(3);
 
     // Shows progress to a person who watches the run.

@@ -48,9 +48,9 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     /// parameters.</summary>
     private protected RpcConnectionOption CommandOption => ConnectionOption?.WithOwn(Own) ?? Own;
 
-    /// <summary>The settings for the endpoint that was checked last: those of the registered name, over them
-    /// those of -ConnectionOption, over them those of own parameters, without those that do not apply to
-    /// it.</summary>
+    /// <summary>The settings for the endpoint that was checked last, without those that do not apply to it.
+    /// The settings of -ConnectionOption override those of the registered name, and the cmdlet's own
+    /// parameters override both.</summary>
     private protected RpcConnectionOption Option { get; private set; } = new();
 
     /// <summary>The registration that was checked last; null for an endpoint without one.</summary>
@@ -331,12 +331,12 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     }
 }
 
-/// <summary>What an endpoint argument refers to.</summary>
+/// <summary>The endpoint or the registered name that the text of an endpoint argument refers to.</summary>
 /// <param name="Name">The registered name, or the text of the endpoint.</param>
 /// <param name="Endpoint">The endpoint; null if the text is neither an endpoint nor a registered
 /// name.</param>
 /// <param name="Named">The registration of the name; null if the text is an endpoint.</param>
-/// <param name="Error">Why there is no endpoint.</param>
+/// <param name="Error">The error if the text names no endpoint; otherwise null.</param>
 internal sealed record EndpointTarget(
     string Name, RpcEndpoint? Endpoint, RpcNamedEndpoint? Named = null, RpcException? Error = null)
 {

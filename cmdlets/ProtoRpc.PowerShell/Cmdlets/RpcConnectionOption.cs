@@ -27,7 +27,8 @@ public sealed class RpcConnectionOption : RpcOption
     [ValidateNotNullOrEmpty]
     public RpcCertificateSource[] CACertificate { get => Get<RpcCertificateSource[]>([]); set => Set(value); }
 
-    /// <summary>The values that native calls send and receive beside their messages.</summary>
+    /// <summary>The call context that native calls send with each request. The server may change it in its
+    /// reply.</summary>
     [Parameter]
     [ValidateNotNull]
     public IDictionary? CallContext { get => Get<IDictionary?>(null); set => Set(value); }

@@ -34,7 +34,8 @@ public abstract class RpcOption
     /// <summary>The settings that were given, for the shell's view.</summary>
     public override string ToString() => string.Join(", ", Given.Order(StringComparer.Ordinal));
 
-    /// <summary>The names of a type's settings, and the names that stand for them.</summary>
+    /// <summary>The names of a type's settings and their aliases, each with the name of its
+    /// setting.</summary>
     internal static Dictionary<string, string> AliasesOf(Type type) => type.GetProperties(Settings)
         .SelectMany(property => (property.GetCustomAttribute<AliasAttribute>()?.AliasNames ?? [])
             .Prepend(property.Name).Select(name => (Name: name, property)))
@@ -68,8 +69,8 @@ public abstract class RpcOption
     }
 }
 
-/// <summary>The base of attributes that take a hashtable for an <see cref="RpcOption"/>. The cmdlet that
-/// makes these objects converts and checks its values.</summary>
+/// <summary>The base of attributes that convert a hashtable to an <see cref="RpcOption"/>. The cmdlet that
+/// makes these objects converts and checks the values of the hashtable.</summary>
 /// <param name="cmdlet">The name of the cmdlet.</param>
 /// <param name="implementation">Its class.</param>
 /// <param name="option">The type of the object.</param>
@@ -77,8 +78,8 @@ public abstract class RpcOption
 internal abstract class OptionTableAttribute(string cmdlet, Type implementation, Type option)
     : ArgumentTransformationAttribute
 {
-    /// <summary>Whether an object of the pipeline is taken, such as a row of a table: its properties with the
-    /// names of settings, as far as they have a value.</summary>
+    /// <summary>Whether to accept an object of the pipeline, such as a row of a table. Its properties with
+    /// the names of settings are used if they have a value.</summary>
     public bool TakesRows { get; set; }
 
     /// <summary>Whether the settings are stored in a file. Secrets are then references only, and nothing asks

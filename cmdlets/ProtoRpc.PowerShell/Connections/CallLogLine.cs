@@ -2,10 +2,11 @@ using System.Diagnostics;
 
 namespace ProtoRpc.PowerShell.Connections;
 
-/// <summary>What <c>-Verbose</c> says of a call when it has ended.</summary>
+/// <summary>The line that <c>-Verbose</c> writes about a call when it has ended.</summary>
 /// <param name="method">The full name of the method, or the id of a raw interface.</param>
-/// <param name="endpoint">Where.</param>
-/// <param name="info">Has the sizes at the end.</param>
+/// <param name="endpoint">The endpoint of the call.</param>
+/// <param name="info">The sizes, the retries and the server, which are complete when the call has
+/// ended.</param>
 internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyInfo info)
 {
     private readonly long _start = Stopwatch.GetTimestamp();

@@ -4,7 +4,7 @@ using ProtoRpc.PowerShell.Connections;
 
 namespace ProtoRpc;
 
-/// <summary>A drive in the scope that owns a mock. The shell tells the end of a scope only to the providers
+/// <summary>A drive in the scope that owns a mock. When a scope ends, the shell notifies only the providers
 /// of the drives in it.</summary>
 internal sealed class MockDrive : PSDriveInfo
 {

@@ -61,7 +61,8 @@ public sealed class RpcConnection : IDisposable
         }
     }
 
-    /// <summary>What the connection is when it is not open any more, and what to do, for errors.</summary>
+    /// <summary>The end of the error for a call after the connection was closed: the state of the connection,
+    /// and how to open another one.</summary>
     internal string ClosedText { get; init; } = "was closed. Run Connect-RpcEndpoint again.";
 
     /// <summary>Whether each call waits for a server that cannot be reached, as far as its time

@@ -50,7 +50,7 @@ public sealed class RpcMockListener : RpcListener
     /// <summary>All endpoints.</summary>
     public RpcEndpoint[] Endpoints => base.Endpoint;
 
-    /// <summary>How long each call waits before it is answered.</summary>
+    /// <summary>The time that each call waits before the mock sends its reply.</summary>
     public TimeSpan Latency
     {
         get => Mock.Latency;
@@ -86,8 +86,8 @@ public sealed class RpcMockListener : RpcListener
 
     internal RpcMock Mock { get; }
 
-    /// <summary>Clears the recorded calls, and sets replies and latency back to those that the mock started
-    /// with, lists of replies from their beginning.</summary>
+    /// <summary>Clears the recorded calls, and restores the replies and the latency that the mock started
+    /// with. Lists of replies start from their first reply again.</summary>
     public void Reset()
     {
         lock (_gate)
@@ -103,8 +103,8 @@ public sealed class RpcMockListener : RpcListener
         }
     }
 
-    /// <summary>Notes whose scripts answer methods now. Earlier workers whose scripts answer no method any
-    /// more end when their calls have ended.</summary>
+    /// <summary>Records which workers run the scripts of the methods. Earlier workers whose scripts serve no
+    /// method any more end after their calls.</summary>
     internal void Use(HandlerPool pool, IReadOnlyList<string> methods)
     {
         lock (_gate)

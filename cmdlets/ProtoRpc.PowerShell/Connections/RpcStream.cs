@@ -5,8 +5,8 @@ namespace ProtoRpc;
 
 /// <summary>A streaming call that is open, as the shell shows it. Messages are sent with Send-RpcStream, and
 /// replies are received with Receive-RpcStream.</summary>
-/// <remarks>Thread-safe: jobs and other runspaces may send and receive at the same time. If no script has the
-/// object any more, the call is cancelled. New-MockObject makes one that has no call.</remarks>
+/// <remarks>Thread-safe: jobs and other runspaces may send and receive at the same time. If no script refers
+/// to the object any more, the call is cancelled. New-MockObject makes an object that has no call.</remarks>
 public sealed class RpcStream : IDisposable
 {
     private readonly StreamConversation? _talk;

@@ -161,7 +161,7 @@ internal sealed class RunspaceStore
         Termination.Add(listener);
     }
 
-    /// <summary>Stops a listener and forgets it.</summary>
+    /// <summary>Stops a listener and removes it from the store.</summary>
     /// <param name="listener">The listener.</param>
     /// <param name="drain">How long its running calls have to end; null for the listener's own time.</param>
     public void Stop(RpcListener listener, TimeSpan? drain)
@@ -257,7 +257,7 @@ internal sealed class ShellCompletion
     /// <summary>Whether completion of hashtables is on.</summary>
     public bool IsEnabled { get; set; }
 
-    /// <summary>The body of our TabExpansion2, which completes hashtables; null if it is not
+    /// <summary>The body of the module's TabExpansion2, which completes hashtables; null if it is not
     /// installed.</summary>
     public ScriptBlock? Own { get; set; }
 

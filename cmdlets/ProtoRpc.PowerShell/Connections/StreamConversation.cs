@@ -2,8 +2,8 @@ using System.Diagnostics.CodeAnalysis;
 
 namespace ProtoRpc.PowerShell.Connections;
 
-/// <summary>A streaming call in which a script sends and receives by turns. Waits can end by their time or by
-/// Ctrl+C, and the call goes on.</summary>
+/// <summary>A streaming call in which a script sends and receives by turns. A timeout or Ctrl+C ends a wait,
+/// and the call continues.</summary>
 /// <remarks>
 /// <para>Thread-safe. One send and one read run at a time; others wait for their turn. Cancelling a read or a
 /// send of <see cref="RpcStreamingCall"/> cancels the call, so they are never cancelled: a wait that ends

@@ -46,10 +46,10 @@ public abstract class RpcPingCommand : RpcEndpointCommand
     /// <param name="schema">The schema of its services; null if unknown.</param>
     /// <param name="options">The options for connecting.</param>
     /// <param name="deadline">The time for connecting and the ping together; null for the defaults.</param>
-    /// <param name="compares">Whether to compare the schema with the one that the server publishes, if
-    /// any.</param>
+    /// <param name="compares">Whether to compare the schema with the schema that the server publishes, if it
+    /// publishes one.</param>
     /// <param name="request">The request to its ping handlers; null for none.</param>
-    /// <exception cref="RpcException">The endpoint does not answer, or does not serve the requested
+    /// <exception cref="RpcException">The endpoint does not reply, or does not serve the requested
     /// service.</exception>
     private protected RpcPingResult Ping(
         RpcEndpoint endpoint, RpcSchema? schema, RpcClientOptions options, TimeSpan? deadline,
@@ -84,7 +84,7 @@ public abstract class RpcPingCommand : RpcEndpointCommand
         ? null
         : ShellMapper.Create(asHashtable: false).ToMessage(PingProtocol.InfoIn(schema).RequestType, message);
 
-    /// <summary>Whether a server is healthy. A server that answers with another health status than Serving is
+    /// <summary>Whether a server is healthy. A server that reports another health status than Serving is
     /// not.</summary>
     private protected static bool IsWell(RpcPingResult result) => result.Health is "" or "Serving";
 

@@ -8,7 +8,7 @@ internal static class AccessLogTarget
 {
     /// <summary>Creates the access log of a listener. Its warnings become records of the listener.</summary>
     /// <param name="value">The value of the parameter; null for no log.</param>
-    /// <param name="environment">What the block uses of the caller's session.</param>
+    /// <param name="environment">The parts of the caller's session that the block uses.</param>
     /// <param name="streams">The records of the listener.</param>
     /// <param name="resolve">Resolves a path by the rules of the shell.</param>
     /// <param name="script">Dispose of it after the listener has stopped; null for a file.</param>

@@ -27,7 +27,8 @@ internal sealed record CheckScripts(
 /// <summary>A check that authenticates callers of a listener. Its script can be replaced while checks
 /// run.</summary>
 /// <param name="authenticationType">The authentication type of the identities that it returns.</param>
-/// <param name="streams">Receives what the scripts write, and the records of those that fail.</param>
+/// <param name="streams">Receives the output of the scripts, and the error records of scripts that
+/// fail.</param>
 internal sealed class CallerCheck(string authenticationType, HandlerStreams streams) : IDisposable
 {
     private CallerCheckScript? _script;
@@ -35,7 +36,7 @@ internal sealed class CallerCheck(string authenticationType, HandlerStreams stre
     /// <summary>Sets the script for new checks. Checks that are running finish with the previous
     /// script.</summary>
     /// <param name="script">The script.</param>
-    /// <param name="environment">What it uses of the caller's session.</param>
+    /// <param name="environment">The parts of the caller's session that the script uses.</param>
     public void Set(ScriptSource script, HandlerEnvironment environment) => Interlocked
         .Exchange(ref _script, new CallerCheckScript(environment, script, authenticationType, streams))?
         .Dispose();
@@ -244,8 +245,8 @@ internal sealed class CheckRun(ScriptSource script, Func<Collection<PSObject>> i
     private ErrorRecord? _error;
     private int _errors;
 
-    /// <summary>Runs the script. Keeps what it throws: an <c>exit</c> would end the pipeline, and the shell
-    /// would wrap other exceptions.</summary>
+    /// <summary>Runs the script, and keeps its exception. Otherwise <c>exit</c> would end the pipeline, and
+    /// the shell would wrap other exceptions.</summary>
     public void Run()
     {
         try

@@ -24,8 +24,8 @@ internal sealed class HandlerEnvironment
     private readonly Dictionary<ScriptBlock, ScriptSource> _added = new(ReferenceEqualityComparer.Instance);
 
     /// <param name="caller">The cmdlet, in the caller's session.</param>
-    /// <param name="forget">Makes a runspace forget what one caller's call leaves there for the next one:
-    /// sessions on other servers.</param>
+    /// <param name="forget">Removes the data of a call from a runspace, so that the next caller does not get
+    /// it: sessions on other servers.</param>
     public HandlerEnvironment(PSCmdlet caller, Action<Runspace> forget)
     {
         _caller = caller;
@@ -111,7 +111,7 @@ internal sealed class HandlerEnvironment
     public void SetInitialization(ScriptBlock block) =>
         Initialization = AddPlain(block, "-InitializationScript");
 
-    /// <summary>Adds a block with what it uses of the caller's session, and with the variables that
+    /// <summary>Adds a block, the parts of the caller's session that it uses, and the variables that
     /// <c>GetNewClosure()</c> stored in it.</summary>
     /// <exception cref="RpcException">InvalidArgument: a variable of <c>$using:</c> does not exist, or
     /// workers cannot use something that the block needs.</exception>

@@ -235,14 +235,14 @@ internal static class HandlerReply
             $"The handler of {method.FullName} {what}", inner);
 }
 
-/// <summary>Converts what a script adds to a failure: details of the status, as hashtables or objects with
-/// their type in <c>@type</c>, and extensions of the native protocol's exception.</summary>
+/// <summary>Converts the data that a script adds to a failure: details of the status, as hashtables or
+/// objects with their type in <c>@type</c>, and extensions of the native protocol's exception.</summary>
 internal static class ErrorDetails
 {
     private const string TypeKey = "@type";
 
-    /// <summary>Converts an exception's details to messages. A detail that cannot be converted stays as it
-    /// is, and is not sent.</summary>
+    /// <summary>Converts an exception's details to messages. A detail that cannot be converted is left in the
+    /// exception and is not sent.</summary>
     public static void ToMessages(RpcException error, RpcSchema? schema)
     {
         if (error.Details.Any(detail => Unwrap(detail) is not IMessage))

@@ -5,8 +5,8 @@ using System.Runtime.CompilerServices;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>Receives what handlers write to their streams. A record is shown immediately in the host, or kept
-/// until it is received.</summary>
+/// <summary>Receives the records that handlers write to their streams. A record is shown immediately in the
+/// host, or kept until a cmdlet receives it.</summary>
 internal sealed class HandlerStreams(PSHost host, Func<object, bool> showsAtOnce)
 {
     // The oldest records are dropped, so that a listener whose records are not received does not use more and

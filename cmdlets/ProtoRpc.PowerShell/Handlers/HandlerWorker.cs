@@ -56,7 +56,8 @@ internal sealed class HandlerWorker
     private PipelineThread? _pipelineThread;
 
     /// <param name="pool">The pool of the worker.</param>
-    /// <param name="isFirst">Whether somebody waits until it is ready, and reports why it is not.</param>
+    /// <param name="isFirst">Whether another thread waits until the worker is ready, and reports why it fails
+    /// to start.</param>
     public HandlerWorker(HandlerPool pool, bool isFirst)
     {
         _pool = pool;

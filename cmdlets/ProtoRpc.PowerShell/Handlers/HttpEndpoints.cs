@@ -34,7 +34,7 @@ internal sealed class HttpEndpoints : IDisposable
 
     public bool AllowAnonymous { get; init; }
 
-    /// <summary>Receives what checks write, and the records of those that fail.</summary>
+    /// <summary>Receives the output of check scripts, and the error records of those that fail.</summary>
     public required HandlerStreams Streams { get; init; }
 
     /// <summary>Adds HTTP support to a server's options if any endpoint needs it.</summary>
@@ -60,7 +60,7 @@ internal sealed class HttpEndpoints : IDisposable
 
     /// <summary>Prepares to replace the scripts of checks.</summary>
     /// <param name="scripts">The new scripts; other checks stay unchanged.</param>
-    /// <param name="environment">What they use of the caller's session.</param>
+    /// <param name="environment">The parts of the caller's session that the scripts use.</param>
     /// <returns>An action that replaces the scripts.</returns>
     /// <exception cref="RpcException">FailedPrecondition: the listener was started without this
     /// check.</exception>

@@ -28,7 +28,7 @@ public sealed class RpcHandlerFailure
     /// <summary>The full name of the method; the interface id of a raw call.</summary>
     public string Method { get; }
 
-    /// <summary>The name and address of the caller, as far as they are known.</summary>
+    /// <summary>The name and address of the caller, if they are known.</summary>
     public string Caller { get; }
 
     /// <summary>The status that the handler sent.</summary>

@@ -27,7 +27,8 @@ public sealed class RpcMethodContext : RpcHandlerContext
 
     /// <summary>The values that the listener keeps for the caller between calls. The first access creates the
     /// session.</summary>
-    /// <exception cref="MethodInvocationException">There is no room for another session.</exception>
+    /// <exception cref="MethodInvocationException">The limit of sessions is reached, and running calls use
+    /// all of them.</exception>
     public RpcSession Session
     {
         get
@@ -44,8 +45,7 @@ public sealed class RpcMethodContext : RpcHandlerContext
         }
     }
 
-    /// <summary>The side channel: the context that came with the request. It is sent back if the handler
-    /// changes it.</summary>
+    /// <summary>The call context of the request. The reply contains it if the handler changes it.</summary>
     public IDictionary CallContext
     {
         get => _callContext ??= CallContextMap.ToDictionary(_context.CallContext);

@@ -5,7 +5,7 @@ using System.Management.Automation.Runspaces;
 namespace ProtoRpc.PowerShell.Handlers;
 
 /// <summary>Finds the variables of the caller's session that handlers read although their workers do not have
-/// them. There, they are silently empty.</summary>
+/// them. In the workers, these variables are empty without an error.</summary>
 internal sealed class SessionVariables
 {
     private const int MaxNames = 8;
@@ -28,7 +28,7 @@ internal sealed class SessionVariables
             !own(read.Name) && !ClosureVariables.IsOfTheWorker(read.Name) && Has(session, read)));
     }
 
-    /// <summary>Forgets the variables that a worker has: automatic ones, and those of its modules and of
+    /// <summary>Removes the variables that a worker has: automatic variables, and those of its modules and of
     /// <c>-InitializationScript</c>.</summary>
     public void Compare(Func<string, PSVariable?> worker)
     {
@@ -36,7 +36,7 @@ internal sealed class SessionVariables
         _found.RemoveAll(read => worker(read.Name) is not null);
     }
 
-    /// <summary>The text of the warning; null if there is nothing to warn of.</summary>
+    /// <summary>The text of the warning; null if no variable is missing.</summary>
     /// <param name="open">Opens a runspace like those of the workers. It is only used if no worker was
     /// compared.</param>
     public string? Warning(Func<Runspace> open)

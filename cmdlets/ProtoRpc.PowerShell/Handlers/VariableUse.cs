@@ -2,7 +2,7 @@ using System.Management.Automation.Language;
 
 namespace ProtoRpc.PowerShell.Handlers;
 
-/// <summary>Which variables a script reads, and which it sets, by its text alone.</summary>
+/// <summary>Finds the variables that a script reads, and those that it sets, from its text alone.</summary>
 /// <remarks>
 /// It is for warnings, so it never takes a variable that the script may set for one that it only reads:
 /// whether a statement runs, or runs first, does not matter. Blocks inside of the script belong to it, except
@@ -34,8 +34,8 @@ internal sealed class VariableUse
     /// <summary>The names that the script sets somewhere, without their scopes.</summary>
     public IReadOnlySet<string> Set => _set;
 
-    /// <summary>What the script reads of variables that a caller may have, in the order of the text. A name
-    /// can also be in <see cref="Set"/>.</summary>
+    /// <summary>The variables that the script reads and that a caller may have, in the order of the text. A
+    /// name can also be in <see cref="Set"/>.</summary>
     public IReadOnlyList<VariableRead> Reads => _reads;
 
     /// <summary>Whether the script may set any other name, as by dot-sourcing a file.</summary>

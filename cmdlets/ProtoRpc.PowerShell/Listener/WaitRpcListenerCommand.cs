@@ -17,7 +17,7 @@ public abstract class RpcStreamsCommand : RpcListenerCommand
     {
     }
 
-    /// <summary>Writes a record to the stream that it came from.</summary>
+    /// <summary>Writes a record to the stream that the handler wrote it to.</summary>
     protected void WriteRecord(object record)
     {
         if (OriginalRecord.TryWrite(CommandRuntime, record))

@@ -3,7 +3,7 @@ using ProtoRpc.PowerShell.Objects;
 
 namespace ProtoRpc.PowerShell.Methods;
 
-/// <summary>Makes the requests of a call of what the shell was given: objects, JSON texts, files and
+/// <summary>Makes the requests of a call from the argument of the cmdlet: objects, JSON texts, files and
 /// messages.</summary>
 /// <param name="allowUnknownField">Whether to ignore keys that are not fields.</param>
 internal sealed class RequestReader(bool allowUnknownField)
@@ -40,25 +40,26 @@ internal sealed class RequestReader(bool allowUnknownField)
             ?? _mapper.ToMessage(method.RequestType, message);
 }
 
-/// <summary>Converts the replies of a call to what the shell writes.</summary>
+/// <summary>Converts the replies of a call to the objects that the cmdlet writes.</summary>
 /// <param name="asHashtable">Whether messages become ordered hashtables.</param>
-/// <param name="raw">Whether messages stay as they are.</param>
+/// <param name="raw">Whether to return messages without conversion.</param>
 internal sealed class ReplyObjects(bool asHashtable, bool raw)
 {
     private readonly MessageMapper _mapper = ShellMapper.Create(asHashtable);
     private volatile bool _warnedOfSchema;
 
-    /// <summary>A reply as an object; null if it is the null of a Value.</summary>
+    /// <summary>A reply as an object; null if it is a google.protobuf.Value with the value null.</summary>
     /// <param name="reply">The reply.</param>
     /// <param name="server">The server, for the warning.</param>
-    /// <param name="warn">Writes a warning, if the schema is not that of the server.</param>
+    /// <param name="warn">Writes a warning if the schema does not match the reply.</param>
     public object? ToObject(DynamicMessage reply, RpcEndpoint server, Action<string> warn)
     {
         CheckSchema(reply, server, warn);
         return raw ? reply : _mapper.ToObject(reply);
     }
 
-    /// <summary>An element of a list as an object; null if it is the null of a Value.</summary>
+    /// <summary>An element of a list as an object; null if it is a google.protobuf.Value with the value
+    /// null.</summary>
     public object? ToObject(object element, RpcFieldInfo field) => element switch
     {
         DynamicMessage message when !raw => _mapper.ToObject(message),
@@ -80,7 +81,8 @@ internal sealed class ReplyObjects(bool asHashtable, bool raw)
         }
     }
 
-    /// <summary>Adds the endpoint that answered, as Invoke-Command does with PSComputerName.</summary>
+    /// <summary>Adds the endpoint that sent the reply as a property, as Invoke-Command adds
+    /// PSComputerName.</summary>
     public static PSObject Tag(object reply, RpcEndpoint endpoint)
     {
         PSObject tagged = PSObject.AsPSObject(reply);

@@ -15,8 +15,8 @@ internal static class RepeatLine
     /// <param name="client">The client of the call.</param>
     /// <param name="method">The method.</param>
     /// <param name="requests">The requests.</param>
-    /// <param name="endpoint">What <c>-Endpoint</c> was given; null for a call over a connection.</param>
-    /// <param name="schema">What <c>-Schema</c> was given; null for none.</param>
+    /// <param name="endpoint">The argument of <c>-Endpoint</c>; null for a call over a connection.</param>
+    /// <param name="schema">The argument of <c>-Schema</c>; null if it was not given.</param>
     /// <param name="all">Whether <c>-All</c> was given.</param>
     public static string? Create(
         RpcClient client, RpcMethodInfo method, IEnumerable<DynamicMessage> requests, string? endpoint,

@@ -154,8 +154,8 @@ public sealed class RpcCallJob : Job
     private sealed record Shown(PSObject? Reply);
 }
 
-/// <summary>The result of one of many calls: one row for each endpoint, including the endpoints that did not
-/// answer.</summary>
+/// <summary>The result of one of many calls: one row for each endpoint, including the endpoints that sent no
+/// reply.</summary>
 public sealed class RpcCallResult
 {
     internal RpcCallResult(string name, RpcEndpoint? endpoint)

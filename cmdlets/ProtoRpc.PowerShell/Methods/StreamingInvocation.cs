@@ -4,10 +4,9 @@ using ProtoRpc.PowerShell.Cmdlets;
 
 namespace ProtoRpc.PowerShell.Methods;
 
-/// <summary>A call of streams in a pipeline: messages go out as objects come in,
-/// replies come out as they arrive.</summary>
-/// <remarks>Works on the pipeline's thread alone:
-/// replies are written while it waits for the server anyway.</remarks>
+/// <summary>A streaming call in a pipeline: objects of the pipeline are sent as messages when they come in,
+/// and replies are written when they arrive.</summary>
+/// <remarks>Runs only on the pipeline's thread, which writes replies while it waits for the server.</remarks>
 internal sealed class StreamingInvocation : IDisposable
 {
     private readonly RpcStreamingCall _call;
@@ -118,9 +117,10 @@ internal sealed class StreamingInvocation : IDisposable
     }
 }
 
-/// <summary>Shows a progress bar for a message that goes in parts,
-/// once that takes longer than a second.</summary>
-/// <remarks>Use it only on the thread of the cmdlet, which alone may write to the host.</remarks>
+/// <summary>Shows a progress bar for a message that is sent in parts, if that takes longer than a
+/// second.</summary>
+/// <remarks>Use it only on the thread of the cmdlet, because only this thread may write to the
+/// host.</remarks>
 internal sealed class TransferProgress(RpcMethodInfo method, Action<ProgressRecord> show)
     : IProgress<RpcProgress>, IDisposable
 {

@@ -9,9 +9,10 @@ internal static class WrittenMessage
 {
     private static readonly Encoding[] Wide = [Encoding.Unicode, Encoding.BigEndianUnicode];
 
-    /// <summary>The message of a JSON text or of a file, whose ending tells the format.</summary>
+    /// <summary>The message of a JSON text or of a file. The file's extension determines the
+    /// format.</summary>
     /// <param name="type">Its type.</param>
-    /// <param name="value">What was given, unwrapped.</param>
+    /// <param name="value">The argument of the cmdlet, unwrapped.</param>
     /// <param name="ignoreUnknown">Whether fields that the type does not have are left out.</param>
     /// <returns>Null for an object, and for a text that is the value of a type such as Timestamp.</returns>
     /// <exception cref="RpcException">InvalidArgument, with line and column or the offset; NotFound for a

@@ -213,7 +213,8 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
 internal sealed class MockReplyValue(HandlerValue handlers)
 {
     /// <summary>The replies, one for each call.</summary>
-    /// <exception cref="RpcException">InvalidArgument: the value cannot answer a call, and why.</exception>
+    /// <exception cref="RpcException">InvalidArgument: the value cannot be a reply of the method. The message
+    /// has the reason.</exception>
     public IReadOnlyList<object> ToReplies(RpcMethodInfo method, object? value)
     {
         if (ListOf(value) is not { } list)

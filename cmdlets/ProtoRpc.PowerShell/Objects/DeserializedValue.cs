@@ -16,7 +16,8 @@ internal static class DeserializedValue
     /// <summary>The property of a serialized <see cref="DynamicMessage"/> with its bytes.</summary>
     public const string RawBytes = "@bytes";
 
-    /// <summary>What type names begin with after a job, a remote session or CLIXML.</summary>
+    /// <summary>The start of the type names of objects that come from a job, a remote session or
+    /// CLIXML.</summary>
     public const string Prefix = "Deserialized.";
 
     /// <summary>The type name of a serialized <see cref="DynamicMessage"/>.</summary>

@@ -74,7 +74,8 @@ internal static class HeaderMapping
         return headers;
     }
 
-    /// <summary>What came with the replies of a call, as the shell shows it.</summary>
+    /// <summary>The endpoint, headers, trailers and other data of a call's replies, as the shell shows
+    /// them.</summary>
     public static PSObject ToObject(RpcReplyInfo info)
     {
         PSObject shown = new();

@@ -5,9 +5,9 @@ using ProtoRpc.Messages.Mapping;
 
 namespace ProtoRpc.PowerShell.Objects;
 
-/// <summary>Copies what a script gave for a message that is made later, on another thread: by then the script
-/// may have changed its hashtables, lists and objects. Script properties are run here, because they can only
-/// run on the thread of the pipeline.</summary>
+/// <summary>Copies the values that a script gave for a message that is made later, on another thread: by then
+/// the script may have changed its hashtables, lists and objects. Script properties are evaluated during the
+/// copy, because they can only run on the thread of the pipeline.</summary>
 internal sealed class ObjectSnapshot
 {
     // The mapper rejects deeper objects, and reports the position. A message has up to three levels: the

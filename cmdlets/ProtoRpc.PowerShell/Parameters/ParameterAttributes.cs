@@ -16,7 +16,7 @@ public sealed class DeadlineAttribute : ArgumentTransformationAttribute
         Read(inputData, AllowZero);
 
     /// <summary>Reads a time.</summary>
-    /// <exception cref="ArgumentTransformationMetadataException">The value is none.</exception>
+    /// <exception cref="ArgumentTransformationMetadataException">The value is not a time.</exception>
     internal static TimeSpan Read(object? given, bool allowZero)
     {
         object? value = given is PSObject wrapped ? wrapped.BaseObject : given;
@@ -140,8 +140,8 @@ internal sealed class EmptyCellAttribute : ArgumentTransformationAttribute
         (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) is "" ? null : inputData;
 }
 
-/// <summary>Leaves out the blank lines of a list, such as those of a file with endpoints. A single text stays
-/// as it is, so that an empty variable is rejected.</summary>
+/// <summary>Leaves out the blank lines of a list, such as those of a file with endpoints. A single text is
+/// not changed, so that an empty variable is rejected.</summary>
 internal sealed class FilledLinesAttribute : ArgumentTransformationAttribute
 {
     public override object Transform(EngineIntrinsics engineIntrinsics, object inputData) =>
@@ -168,8 +168,8 @@ internal sealed class NoConnectionAttribute : ArgumentTransformationAttribute
             : inputData;
 }
 
-/// <summary>Makes a list of a single connection, without the reflection by which the shell makes one: that
-/// took 2.7 % of a loop of short calls.</summary>
+/// <summary>Makes a list of a single connection. The shell would make it by reflection, which took 2.7 % of a
+/// loop of short calls.</summary>
 [AttributeUsage(AttributeTargets.Property)]
 internal sealed class OneConnectionAttribute : ArgumentTransformationAttribute
 {

@@ -23,8 +23,8 @@ public sealed class RpcCredentialSource
     public override string ToString() => Reference?.ToString() ?? Credential!.UserName;
 }
 
-/// <summary>Takes the reference of a secret for a credential. Everything else is taken as the shell takes it:
-/// it asks for the password of a user name.</summary>
+/// <summary>Accepts the reference of a secret for a credential. The shell converts all other values: for a
+/// user name, it asks for the password.</summary>
 [AttributeUsage(AttributeTargets.Property)]
 internal sealed class CredentialSourceAttribute : ArgumentTransformationAttribute
 {

@@ -6,8 +6,8 @@ namespace ProtoRpc.PowerShell.Parameters;
 /// <summary>The settings of a type that hashtables can set. The shell itself would read a number as ticks of
 /// a time, and a text such as <c>30</c> as days.</summary>
 /// <param name="type">The type. Its settings may be init-only, which only C# enforces.</param>
-/// <param name="kind">What one of the settings is, for errors.</param>
-/// <param name="of">What the settings belong to, for errors.</param>
+/// <param name="kind">The noun for one of the settings, for errors.</param>
+/// <param name="of">The object that the settings belong to, for errors.</param>
 /// <param name="page">The page that lists the settings; null to list them in the error.</param>
 internal sealed class SettingTable(Type type, string kind, string of, string? page = null)
 {
@@ -16,7 +16,7 @@ internal sealed class SettingTable(Type type, string kind, string of, string? pa
         .GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
         .ToDictionary(property => property.Name, StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>Sets what a hashtable names.</summary>
+    /// <summary>Sets the settings of an object to the values of a hashtable.</summary>
     /// <param name="table">The hashtable.</param>
     /// <param name="target">The object.</param>
     /// <param name="read">Converts the value of a setting.</param>

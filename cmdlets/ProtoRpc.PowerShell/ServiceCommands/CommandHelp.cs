@@ -423,8 +423,8 @@ internal sealed class TemporaryHelp : IDisposable
     }
 }
 
-/// <summary>How much text of a schema a module's commands and their help may hold beside names. The same
-/// comment may belong to thousands of commands.</summary>
+/// <summary>Limits the characters of a schema's texts, apart from names, that a module's commands and their
+/// help may contain. Without a limit, the same comment could be repeated in thousands of commands.</summary>
 internal sealed class TextBudget(int characters = 4_000_000)
 {
     private int _left = characters;
@@ -442,7 +442,8 @@ internal sealed class TextBudget(int characters = 4_000_000)
         return !Take(length, maxLength) ? "" : length == text.Length ? text : $"{text.AsSpan(0, length)}...";
     }
 
-    /// <summary>Whether a number of characters is not too many, and there are as many left.</summary>
+    /// <summary>Uses a number of characters of the budget. False if the number is above the limit, or above
+    /// the rest of the budget.</summary>
     public bool Take(int length, int maxLength)
     {
         if (length > maxLength || length > _left)

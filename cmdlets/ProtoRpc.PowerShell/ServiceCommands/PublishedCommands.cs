@@ -4,8 +4,8 @@ using ProtoRpc.ServiceCommands;
 
 namespace ProtoRpc.PowerShell.ServiceCommands;
 
-/// <summary>Gives a module of the shell its commands. The shell itself takes cmdlets only from files of
-/// assemblies.</summary>
+/// <summary>Adds commands to a module of the shell. The shell itself takes cmdlets only from assembly
+/// files.</summary>
 internal static class PublishedCommands
 {
     private const BindingFlags Members = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;

@@ -11,10 +11,10 @@ using ProtoRpc.ServiceCommands;
 
 namespace ProtoRpc;
 
-/// <summary>What all commands of services have. Each command derives from it, with a property for each field
-/// of the request.</summary>
-/// <remarks>A class and not a function: the shell prepares all parameters of a function for each call, given
-/// or not, which takes longer than the call.</remarks>
+/// <summary>The base class of the commands of services. Each command derives from it, with a property for
+/// each field of the request.</summary>
+/// <remarks>The commands are classes and not functions: the shell prepares all parameters of a function for
+/// each call, even those that are not given, which takes longer than the call.</remarks>
 public abstract class RpcServiceCommand : PSCmdlet, IDisposable
 {
     // The two ways to give a request. A pipeline object selects the second one, so PowerShell does not bind
@@ -76,7 +76,7 @@ public abstract class RpcServiceCommand : PSCmdlet, IDisposable
     protected override void EndProcessing() => _call!.End();
 }
 
-/// <summary>What all commands have whose methods return a list in pages.</summary>
+/// <summary>The base class of commands whose methods return a list in pages.</summary>
 public abstract class RpcPagedServiceCommand : RpcServiceCommand
 {
     [Parameter]
@@ -243,16 +243,17 @@ internal sealed class ServiceCall : IDisposable
     }
 }
 
-/// <summary>Makes the requests of a command of its parameters and the objects of the pipeline.</summary>
+/// <summary>Makes a command's requests from its parameters and the objects of the pipeline.</summary>
 /// <param name="command">The command.</param>
-/// <param name="takesInput">Whether there is a pipeline.</param>
+/// <param name="takesInput">Whether the command gets objects from a pipeline.</param>
 internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
 {
     // The fields of the command line. They are the same for all pipeline objects, and have priority.
     private readonly List<KeyValuePair<string, object?>> _given = [];
     private readonly CommandParameter? _only = command.OnlyValue;
 
-    /// <summary>Adds a parameter of the command line, where it is one of a field.</summary>
+    /// <summary>Adds a parameter of the command line to the request, if it is the parameter of a
+    /// field.</summary>
     public void Give(string name, object? value)
     {
         if (!IsNothing(value) && command.FindByName(name) is { } parameter)
@@ -263,9 +264,10 @@ internal sealed class CommandRequest(ServiceCommand command, bool takesInput)
 
     /// <summary>The next request.</summary>
     /// <param name="input">The object of the pipeline, or of -InputObject; null for none.</param>
-    /// <returns>Null for none: a method that takes a stream is called without a message.</returns>
-    /// <exception cref="RpcException">InvalidArgument: the object has nothing of a request, or a property
-    /// that cannot be read.</exception>
+    /// <returns>The request. Null if there is none: a client-streaming method is then called without a
+    /// message.</returns>
+    /// <exception cref="RpcException">InvalidArgument: the object has no field of the request, or a property
+    /// cannot be read.</exception>
     public object? Next(object? input)
     {
         object? value = PSObjectModel.Instance.Unwrap(input);

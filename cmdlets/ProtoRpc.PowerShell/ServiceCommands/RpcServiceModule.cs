@@ -7,7 +7,7 @@ using ProtoRpc.ServiceCommands;
 
 namespace ProtoRpc;
 
-/// <summary>What the commands of a service share: the schema and the connection. Each module that
+/// <summary>The schema and the connection that the commands of a service share. Each module that
 /// Import-RpcService or Export-RpcService makes has one.</summary>
 public sealed class RpcServiceModule : IDisposable
 {
@@ -42,8 +42,8 @@ public sealed class RpcServiceModule : IDisposable
 
     /// <param name="plan">The commands.</param>
     /// <param name="connection">The connection that they use; null for the only open one.</param>
-    /// <param name="connect">Makes the client of a connection of the module's own, which is closed with it;
-    /// null where there is none.</param>
+    /// <param name="connect">Makes the client of the module's own connection, which is closed with the
+    /// module; null if the module opens no connection.</param>
     internal RpcServiceModule(
         ServicePlan plan, RpcConnection? connection, Func<CancellationToken, RpcClient>? connect)
     {
@@ -101,8 +101,9 @@ public sealed class RpcServiceModule : IDisposable
     internal ServiceCall Begin(RpcServiceCommand command) =>
         new(this, Plan.Find(command.GetType().Name)!, command);
 
-    /// <summary>Makes the commands and their help. Nothing of it is seen in the session yet.</summary>
-    /// <param name="warn">Is told when there will be no help, without which the commands work.</param>
+    /// <summary>Makes the commands and their help, without adding them to the session.</summary>
+    /// <param name="warn">Writes a warning if the help cannot be written. The commands work without
+    /// help.</param>
     internal void Prepare(Action<string> warn)
     {
         try
@@ -145,7 +146,7 @@ public sealed class RpcServiceModule : IDisposable
         }
     }
 
-    /// <summary>The connection of a call, opened when it is not, or not any more.</summary>
+    /// <summary>The connection of a call. It is opened if it is not open.</summary>
     /// <exception cref="RpcException">It cannot be opened. FailedPrecondition: a script has chosen it, and it
     /// was closed.</exception>
     internal RpcConnection? ConnectionFor(CancellationToken cancellation)
@@ -196,12 +197,12 @@ public sealed class RpcServiceModule : IDisposable
     /// <param name="module">The module.</param>
     /// <param name="path">The descriptor set.</param>
     /// <param name="services">The services.</param>
-    /// <param name="prefix">What each noun begins with.</param>
+    /// <param name="prefix">The start of each noun.</param>
     /// <param name="connectName">The command that connects.</param>
-    /// <param name="endpoint">Where the first call connects to, an endpoint or a registered name; null for
-    /// nowhere.</param>
-    /// <exception cref="RpcException">The file is missing, or not what was exported; or
-    /// FailedPrecondition: another module of this name is loaded.</exception>
+    /// <param name="endpoint">The endpoint or registered name that the first call connects to; null for
+    /// none.</param>
+    /// <exception cref="RpcException">The file is missing, or is not the exported file. FailedPrecondition:
+    /// another module of this name is loaded.</exception>
     public static RpcServiceModule Load(
         PSModuleInfo module, string path, string[] services, string prefix, string connectName,
         string? endpoint)
@@ -393,11 +394,11 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
         .FirstOrDefault(module => module.PrivateData is RpcServiceModule
             or PSObject { BaseObject: RpcServiceModule });
 
-    /// <summary>Makes sure that no other module with commands of services has a name. The shell would keep
-    /// the other's commands in silence.</summary>
+    /// <summary>Checks that no other loaded module with commands of services has this name. The shell would
+    /// keep the commands of the other module without a warning.</summary>
     /// <param name="name">The name.</param>
-    /// <param name="loading">The module that gets the name, or is replaced; null for none.</param>
-    /// <exception cref="RpcException">FailedPrecondition: there is one.</exception>
+    /// <param name="loading">The module that gets the name, or that is replaced; null for none.</param>
+    /// <exception cref="RpcException">FailedPrecondition: there is such a module.</exception>
     public static void RequireOnly(string name, PSModuleInfo? loading)
     {
         PSModuleInfo? other = Run("Get-Module", new() { ["Name"] = name })
@@ -416,7 +417,7 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
     /// <summary>The commands with some names, also of modules that are loaded when they are first
     /// used.</summary>
     /// <param name="names">The names.</param>
-    /// <param name="except">A module whose commands do not count; null for none.</param>
+    /// <param name="except">A module whose commands are left out; null for none.</param>
     public List<CommandInfo> FindCommands(IReadOnlyCollection<string> names, PSModuleInfo? except)
     {
         IEnumerable<CommandInfo> found;
@@ -459,9 +460,9 @@ internal sealed class SessionModules(PSCmdlet cmdlet)
     }
 
     /// <summary>Makes a module of commands, and imports it into the session.</summary>
-    /// <param name="service">What the commands call.</param>
+    /// <param name="service">The service module whose commands are imported.</param>
     /// <param name="except">The names of commands that are left out.</param>
-    /// <param name="others">Commands with names of the module that it takes the place of.</param>
+    /// <param name="others">Commands with the names of the module's commands, which the module hides.</param>
     /// <exception cref="RpcException">FailedPrecondition: the session does not take it.</exception>
     public PSModuleInfo Import(
         RpcServiceModule service, HashSet<string> except, IEnumerable<CommandInfo> others)

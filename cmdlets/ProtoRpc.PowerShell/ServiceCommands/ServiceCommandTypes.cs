@@ -14,8 +14,8 @@ using ProtoRpc.ServiceCommands;
 namespace ProtoRpc;
 
 /// <summary>Makes the classes of commands: cmdlets with a property for each field.</summary>
-/// <remarks>What a schema says enters them as names, which its reader has checked, and as texts of
-/// attributes.</remarks>
+/// <remarks>Names of the schema, which its reader has checked, become names of types and properties. Texts of
+/// the schema only become texts of attributes.</remarks>
 internal sealed class ServiceCommandTypes(TextBudget budget)
 {
     private const MethodAttributes Accessor =
@@ -208,8 +208,8 @@ internal sealed class ServiceCommandTypes(TextBudget budget)
         [.. values.Select(value => value.Value)]);
 }
 
-/// <summary>What Tab offers for a parameter: the names of an enum, or a nested message as a hashtable to be
-/// filled in.</summary>
+/// <summary>The values that Tab offers for a parameter: the names of an enum, or a hashtable with the fields
+/// of a nested message.</summary>
 internal static class ParameterSuggestions
 {
     private const int MaxLength = 20_000;
@@ -263,8 +263,8 @@ public sealed class RpcFieldTextAttribute(string kind) : ArgumentTransformationA
     /// <summary>Stands for no duration.</summary>
     internal static TimeSpan NoDuration { get; } = TimeSpan.MinValue;
 
-    /// <summary>Whether null is passed on to it. The shell asks for each parameter of each call, also for
-    /// those that are not given.</summary>
+    /// <summary>Whether the shell also passes null to the attribute. The shell passes each parameter of each
+    /// call, even those that are not given.</summary>
     public override bool TransformNullOptionalParameters =>
         _kind is ArgumentText.Timestamp or ArgumentText.Duration;
 

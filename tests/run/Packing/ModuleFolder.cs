@@ -11,7 +11,7 @@ internal static class ModuleFolder
     // Only programs that reference the libraries need symbols and documentation.
     private static readonly string[] NotShipped = [".xml", ".pdb", ".json"];
 
-    /// <summary>Makes the folder anew.</summary>
+    /// <summary>Makes the folder again, without files of an earlier run.</summary>
     /// <param name="root">The repository.</param>
     /// <param name="binaries">The folder of the built module.</param>
     /// <param name="output">The folder of all that is packed.</param>

@@ -2,7 +2,7 @@ namespace ProtoRpc.TestRun.Packing;
 
 /// <summary>Makes the module alone, for the platform that this program runs on.</summary>
 /// <param name="root">The repository.</param>
-/// <param name="options">Where to write.</param>
+/// <param name="options">The output folder.</param>
 /// <param name="log">Gets a line for each step.</param>
 internal sealed class ModulePacker(string root, PackOptions options, TextWriter log)
 {
@@ -34,7 +34,7 @@ internal sealed class ModulePacker(string root, PackOptions options, TextWriter 
         log.Write(Instructions(folder));
     }
 
-    /// <summary>What to run next, in PowerShell.</summary>
+    /// <summary>The commands to run next, in PowerShell.</summary>
     /// <param name="folder">The folder of the module, which has the version as its name.</param>
     internal static string Instructions(string folder)
     {

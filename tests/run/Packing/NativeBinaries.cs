@@ -20,7 +20,7 @@ internal static class NativeBinaries
     /// <param name="platform">The runtime identifier.</param>
     /// <param name="folder">The folder to publish to.</param>
     /// <param name="options">Further options of the build.</param>
-    /// <returns>What cannot be restored here; null if all went well.</returns>
+    /// <returns>The errors of restoring packages; null if the build succeeded.</returns>
     public static Task<string?> PublishAsync(
         PackBuild build, string platform, string folder, params string[] options) =>
         build.RunAsync(
@@ -33,7 +33,7 @@ internal static class NativeBinaries
     /// <summary>Adds the assemblies for a platform to a built module, in a folder of their own.</summary>
     /// <param name="build">The build.</param>
     /// <param name="platform">The runtime identifier.</param>
-    /// <returns>What cannot be restored here; null if all went well.</returns>
+    /// <returns>The errors of restoring packages; null if the build succeeded.</returns>
     public static async Task<string?> AddAsync(PackBuild build, string platform)
     {
         DirectoryInfo published = Directory.CreateTempSubdirectory("protorpc-native-");

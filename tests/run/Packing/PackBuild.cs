@@ -2,8 +2,8 @@ using ProtoRpc.Tool.Processes;
 
 namespace ProtoRpc.TestRun.Packing;
 
-/// <summary>Builds for packages: always from nothing and in a folder of its own, so that nothing of an
-/// earlier build gets in.</summary>
+/// <summary>Builds for packages: always from an empty folder of its own, so that the packages contain no
+/// files of an earlier build.</summary>
 /// <param name="root">The repository.</param>
 /// <param name="time">The time of the files in packages.</param>
 internal sealed class PackBuild(string root, DateTimeOffset time)
@@ -31,7 +31,7 @@ internal sealed class PackBuild(string root, DateTimeOffset time)
     /// <summary>The list of packages that a project was restored with.</summary>
     public string AssetsOf(string project) => Path.Combine(_folder, "obj", project, "project.assets.json");
 
-    /// <summary>Forgets earlier builds.</summary>
+    /// <summary>Deletes earlier builds.</summary>
     public void Clean()
     {
         if (Directory.Exists(_folder))
@@ -40,7 +40,7 @@ internal sealed class PackBuild(string root, DateTimeOffset time)
         }
     }
 
-    /// <summary>Writes the manual page of the tool, which the built tool makes.</summary>
+    /// <summary>Lets the built tool make its manual page, and writes the page to a file.</summary>
     /// <returns>The file.</returns>
     /// <exception cref="PackFailure">The tool made none.</exception>
     public async Task<string> WriteManualAsync(string tool)

@@ -4,7 +4,8 @@ namespace ProtoRpc.TestRun.Packing;
 internal sealed class PackFailure(string message) : Exception(message)
 {
     /// <summary>Fails if a package could not be restored.</summary>
-    /// <param name="missing">What <see cref="PackBuild.RunAsync"/> returned.</param>
+    /// <param name="missing">The result of <see cref="PackBuild.RunAsync"/>: the errors of restoring
+    /// packages, or null.</param>
     public static void Require(string? missing)
     {
         if (missing is not null)

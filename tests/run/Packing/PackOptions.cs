@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace ProtoRpc.TestRun.Packing;
 
-/// <summary>What the command line of <c>pack</c> asks for.</summary>
+/// <summary>The options of the command line of <c>pack</c>.</summary>
 /// <param name="Output">The folder that the packages are written to, or null for <c>out</c>.</param>
 /// <param name="Platforms">The runtime identifiers of the archives.</param>
 /// <param name="Tag">The tag that is published, or null; it must be that of the version.</param>
@@ -13,7 +13,7 @@ internal sealed record PackOptions(string? Output, IReadOnlyList<string> Platfor
     /// <summary>The platforms for which the module is compiled ahead of time as well.</summary>
     public IReadOnlyList<string> ModulePlatforms { get; init; } = AllPlatforms;
 
-    /// <summary>Whether only the module is made, compiled for this platform.</summary>
+    /// <summary>Whether to make only the module, compiled for this platform.</summary>
     public bool ModuleOnly { get; init; }
 
     private const string ModuleOption = "--module";

@@ -2,7 +2,7 @@ namespace ProtoRpc.TestRun.Packing;
 
 /// <summary>Makes the module, the packages and the archives of a repository.</summary>
 /// <param name="root">The repository.</param>
-/// <param name="options">What to make.</param>
+/// <param name="options">The packages and archives to make.</param>
 /// <param name="log">Gets a line for each step.</param>
 internal sealed class Packer(string root, PackOptions options, TextWriter log)
 {

@@ -1,12 +1,12 @@
 namespace ProtoRpc.TestRun.Packing;
 
-/// <summary>A NuGet package that is part of a package or an archive of ours, or that NuGet installs with it.
-/// </summary>
+/// <summary>A NuGet package that is part of a package or an archive of ProtoRpc, or that NuGet installs with
+/// it.</summary>
 /// <param name="Name">Its id.</param>
 /// <param name="Version">Its version.</param>
-/// <param name="Sha512">The hash of its file in hexadecimal, where it is known.</param>
-/// <param name="License">Its license as an SPDX expression, where its nuspec has one.</param>
-/// <param name="Folder">Where it was restored to.</param>
+/// <param name="Sha512">The hash of its file in hexadecimal; null if it is unknown.</param>
+/// <param name="License">Its license as an SPDX expression; null if its nuspec has none.</param>
+/// <param name="Folder">The folder that it was restored to.</param>
 internal sealed record ShippedPackage(
     string Name, string Version, string? Sha512, string? License, string? Folder)
 {
@@ -14,10 +14,10 @@ internal sealed record ShippedPackage(
     // assemblies is referenced.
     private static readonly string[] OfCompiler = ["Grpc.Tools", "Google.Api.CommonProtos"];
 
-    /// <summary>Whether it is a package that ProtoRpc.Compiler takes its files from.</summary>
+    /// <summary>Whether ProtoRpc.Compiler contains files of this package.</summary>
     public bool IsOfCompiler => OfCompiler.Contains(Name);
 
-    /// <summary>Whether it is the runtime of a self-contained program.</summary>
+    /// <summary>Whether it is the .NET runtime that a self-contained program contains.</summary>
     public bool IsRuntime => Name.Contains(".Runtime.", StringComparison.Ordinal);
 
     /// <summary>Whether a folder of programs has its assembly, or the files of

@@ -32,8 +32,9 @@ internal sealed record SourceCommit(string? Id, DateTimeOffset Time, string? Ori
             await GitAsync(root, "status", "--porcelain") is "");
     }
 
-    /// <summary>What is published under a tag must be what the tag and the manifest name.</summary>
-    /// <exception cref="PackFailure">It is not.</exception>
+    /// <summary>Checks that the tag has the manifest's version, that the commit has no changes, and that the
+    /// clone comes from the manifest's address.</summary>
+    /// <exception cref="PackFailure">The tag, the commit or the address differs.</exception>
     public void Check(ModuleManifest manifest, string? tag)
     {
         if (tag is null)

@@ -23,7 +23,7 @@ internal static class SpdxDocument
     /// <param name="source">The version and the addresses.</param>
     /// <param name="commit">The commit that was built, or null.</param>
     /// <param name="time">The time that the document names.</param>
-    /// <param name="artifacts">What was made.</param>
+    /// <param name="artifacts">The packages and archives.</param>
     public static string Make(
         string folder, ModuleManifest source, string? commit, DateTimeOffset time,
         IReadOnlyList<PackedArtifact> artifacts)

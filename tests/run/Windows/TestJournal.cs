@@ -2,8 +2,8 @@ using System.Text.Json;
 
 namespace ProtoRpc.TestRun.Windows;
 
-/// <summary>What the program under Wine wrote, a line for each event, so that nothing is lost when it ends
-/// in the middle.</summary>
+/// <summary>The events that the program under Wine wrote to a file, one line each. If the program crashes,
+/// the events before the crash are in the file.</summary>
 internal sealed class TestJournal
 {
     private static readonly JsonSerializerOptions Names = new(JsonSerializerDefaults.Web);
@@ -66,9 +66,9 @@ internal sealed class TestJournal
         return journal;
     }
 
-    /// <summary>What the tests that ended came to.</summary>
+    /// <summary>The results of the tests that ended.</summary>
     /// <param name="suite">The name of the suite.</param>
-    /// <param name="without">Failures that are not counted, as these tests run again.</param>
+    /// <param name="without">Failures that are not counted, because these tests run again.</param>
     public SuiteResult ToResult(string suite, IReadOnlyList<FailedTest> without)
     {
         TestCase[] failures = [.. _failed.Except(without).Select(test => test.Case)];

@@ -7,8 +7,8 @@ namespace ProtoRpc.TestRun.Windows;
 /// <summary>Runs batches of tests under Wine, each in a process of its own.</summary>
 /// <param name="world">Where it runs.</param>
 /// <param name="program">The folder of the program.</param>
-/// <param name="exceptions">What Wine cannot run.</param>
-/// <param name="peers">Where tests ask for programs of Linux.</param>
+/// <param name="exceptions">The tests that Wine cannot run.</param>
+/// <param name="peers">Starts Linux programs for the tests.</param>
 internal sealed class TestProcess(
     WineWorld world, string program, WineExceptions exceptions, PeerHost peers)
 {
@@ -16,8 +16,8 @@ internal sealed class TestProcess(
     private const int TailLines = 30;
 
     /// <summary>Runs a plan.</summary>
-    /// <returns>What its tests came to, and what is left: the classes after a process that did not end by
-    /// itself, and the tests that failed for the first time.</returns>
+    /// <returns>The results of its tests, and the plans that are left: the classes that a process did not run
+    /// because it crashed or was ended, and the tests that failed for the first time.</returns>
     public async Task<(SuiteResult Result, IReadOnlyList<TestPlan> Left)> RunAsync(
         string suite, TestPlan plan)
     {
