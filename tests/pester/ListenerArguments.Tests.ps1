@@ -29,7 +29,7 @@ Describe 'The arguments of Start-RpcListener' {
         @{ Limits = @{ HandlerTimeout = -1 }; Text = "*HandlerTimeout of Limits: '-1' is not a time: *" }
         @{ Limits = @{ HandlerTimeout = [timespan] 5 }; Text = '*HandlerTimeout of Limits is 00:00:00.0000005; it must be at least 1 ms*' }
         @{ Limits = @{ MaxMessageBytes = 'many' }; Text = '*MaxMessageBytes of Limits: *many*' }
-        @{ Limits = @{ HandlerTimout = 5 }; Text = "*'HandlerTimout' is not a limit. Did you mean 'HandlerTimeout'? about_ProtoRpc_Limits lists them.*" }
+        @{ Limits = @{ HandlerTimout = 5 }; Text = "*'HandlerTimout' is not a limit. Did you mean 'HandlerTimeout'? about_ProtoRpc_Limits lists the names.*" }
     ) {
         $problem = { Start-TestListener { } -With @{ Limits = $Limits } } | Should -Throw -PassThru
 

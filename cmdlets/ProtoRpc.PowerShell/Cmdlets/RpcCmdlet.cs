@@ -315,7 +315,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSchemaSource,
-                $"'{setting}' says how to connect. In the hashtable of -Schema, give it as "
+                $"'{setting}' is a setting of the connection. In the hashtable of -Schema, write "
                 + $"ConnectionOption = @{{ {setting} = ... }}.");
         }
 
@@ -330,7 +330,7 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
                 ? only
                 : throw new RpcException(
                     RpcStatusCode.InvalidArgument,
-                    "The hashtable of -Schema makes several schemas, not one.");
+                    "The hashtable of -Schema must import one schema, but it imports several.");
         }
         catch (RuntimeException e) when (e.ErrorRecord.Exception is RpcException cause)
         {

@@ -112,7 +112,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
                 throw misfit;
             }
 
-            WriteVerbose($"{misfit.Message} It is ignored for this endpoint.");
+            WriteVerbose($"{misfit.Message} The setting is ignored for this endpoint.");
             ignored.Add(name);
         }
 
@@ -141,7 +141,7 @@ public abstract class RpcConnectingCommand : RpcCmdlet
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
                 $"{NameOf(decided)} does not apply to an open connection. Give it to Connect-RpcEndpoint, or "
-                + $"use -Endpoint. A call over a connection takes {string.Join(", ", OfCalls)}.",
+                + $"use -Endpoint. Calls over a connection support {string.Join(", ", OfCalls)}.",
                 connection.Endpoint);
         }
 
@@ -158,8 +158,8 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                $"{NameOf(nameof(Option.CallContext))} is kept and changed by a connection. "
-                + "Open one with Connect-RpcEndpoint, and call with -Connection.");
+                $"{NameOf(nameof(Option.CallContext))} requires an open connection, which sends the "
+                + "context with each call. Run Connect-RpcEndpoint, and call with -Connection.");
         }
     }
 
@@ -358,7 +358,7 @@ internal sealed record EndpointTarget(
         [EndpointTarget only] => only,
         IReadOnlyList<EndpointTarget> several => throw new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidEndpoint,
-            $"'{text}' stands for {several.Count} endpoints: "
+            $"'{text}' matches {several.Count} endpoints: "
             + $"{string.Join(", ", several.Take(5).Select(target => target.Name))}. Give one of them."),
     };
 

@@ -102,7 +102,8 @@ internal static class RpcErrors
         RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
         $"The connection to {connection} has no schema. Give Connect-RpcEndpoint a -Schema."
         + (connection.Endpoint.IsHttp
-            ? $" A ProtoRpc listener serves it at '{connection.Endpoint.Uri.TrimEnd('/')}/FILE.proto'."
+            ? " A ProtoRpc listener serves its schema at "
+                + $"'{connection.Endpoint.Uri.TrimEnd('/')}/FILE.proto'."
             : ""));
 
     // The method and the endpoint, unless the text already names them.
@@ -161,6 +162,10 @@ internal static partial class ParameterWording
             $"{nameof(RpcConnectionOption.Token)} {OfConnection}",
         [$"{nameof(RpcClientSecurity)}.{nameof(RpcClientSecurity.ServerUser)}"] =
             $"{nameof(RpcConnectionOption.ServerUser)} {OfConnection}",
+        [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.Credential)}"] =
+            $"{nameof(RpcConnectionOption.Credential)} {OfConnection}",
+        [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.Token)}"] =
+            $"{nameof(RpcConnectionOption.Token)} {OfConnection}",
         [$"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)}"] =
             $"{nameof(RpcConnectionOption.UserName)} {OfConnection}",
         ["Give a schema"] = "Use -Schema to give a schema",

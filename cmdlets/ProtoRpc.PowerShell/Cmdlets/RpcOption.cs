@@ -114,7 +114,8 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
             string setting = known.GetValueOrDefault(name) ?? throw Unknown(name, known.Keys);
             if (!settings.TryAdd(setting, entry.Value))
             {
-                throw Invalid($"'{setting}' is set twice: '{name}' is another name of it. Remove one.");
+                throw Invalid($"'{setting}' is set twice: '{name}' is an alias of it. Remove one of "
+                    + "the two.");
             }
         }
 
@@ -130,7 +131,7 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
                         ? "write Limits ="
                         : "use -Limits")
                     + $" @{{ {limit.Name} = ... }}."
-                : $"{NearestName.Hint(name, known)} Get-Help {cmdlet} lists them."));
+                : $"{NearestName.Hint(name, known)} Get-Help {cmdlet} lists the settings."));
 
     // Import-Csv returns an empty text for an empty cell, and null for a cell that the row does not have.
     private Dictionary<string, object?> Cells(PSObject row)
@@ -158,7 +159,7 @@ internal abstract class OptionTableAttribute(string cmdlet, Type implementation,
     // PowerShell would convert every text to true, even 'False'.
     private static object ToSwitch(string name, object value) => value is not string text ? value
         : bool.TryParse(text, out bool isOn) ? isOn
-        : throw Invalid($"'{TerminalText.Neutralize(text)}' of {name} is neither True nor False.");
+        : throw Invalid($"{name} must be True or False, not '{TerminalText.Neutralize(text)}'.");
 
     private void RequireReferences(Dictionary<string, object?> settings)
     {

@@ -76,11 +76,11 @@ public sealed class RpcConnection : IDisposable
 
     /// <exception cref="RpcException">FailedPrecondition: this is a raw connection.</exception>
     internal RpcClient Client => _client ?? throw Wrong(
-        "carries bytes of an interface. Use -Bytes, or connect with -Schema");
+        "is a raw connection. Use -Bytes, or connect with -Schema");
 
     /// <exception cref="RpcException">FailedPrecondition: this is not a raw connection.</exception>
     internal RpcRawClient Raw => _raw ?? throw Wrong(
-        "carries messages. For -Bytes, connect with -InterfaceId and without -Schema");
+        "is not a raw connection. For -Bytes, connect with -InterfaceId and without -Schema");
 
     /// <summary>Closes the connection.</summary>
     public void Dispose()

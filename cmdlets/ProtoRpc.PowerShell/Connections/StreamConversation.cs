@@ -129,7 +129,7 @@ internal sealed class StreamConversation
             {
                 throw NoMore(Method.IsClientStreaming
                     ? "was completed"
-                    : "takes one message, which was sent already");
+                    : "takes only one message, which is already sent");
             }
 
             _sending = SendAsync(message);

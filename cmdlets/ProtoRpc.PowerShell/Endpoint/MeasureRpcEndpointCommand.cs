@@ -124,8 +124,8 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
     {
         if (time < TimeSpan.Zero || time > RpcLoadOptions.MaxDuration)
         {
-            throw Invalid($"-{parameter} takes up to {RpcLoadOptions.MaxDuration.TotalHours:0} hours: "
-                + "a load test needs an end.");
+            throw Invalid($"-{parameter} must be at most {RpcLoadOptions.MaxDuration.TotalHours:0} hours, "
+                + "because a load test must end.");
         }
     }
 
@@ -173,8 +173,8 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
         {
             throw new RpcException(
                 RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
-                $"'{client.Endpoint}' needs a schema, because servers on such endpoints do not publish "
-                + "theirs. Give -Schema.");
+                $"'{client.Endpoint}' requires a schema, because endpoints of this kind do not publish "
+                + "schemas. Give -Schema.");
         }
 
         foreach (string warning in client.FetchSchema(cancellationToken: Cancellation).Warnings)
@@ -348,8 +348,8 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
         return calls is [var only] ? RpcLoadRequests.Same(method, only)
             : calls.Length > 0 ? RpcLoadRequests.InTurn(method, calls)
             : throw Invalid(
-            $"-Message is an empty list, and {method.FullName} takes one message. Give one, or omit -Message "
-            + "to send empty messages.");
+            $"-Message is an empty list, and {method.FullName} takes one message. Give a message, or omit "
+            + "-Message to send empty messages.");
     }
 
     // A list has the messages of the calls, which are sent in turn. For a method with a request stream it has

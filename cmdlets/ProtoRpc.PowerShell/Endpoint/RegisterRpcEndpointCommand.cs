@@ -124,7 +124,8 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
             ? Texts([.. source?.Paths ?? []]).Select(WildcardPattern.Unescape)
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidSchemaSource,
-                "A name keeps the paths and addresses of its schema, and not the schema itself. Give paths.");
+                "A named endpoint stores the paths and addresses of its schema, not the schema itself. Give "
+                + "paths.");
 
     // Paths are stored in full, because the name is also used from other locations.
     private string FullPath(string path) =>

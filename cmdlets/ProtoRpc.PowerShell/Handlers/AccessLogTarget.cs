@@ -35,7 +35,7 @@ internal static class AccessLogTarget
             default:
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidAccessLog,
-                    "-AccessLog takes the path of a file or a script block, not "
+                    "-AccessLog must be the path of a file or a script block, not "
                     + (given is string
                         ? "an empty text."
                         : $"an object of the type {given.GetType().FullName}."));

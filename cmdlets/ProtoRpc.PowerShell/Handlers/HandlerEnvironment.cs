@@ -170,7 +170,7 @@ internal sealed class HandlerEnvironment
         {
             PSVariable variable = _caller.SessionState.PSVariable.Get(name) ?? throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.UsingVariableNotFound,
-                $"The handler uses '$using:{name}', but there is no variable ${name} here.");
+                $"The handler uses '$using:{name}', but this session has no variable ${name}.");
             SetVariable(ScriptSource.UsingName(name), ForOtherRunspaces(name, variable.Value));
         }
 
@@ -356,9 +356,9 @@ internal static class ClosureVariables
             {
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument, RpcErrorIds.ClosureFunctionNotSupported,
-                    $"The handler calls '{name}', a function of the dynamic module that it was made "
-                    + "in, which cannot be brought into the listener's workers. Put the function into a "
-                    + "module file, and name that with -Module.");
+                    $"The handler calls '{name}', a function of the dynamic module in which the handler "
+                    + "was made. The listener's workers cannot load this module. Put the function into a "
+                    + "module file, and give its path with -Module.");
             }
         }
     }

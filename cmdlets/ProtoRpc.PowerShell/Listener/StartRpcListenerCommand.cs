@@ -512,7 +512,7 @@ public sealed class NtlmAccountSource
 
     private static RpcException Invalid(string what) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidNtlmAccount,
-        $"An NTLM account is a credential, or a hashtable with {NameKey} and {HashKey}: {what}.");
+        $"An NTLM account must be a credential, or a hashtable with {NameKey} and {HashKey}: {what}.");
 }
 
 /// <summary>Offers the names of the fields in messages of the services, nested ones included.</summary>

@@ -406,7 +406,7 @@ public sealed partial class InvokeRpcMethodCommand
 
     private static RpcException NoSchemaOf(RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
-        $"'{endpoint}' needs a schema, because servers on such endpoints do not publish theirs. "
+        $"'{endpoint}' requires a schema, because endpoints of this kind do not publish schemas. "
         + "Give -Schema.");
 
     private FileInfo? _messageFile;

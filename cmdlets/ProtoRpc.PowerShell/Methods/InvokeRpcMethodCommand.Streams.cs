@@ -37,7 +37,7 @@ public sealed partial class InvokeRpcMethodCommand
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.NotForManyCalls,
-                $"Open-RpcStream opens one stream, and -Endpoint stands for {Targets.Count} endpoints. Give "
+                $"Open-RpcStream opens one stream, and -Endpoint names {Targets.Count} endpoints. Give "
                 + "one of them.");
         }
 

@@ -42,7 +42,7 @@ public sealed class RpcHandlerSource
         if (_value is not IDictionary byMethod)
         {
             throw HandlerValue.Invalid(
-                "-Handler takes a hashtable of handlers by method, @{ METHOD = { ... } }, or one script "
+                "-Handler must be a hashtable of handlers by method, @{ METHOD = { ... } }, or one script "
                 + "block or connection for all methods.");
         }
 

@@ -29,7 +29,9 @@ internal sealed class SettingTable(Type type, string kind, string of, string? pa
             PropertyInfo setting = Known.GetValueOrDefault(name)
                 ?? throw new ArgumentTransformationMetadataException(
                     $"'{TerminalText.Neutralize(name)}' is not {kind}.{NearestName.Hint(name, Known.Keys)} "
-                    + (page is null ? $"It takes {string.Join(", ", Known.Keys)}." : $"{page} lists them."));
+                    + (page is null
+                        ? $"The settings are {string.Join(", ", Known.Keys)}."
+                        : $"{page} lists the names."));
             try
             {
                 setting.SetValue(target, read(setting, entry.Value));

@@ -97,8 +97,8 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.WrongFileEnding,
-                $"A descriptor set in '{path}' would be taken for text. Name it .pb, or use -Format Proto "
-                + "with a folder.");
+                $"A descriptor set is binary, but '{path}' has the ending of a text file. Use the ending "
+                + ".pb, or -Format Proto with a folder.");
         }
 
         WriteFile(path, schema.ToDescriptorSet(), "a descriptor set is one file", "schema.pb");

@@ -142,19 +142,20 @@ internal static class EndpointEntry
     {
         if (endpoint.Credential is { } credential)
         {
-            bool needsUser = SecretReference.Parse(credential, "-Credential").IsVariable;
+            bool needsUser = SecretReference.Parse(
+                credential, $"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.Credential)}").IsVariable;
             if (needsUser && endpoint.UserName is null)
             {
                 throw new RpcException(
                     RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidCredential,
-                    "An environment variable holds only the password. Set "
-                    + $"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)} also.");
+                    "An environment variable contains only the password. Set "
+                    + $"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.UserName)} as well.");
             }
         }
 
         if (endpoint.Token is { } token)
         {
-            SecretReference.Parse(token, "-Token");
+            SecretReference.Parse(token, $"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.Token)}");
         }
 
         if (endpoint.Format is { } format && !MessageFormats.TryFind(format, out _))
