@@ -16,7 +16,7 @@ internal static partial class FieldAssignments
             int equals = assignment.IndexOf('=');
             if (equals <= 0)
             {
-                throw new UsageException($"--set takes FIELD=VALUE, not '{assignment}'.");
+                throw new UsageException($"--set must be FIELD=VALUE, not '{assignment}'.");
             }
 
             Assign(type, message, assignment[..equals], assignment[(equals + 1)..]);
@@ -44,7 +44,8 @@ internal static partial class FieldAssignments
 
             target = inner as Dictionary<string, object?>
                 ?? throw new UsageException(
-                    $"--set {path}: '{step}' was given a value before; give it fields or a value.");
+                    $"--set {path}: '{step}' already has a value. Give '{step}' fields or a value, not "
+                    + "both.");
         }
 
         string name = steps[^1];
@@ -62,7 +63,8 @@ internal static partial class FieldAssignments
         }
         else
         {
-            throw new UsageException($"--set {path} was given twice, and the field is not repeated.");
+            throw new UsageException(
+                $"--set {path} is given twice, but the field is not repeated. Remove one of the two.");
         }
     }
 

@@ -65,7 +65,7 @@ internal static class ToolCommand
             console.WriteError(
                 (UnknownVerb(parsed) ?? UnknownOption(parsed) ?? RequestWithoutOption(parsed)
                     ?? InOneLine(parsed.Errors[^1]))
-                + $" 'protorpc {verb}--help' shows what may be written.");
+                + $" Run 'protorpc {verb}--help' for usage.");
             return ExitCode.Usage;
         }
 
@@ -131,7 +131,7 @@ internal static class ToolCommand
             : null;
         return word is null ? null
             : RpcEndpoint.TryParse(word, out _)
-            ? $"'{TerminalText.OneLine(word, MaxWord)}' is an endpoint, and a verb comes before it, such as "
+            ? $"'{TerminalText.OneLine(word, MaxWord)}' is an endpoint. Write a verb before it, such as "
                 + "call or ping."
             : $"There is no verb '{TerminalText.OneLine(word, MaxWord)}'."
                 + NearestName.Hint(

@@ -313,7 +313,7 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
         int colon = text.IndexOf(':', StringComparison.Ordinal);
         if (colon < 1)
         {
-            throw new UsageException("Type header NAME: VALUE, or header NAME: to send it no longer.");
+            throw new UsageException("Type header NAME: VALUE, or header NAME: to stop sending it.");
         }
 
         (string name, string value) = (text[..colon].Trim(), text[(colon + 1)..].Trim());
@@ -328,7 +328,8 @@ internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
             byte[] bytes = new byte[value.Length];
             Headers.Add(name, Convert.TryFromBase64String(value, bytes, out int count)
                 ? bytes[..count]
-                : throw new UsageException($"The value of {name} is not base64, as its name says."));
+                : throw new UsageException(
+                    $"The value of {name} must be base64, because the name ends in -bin."));
         }
         else
         {

@@ -27,7 +27,7 @@ internal static class FixedReply
         catch (RpcException e)
         {
             throw e.WithText(
-                $"{where} is no {method.ReplyType.FullName}, the reply of {method.FullName}: {e.Message}");
+                $"{where} is not a {method.ReplyType.FullName}, the reply of {method.FullName}: {e.Message}");
         }
     }
 }
@@ -93,7 +93,8 @@ internal static class FailureHandler
         return StatusText.Find(name) is { } status && status != RpcStatusCode.OK
             ? Create(status, colon < 0 ? "" : text[(colon + 1)..].Trim())
             : throw new UsageException(
-                $"{option} takes METHOD=STATUS: MESSAGE, with a status as NOT_FOUND; '{name}' is none.");
+                $"{option} must be METHOD=STATUS: MESSAGE. '{name}' is not the status of a failure, such "
+                + "as NOT_FOUND.");
     }
 
     public static RpcMethodHandler Create(RpcStatusCode status, string message) => RpcMethodHandler.OfStreams(
@@ -149,9 +150,9 @@ internal static class MethodNames
         {
             [{ } only] => only,
             [] => throw new UsageException(
-                $"{where} is for '{name}', and no such method is served. There are {List(methods)}."),
+                $"{where} names the method '{name}', which is not served. Served are {List(methods)}."),
             _ => throw new UsageException(
-                $"{where} is for '{name}', which may be {List(found)}. Add the name of the service."),
+                $"{where} names '{name}', which can be {List(found)}. Add the name of the service."),
         };
     }
 

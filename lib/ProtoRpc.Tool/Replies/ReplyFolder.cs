@@ -65,7 +65,7 @@ internal static class ReplyFolder
         }
         catch (RpcException e)
         {
-            throw new UsageException($"'{path}' is no reply of {method.FullName}: {e.Message}", e);
+            throw new UsageException($"'{path}' is not a reply of {method.FullName}: {e.Message}", e);
         }
     }
 }

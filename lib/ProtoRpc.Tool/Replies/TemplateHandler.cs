@@ -129,7 +129,7 @@ internal static class ReplyPlaceholder
             RpcFieldInfo field = type.FindField(steps[i])
                 ?? throw new UsageException(
                     $"{where} has the placeholder '{{{{request.{string.Join('.', steps)}}}}}', and "
-                    + $"{type.FullName} has no field '{steps[i]}'. It has "
+                    + $"{type.FullName} has no field '{steps[i]}'. Its fields are "
                     + $"{string.Join(", ", type.Fields.Select(one => one.Name))}.");
             steps[i] = field.Name;
             type = field.IsMap ? null : field.MessageType;

@@ -171,13 +171,13 @@ internal sealed class BenchOptions
     {
         if (parsed.GetValue(_concurrency) < 1)
         {
-            throw new UsageException("--concurrency takes 1 caller or more.");
+            throw new UsageException("--concurrency must be 1 or more callers.");
         }
 
         int connections = parsed.GetValue(_connections);
         return connections >= 1 && connections <= parsed.GetValue(_concurrency)
             ? connections
-            : throw new UsageException("--connections takes 1 up to the callers of --concurrency.");
+            : throw new UsageException("--connections must be from 1 to the callers of --concurrency.");
     }
 
     public RpcLoadOptions ToOptions(ParseResult parsed, TimeSpan deadline)
@@ -208,7 +208,7 @@ internal sealed class BenchOptions
         return value >= 0 && value <= RpcLoadOptions.MaxDuration.TotalSeconds
             ? TimeSpan.FromSeconds(value)
             : throw new UsageException(
-                $"{option} takes seconds, 0 to {RpcLoadOptions.MaxDuration.TotalSeconds:0}.");
+                $"{option} must be from 0 to {RpcLoadOptions.MaxDuration.TotalSeconds:0} seconds.");
     }
 }
 
@@ -290,7 +290,8 @@ internal sealed class BenchRequests
         messages.Count is > 0 and var count && times is > 0 and <= MaxStreamLength
             ? Enumerable.Range(0, times).Select(i => messages[i % count])
             : throw new UsageException(
-                $"--stream-length takes 1 to {MaxStreamLength:N0}, and a --message that is no empty array.");
+                $"--stream-length must be from 1 to {MaxStreamLength:N0}, and --message must not be an empty "
+                + "array.");
 }
 
 /// <summary>Reads the requests of <c>--message</c>, whose strings may have placeholders.</summary>

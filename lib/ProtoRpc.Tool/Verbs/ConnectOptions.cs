@@ -187,7 +187,7 @@ internal sealed partial class ConnectOptions
         return address == "none" ? new WebProxy()
             : ProxyAddress.Read(address)
                 ?? throw new UsageException(
-                    "--proxy takes an address as http://HOST:PORT, or none; this is neither.");
+                    "--proxy must be an address such as http://HOST:PORT, or none.");
     }
 
     private void RequireTls(ParseResult parsed, RpcEndpoint endpoint, bool useTls)
@@ -378,7 +378,7 @@ internal sealed partial class HeaderOptions
             else
             {
                 throw new UsageException(
-                    $"The value of {option.Name} '{name}' is not base64, as its name says.");
+                    $"The value of {option.Name} '{name}' must be base64, because the name ends in -bin.");
             }
         }
         catch (RpcException e)
@@ -442,7 +442,7 @@ internal static class SecretText
         }
 
         throw new UsageException(
-            $"{option} takes NAME:env:VARIABLE to read the password from an environment variable, NAME to "
+            $"{option} must be NAME:env:VARIABLE to read the password from an environment variable, NAME to "
             + "ask for it at a terminal, or NAME:PASSWORD, which other users of the machine can see.");
     }
 }

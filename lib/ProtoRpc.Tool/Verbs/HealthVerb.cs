@@ -33,8 +33,8 @@ internal static class HealthVerb
             if (!target.Endpoint.IsGrpc)
             {
                 throw new UsageException(
-                    $"'{target.Endpoint}' is no gRPC endpoint, which alone have health services. "
-                    + "'protorpc ping' asks any server whether it is there.");
+                    $"'{target.Endpoint}' is not a gRPC endpoint, and only gRPC servers have a health "
+                    + "service. To test another server, use 'protorpc ping'.");
             }
 
             RpcClientOptions options = connectOptions.Apply(

@@ -284,7 +284,7 @@ internal static class SchemaSymbols
             ?? throw new RpcException(
                 RpcStatusCode.NotFound,
                 $"The schema has no service, method, message or enum '{name}'; "
-                + "'protorpc describe' without a name shows what it has.");
+                + "to list the names, run 'protorpc describe' without a name.");
     }
 
     /// <summary>The full names to ask a server for, so that it only sends the files of these elements: a

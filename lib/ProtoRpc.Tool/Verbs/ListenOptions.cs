@@ -162,7 +162,7 @@ internal sealed class ListenOptions
         foreach (string mask in recorder?.FindUnknownMasks(server.Services.Select(one => one.Key)) ?? [])
         {
             console.WriteError(
-                $"--mask '{mask}' is the name of no field of the services' messages. It only masks keys of "
+                $"--mask '{mask}' matches no field of the services' messages. It only masks keys of "
                 + "maps and Struct.");
         }
     }
@@ -176,9 +176,9 @@ internal sealed class ListenOptions
             is { } endpoint)
         {
             throw new UsageException(
-                $"'{endpoint}' would let everybody in: native endpoints have no tokens and no client "
+                $"'{endpoint}' would accept anonymous callers: native endpoints have no tokens and no client "
                 + $"certificates. Give {_users.Name} or {_authentication.Name} as well; "
-                + $"{_authentication.Name} none lets everybody in.");
+                + $"{_authentication.Name} none accepts anonymous callers.");
         }
     }
 

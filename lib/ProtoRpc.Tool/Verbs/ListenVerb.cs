@@ -161,7 +161,7 @@ internal sealed class HandlerOptions
             RpcMethodInfo method = MethodNames.Find(methods, answer.Method!, answer.Option);
             if (!ofOne.TryAdd(method.FullName, answer))
             {
-                throw new UsageException($"{method.FullName} is answered twice. Give one answer for it.");
+                throw new UsageException($"{method.FullName} has two replies. Remove one of them.");
             }
         }
 
@@ -171,7 +171,8 @@ internal sealed class HandlerOptions
             {
                 if (!ofOne.TryAdd(name, new(_replyFolder.Name, name, _ => handler)))
                 {
-                    throw new UsageException($"{name} is answered twice, and once by '{folder}'.");
+                    throw new UsageException(
+                        $"{name} has two replies, one of them in '{folder}'. Remove one of the two.");
                 }
             }
         }
@@ -220,7 +221,7 @@ internal sealed class HandlerOptions
         {
             server.Handle(method.FullName, FailureHandler.Create(
                 RpcStatusCode.FailedPrecondition,
-                $"The reply that this listener was given does not fit {method.FullName}: {error.Message}"));
+                $"The fixed reply of this listener is not valid for {method.FullName}: {error.Message}"));
         }
     }
 
@@ -285,7 +286,7 @@ internal sealed class HandlerOptions
 
     private int Limit(ParseResult parsed) =>
         parsed.GetValue(_execLimit) is >= 1 and <= MaxPrograms and var limit ? limit
-        : throw new UsageException($"{_execLimit.Name} takes 1 to {MaxPrograms}.");
+        : throw new UsageException($"{_execLimit.Name} must be from 1 to {MaxPrograms}.");
 
     /// <summary>The handler for the calls of one method, or of all methods.</summary>
     /// <param name="Option">The option that gave it.</param>

@@ -247,7 +247,7 @@ internal sealed class CallOptions
         {
             if (result.Tokens is [{ Value: string text }] && int.TryParse(text, out int bytes) && bytes < 1)
             {
-                result.AddError($"{_maxMessage.Name} takes bytes, 1 to {int.MaxValue}.");
+                result.AddError($"{_maxMessage.Name} must be from 1 to {int.MaxValue} bytes.");
             }
         });
         command.Add(_maxMessage);
@@ -288,7 +288,7 @@ internal sealed class CallOptions
             && SecondsArgument.TryParse(text, out double seconds)
             && seconds is not (> 0 and < MaxSeconds))
         {
-            result.AddError($"{name} takes seconds, over 0 and below {MaxSeconds}.");
+            result.AddError($"{name} must be more than 0 and less than {MaxSeconds} seconds.");
         }
     }
 }

@@ -40,7 +40,7 @@ internal static class MockVerb
             double seconds = parsed.GetValue(latency);
             if (seconds is not (>= 0 and <= int.MaxValue / 1000))
             {
-                throw new UsageException($"{latency.Name} takes seconds, 0 or more.");
+                throw new UsageException($"{latency.Name} must be 0 or more seconds.");
             }
 
             RpcSchema schema = schemaOptions.Load(parsed, console);
@@ -120,6 +120,6 @@ internal static class MockVerb
         MethodValue value = MethodValue.Read(text);
         return value.Method is { } name
             ? (MethodNames.Find(methods, name, option), value.Value)
-            : throw new UsageException($"{option} takes METHOD=..., not '{text}'.");
+            : throw new UsageException($"{option} must be METHOD=..., not '{text}'.");
     }
 }

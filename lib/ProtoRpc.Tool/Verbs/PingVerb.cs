@@ -151,5 +151,5 @@ internal sealed class WatchOptions
     private TimeSpan Interval(ParseResult parsed) =>
         parsed.GetValue(_interval) is >= 0.01 and <= MaxSeconds and var seconds
             ? TimeSpan.FromSeconds(seconds)
-            : throw new UsageException($"--interval takes seconds, 0.01 to {MaxSeconds:0}.");
+            : throw new UsageException($"--interval must be from 0.01 to {MaxSeconds:0} seconds.");
 }

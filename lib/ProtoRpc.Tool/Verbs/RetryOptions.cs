@@ -56,7 +56,8 @@ internal sealed class RetryOptions
         if (count is null && policy is null)
         {
             return codes.Length > 0 || pause is not null || isIdempotent
-                ? throw new UsageException("--retry COUNT is missing, and without it nothing is retried.")
+                ? throw new UsageException(
+                    "--retry COUNT is missing. Without a count, calls are not retried.")
                 : null;
         }
 
@@ -96,7 +97,7 @@ internal sealed class RetryOptions
             else
             {
                 result.AddError(
-                    $"--retry-status takes {string.Join(", ", RpcRetryPolicy.StatusNames)}, not "
+                    $"--retry-status must be one of {string.Join(", ", RpcRetryPolicy.StatusNames)}, not "
                     + $"'{TerminalText.OneLine(token.Value, ToolCommand.MaxWord)}'.");
             }
         }

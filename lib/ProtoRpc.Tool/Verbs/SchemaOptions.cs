@@ -115,7 +115,7 @@ internal static class NumberArgument
     public delegate bool Reader(string text, out double number);
 
     public static double? ParseOptional(ArgumentResult result) =>
-        Parse(result, TryParse, text => $"a number such as 2.5, and '{text}' is none");
+        Parse(result, TryParse, text => $"a number such as 2.5, not '{text}'");
 
     /// <summary>Reads the value of an option or an argument.</summary>
     /// <param name="result">The value.</param>
@@ -132,7 +132,7 @@ internal static class NumberArgument
         if (!read(text, out double number))
         {
             string name = result.Parent is OptionResult option ? option.Option.Name : result.Argument.Name;
-            result.AddError($"{name} takes {wanted(text)}.");
+            result.AddError($"{name} must be {wanted(text)}.");
         }
 
         return number;

@@ -87,7 +87,7 @@ internal sealed class ServerOptions
 internal sealed class ServingOptions
 {
     private readonly ToolOption<string?> _accessLog = new(
-        "--access-log", "FILE", "Appends a line of JSON for every call to a file, also for refused ones.");
+        "--access-log", "FILE", "Appends a line of JSON for every call to a file, also for rejected calls.");
 
     private readonly ToolFlag _quiet = new("--quiet", "Does not print the calls.", "-q");
 
@@ -133,7 +133,7 @@ internal sealed class ServingOptions
                 {
                     Limits = options.Limits with { HandlerTimeout = TimeSpan.FromSeconds(seconds) },
                 }
-            : throw new UsageException($"{_timeout.Name} takes seconds, over 0.");
+            : throw new UsageException($"{_timeout.Name} must be more than 0 seconds.");
     }
 }
 

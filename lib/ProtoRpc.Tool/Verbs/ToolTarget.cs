@@ -74,7 +74,7 @@ internal sealed record ToolTarget(RpcEndpoint Endpoint, RpcNamedEndpoint? Named)
         SecretReference reference = SecretReference.Parse(text, what);
         return !reference.IsVariable
             ? throw reference.NotFound(
-                "protorpc reads no secrets of SecretManagement. Give --user or --bearer, or register "
+                "protorpc does not read secrets of SecretManagement. Give --user or --bearer, or register "
                 + "the reference of an environment variable (env:NAME)")
             : variable(reference.Name) is { Length: > 0 } value
                 ? value

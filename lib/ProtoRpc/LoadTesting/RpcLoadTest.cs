@@ -191,7 +191,7 @@ public sealed record RpcLoadOptions
     {
         if (Duration is null && Count is null)
         {
-            throw Invalid($"A load test needs an end. Set {nameof(Duration)} or {nameof(Count)}, or both.");
+            throw Invalid($"A load test must end. Set {nameof(Duration)} or {nameof(Count)}, or both.");
         }
 
         Require(Duration is null || (Duration > TimeSpan.Zero && Duration <= MaxDuration),
@@ -211,7 +211,7 @@ public sealed record RpcLoadOptions
         if (!holds)
         {
             throw Invalid(FormattableString.Invariant(
-                $"{nameof(RpcLoadOptions)}.{name} is {value}. It takes {range}."));
+                $"{nameof(RpcLoadOptions)}.{name} is {value}. It must be {range}."));
         }
     }
 

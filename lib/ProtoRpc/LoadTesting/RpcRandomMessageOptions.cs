@@ -37,7 +37,7 @@ public sealed record RpcRandomMessageOptions
 
     private static RpcException Invalid(string name, int value, string range) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLoadTest,
-        $"{nameof(RpcRandomMessageOptions)}.{name} is {value}. It takes {range}.");
+        $"{nameof(RpcRandomMessageOptions)}.{name} is {value}. It must be {range}.");
 }
 
 /// <summary>Creates valid messages with random fields and a limited size. The same seed creates the same

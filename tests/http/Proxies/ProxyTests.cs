@@ -148,7 +148,7 @@ public sealed class ProxyTests : IDisposable
 
     [Theory]
     [InlineData("ncacn_ip_tcp:127.0.0.1[1]", "http://127.0.0.1:1", "cannot be used with")]
-    [InlineData("grpc://127.0.0.1:1", "http://", "takes an address")]
+    [InlineData("grpc://127.0.0.1:1", "http://", "must be an address")]
     public async Task An_option_that_makes_no_sense_is_an_error(string endpoint, string proxy, string why)
     {
         (int code, _, string error) = await ToolProcess.RunAsync(

@@ -272,14 +272,14 @@ public sealed class CallVerbTests : IDisposable
     [InlineData("Binary replies would", "--field", "payload")]
     [InlineData("streams.Text has no field 'txt'. Did you mean 'text'?", "--field", "txt")]
     [InlineData("'text' has no fields", "--field", "text.inner")]
-    [InlineData("--max-time takes seconds (2.5), or a time such as 50ms", "--max-time", "soon")]
+    [InlineData("--max-time must be seconds (2.5), or a time such as 50ms", "--max-time", "soon")]
     [InlineData("Binary replies would", "--format", "binary")]
     [InlineData("Leave out --format", "--as-command", "--format", "xml")]
     [InlineData("not with both", "--set", "text=x", "-d", "{}")]
     [InlineData("has no name", "--rpc-header", "x")]
     [InlineData("'NO_SUCH' of --header is not set", "-H", "a: ${NO_SUCH}", "--expand-headers")]
-    [InlineData("--connect-timeout takes seconds", "--connect-timeout", "0")]
-    [InlineData("--max-msg-sz takes bytes", "--max-msg-sz", "0")]
+    [InlineData("--connect-timeout must be more than 0", "--connect-timeout", "0")]
+    [InlineData("--max-msg-sz must be from 1", "--max-msg-sz", "0")]
     public async Task Options_that_cannot_be_ends_with_2(string text, params string[] options)
     {
         ClientRun run = await ClientRun.RunAsync(

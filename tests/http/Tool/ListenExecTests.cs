@@ -95,7 +95,7 @@ public static class ListenExecTests
 
     [Theory]
     [InlineData("SHOP_NOTHING", "SHOP_NOTHING")]
-    [InlineData("=x", "no name")]
+    [InlineData("=x", "must be NAME or NAME=VALUE")]
     public static async Task A_variable_that_is_not_there_is_an_error_at_once(string given, string why)
     {
         (int code, _, string error) = await ToolProcess.RunAsync(
@@ -156,7 +156,7 @@ public static class ListenExecTests
 
         RpcException error = await Assert.ThrowsAsync<RpcException>(() => served.SayAsync("x"));
 
-        Assert.Contains("holds its output open", error.Message, StringComparison.Ordinal);
+        Assert.Contains("keeps its output open", error.Message, StringComparison.Ordinal);
         await script.RequireEndedAsync("handler.child");
     }
 
@@ -246,8 +246,8 @@ public static class ListenExecTests
     [InlineData("is not executable", "STREAMS")]
     [InlineData("quote without an end", "cat 'x")]
     [InlineData("names no program", "  ")]
-    [InlineData("no such method", "Nothing=cat")]
-    [InlineData("which may be", "Say=cat")]
+    [InlineData("which is not served", "Nothing=cat")]
+    [InlineData("which can be", "Say=cat")]
     public static async Task A_program_that_cannot_be_run_is_an_error_at_once(string why, string command)
     {
         (int code, _, string error) = await ToolProcess.RunAsync(

@@ -131,24 +131,24 @@ public static class ListenRepliesTests
     }
 
     [Theory]
-    [InlineData(2, "no such method", "--reply", "Nothing={}")]
+    [InlineData(2, "which is not served", "--reply", "Nothing={}")]
     [InlineData(1, "this is not JSON", "--reply", "Say={")]
     [InlineData(1, "no field 'Text'", "--reply", "Say={\"Text\":\"a\"}")]
     [InlineData(1, "this is not JSON", "--reply", "Split=[{},]")]
     [InlineData(1, "nothing", "--reply", "Say={\"nothing\":1}")]
     [InlineData(1, "2 replies", "--reply", "Say={} {}")]
-    [InlineData(2, "answered twice", "--reply", "Say={}", "--reply", "Words/Say={}")]
+    [InlineData(2, "has two replies", "--reply", "Say={}", "--reply", "Words/Say={}")]
     [InlineData(2, "both answer every call", "--reply", "{}", "--echo")]
-    [InlineData(2, "with a status", "--fail", "Say=SOMETIMES")]
-    [InlineData(2, "with a status", "--fail", "Say=OK")]
+    [InlineData(2, "is not the status of a failure", "--fail", "Say=SOMETIMES")]
+    [InlineData(2, "is not the status of a failure", "--fail", "Say=OK")]
     [InlineData(2, "no field 'txt'", "--template", "Say={\"text\":\"{{request.txt}}\"}")]
     [InlineData(2, "which is unknown", "--template", "Say={\"text\":\"{{env.HOME}}\"}")]
     [InlineData(2, "without an end", "--template", "Say={\"text\":\"{{request.text\"}")]
     [InlineData(2, "is not JSON", "--template", "Say={{request}")]
     [InlineData(2, "is not a folder", "--reply-dir", "/nothing/here")]
-    [InlineData(2, "--handler-timeout takes seconds", "--handler-timeout", "0")]
-    [InlineData(2, "--handler-timeout takes seconds (2.5)", "--handler-timeout", "1,5")]
-    [InlineData(2, "--exec-limit takes 1", "--exec", "cat", "--exec-limit", "0")]
+    [InlineData(2, "--handler-timeout must be more than 0", "--handler-timeout", "0")]
+    [InlineData(2, "--handler-timeout must be seconds (2.5)", "--handler-timeout", "1,5")]
+    [InlineData(2, "--exec-limit must be from 1", "--exec", "cat", "--exec-limit", "0")]
     public static async Task What_makes_no_sense_is_an_error_at_once(
         int code, string why, params string[] arguments)
     {

@@ -50,8 +50,9 @@ public sealed class RetryOptionsTests : IDisposable
     [Theory]
     [InlineData("--retry COUNT is missing", "--idempotent")]
     [InlineData("--retry COUNT is missing", "--retry-status", "Unavailable")]
-    [InlineData("--retry-status takes Cancelled, ", "--retry", "1", "--retry-status", "Unavailable,OK")]
-    [InlineData("--retry-status takes Cancelled, ", "--retry", "1", "--retry-status", "14")]
+    [InlineData(
+        "--retry-status must be one of Cancelled, ", "--retry", "1", "--retry-status", "Unavailable,OK")]
+    [InlineData("--retry-status must be one of Cancelled, ", "--retry", "1", "--retry-status", "14")]
     [InlineData("--retry is 101; it must be from 0 to 100.", "--retry", "101")]
     [InlineData("--retry-pause is", "--retry", "1", "--retry-pause", "1e9")]
     public async Task Wrong_values_are_errors_that_name_the_option(string error, params string[] options)

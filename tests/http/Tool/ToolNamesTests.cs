@@ -86,7 +86,7 @@ public sealed class ToolNamesTests : IDisposable
     [InlineData("wrds", 2, "It is not a registered name either.")]
     [InlineData("x*", 2, "No endpoint is registered as 'x*'")]
     [InlineData("w*", 2, "matches several registered endpoints: words, words2")]
-    [InlineData("locked", 1, "protorpc reads no secrets of SecretManagement")]
+    [InlineData("locked", 1, "protorpc does not read secrets of SecretManagement")]
     [InlineData("unset", 1, "the environment variable 'NO_SUCH_TOKEN' is not set")]
     public async Task That_lead_nowhere_are_told(string name, int code, string text)
     {

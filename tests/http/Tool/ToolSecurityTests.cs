@@ -213,10 +213,10 @@ public sealed class ToolSecurityTests : IDisposable
     [InlineData("NAME:PASSWORD", Tcp, "grpc://127.0.0.1:1", "--user", "ann")]
     [InlineData("'NO_SUCH' of --bearer is not set", Tcp, "grpc://127.0.0.1:1", "--bearer", "env:NO_SUCH")]
     [InlineData("--auth self calls as", Tcp, "tcp://127.0.0.1:1", "--auth", "self", "--user", "a:b")]
-    [InlineData("would let everybody in", Tcp, "tcp://127.0.0.1:1", "--listen-bearer", "x")]
+    [InlineData("would accept anonymous callers", Tcp, "tcp://127.0.0.1:1", "--listen-bearer", "x")]
     [InlineData("has no name", Tcp, "grpc://127.0.0.1:1", "-H", "x")]
     [InlineData("cannot be sent", Tcp, "grpc://127.0.0.1:1", "-H", "a b: x")]
-    [InlineData("not base64", Tcp, "grpc://127.0.0.1:1", "-H", "a-bin: ?")]
+    [InlineData("must be base64", Tcp, "grpc://127.0.0.1:1", "-H", "a-bin: ?")]
     [InlineData("--mask leaves fields out of --record", Tcp, "grpc://127.0.0.1:1", "--mask", "x")]
     public async Task Options_that_mean_nothing_or_would_not_protect_are_refused(
         string text, string front, string back, params string[] more)
@@ -242,7 +242,7 @@ public sealed class ToolSecurityTests : IDisposable
         (int code, string output, string error) = await ToolProcess.RunAsync(
             null, [verb, .. endpoints, option, value, .. Words]);
 
-        Assert.Contains("would let everybody in", error, StringComparison.Ordinal);
+        Assert.Contains("would accept anonymous callers", error, StringComparison.Ordinal);
         Assert.Contains("Give --user or --auth as well; --auth none", error, StringComparison.Ordinal);
         Assert.Equal(2, code);
         Assert.Equal("", output);

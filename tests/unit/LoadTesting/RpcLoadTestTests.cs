@@ -255,7 +255,7 @@ public static class RpcLoadTestTests
         RpcLoadTarget target = TargetOf(client, Say, new Words());
         RpcLoadOptions good = new() { Count = 1 };
 
-        AssertRefused(new RpcLoadOptions(), "needs an end");
+        AssertRefused(new RpcLoadOptions(), "must end");
         AssertRefused(good with { Count = 0 }, "Count is 0");
         AssertRefused(good with { Duration = TimeSpan.Zero }, "Duration is 00:00:00");
         AssertRefused(good with { Duration = TimeSpan.FromDays(2) }, "Duration is");

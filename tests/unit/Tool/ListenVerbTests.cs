@@ -154,7 +154,7 @@ public static partial class ListenVerbTests
                 "--set", "query=a", option, text);
 
             Assert.Equal(2, run.ExitCode);
-            Assert.Contains($"{option} takes seconds (2.5)", run.Error, StringComparison.Ordinal);
+            Assert.Contains($"{option} must be seconds (2.5)", run.Error, StringComparison.Ordinal);
         }
     }
 

@@ -27,7 +27,7 @@ public static class ToolCommandTests
     [Theory]
     [InlineData("There is no verb 'pnig'. Did you mean 'ping'?", "pnig", "grpc://127.0.0.1:1")]
     [InlineData("There is no verb 'invkoe'. Did you mean 'invoke'?", "invkoe", "a", "b", "-d", "{}")]
-    [InlineData("'tcp://a:1' is an endpoint, and a verb comes before it", "tcp://a:1", "Get")]
+    [InlineData("'tcp://a:1' is an endpoint. Write a verb before it", "tcp://a:1", "Get")]
     [InlineData("There is no verb 'a\\u001B[31m'.", "a\u001b[31m")]
     [InlineData(
         "'GetOrder' is not an endpoint, and 'grpc://127.0.0.1:1' is one. The endpoint comes first: "

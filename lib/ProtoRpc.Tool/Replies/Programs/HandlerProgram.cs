@@ -27,7 +27,7 @@ internal sealed record HandlerProgram(
         {
             throw new UsageException(
                 $"{option}: there is no program '{name}'"
-                + (path is null ? " on PATH. Write ./ before one of this folder." : "."));
+                + (path is null ? " on PATH. Write ./ before a program of this folder." : "."));
         }
 
         return OperatingSystem.IsWindows() || (File.GetUnixFileMode(path) & Executable) != 0
@@ -165,7 +165,7 @@ internal sealed class ProgramEnvironment(
                 ?? throw new UsageException($"The environment variable '{name}' of {Option} is not set.");
             all.Add(name.Length > 0
                 ? new(name, value)
-                : throw new UsageException($"{Option} takes NAME or NAME=VALUE, and '{text}' has no name."));
+                : throw new UsageException($"{Option} must be NAME or NAME=VALUE, not '{text}'."));
         }
 
         return all;
@@ -199,7 +199,9 @@ internal sealed class ProgramSlots
         {
             Interlocked.Decrement(ref _waiting);
             throw new RpcException(
-                RpcStatusCode.ResourceExhausted, $"{MaxWaiting} calls wait for a handler program.");
+                RpcStatusCode.ResourceExhausted,
+                $"The server is too busy: {MaxWaiting} calls already wait for a handler program. "
+                + "Call later.");
         }
 
         try

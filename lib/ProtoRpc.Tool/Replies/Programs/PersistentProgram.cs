@@ -287,14 +287,14 @@ internal static class ProgramLine
         JsonElement root = document.RootElement;
         if (root.ValueKind != JsonValueKind.Object)
         {
-            throw NoAnswer(program, "it is no object");
+            throw NoAnswer(program, "it is not an object");
         }
 
         if (root.TryGetProperty("id", out JsonElement given)
             && (given.ValueKind != JsonValueKind.Number || !given.TryGetInt64(out long number)
                 || number != id))
         {
-            throw NoAnswer(program, "its id is not that of the call");
+            throw NoAnswer(program, "its 'id' is not the id of the call");
         }
 
         if (root.TryGetProperty("reply", out JsonElement reply))
@@ -306,7 +306,7 @@ internal static class ProgramLine
         {
             RpcStatusCode code = StatusText.Find(
                 status.ValueKind == JsonValueKind.String ? status.GetString()! : status.GetRawText())
-                ?? throw NoAnswer(program, "its status is none");
+                ?? throw NoAnswer(program, "its 'status' is not the name or number of a status");
             string text = root.TryGetProperty("message", out JsonElement message)
                 && message.ValueKind == JsonValueKind.String ? message.GetString()! : "";
             return code == RpcStatusCode.OK ? (null, null) : (null, new RpcException(code, text));
@@ -333,7 +333,7 @@ internal static class ProgramLine
     }
 
     private static RpcException NoAnswer(string program, string why) => new(
-        RpcStatusCode.Internal, $"The handler program {program} wrote a line that is no answer: {why}");
+        RpcStatusCode.Internal, $"The handler program {program} wrote a line that is not a reply: {why}");
 
     private static void WriteRequest(Utf8JsonWriter writer, IMessage request)
     {

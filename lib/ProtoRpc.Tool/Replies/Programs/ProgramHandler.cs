@@ -144,7 +144,7 @@ internal static class ProgramReply
         {
             throw new RpcException(
                 RpcStatusCode.Internal,
-                $"The handler program {program} wrote no {method.ReplyType.FullName}: {e.Message}", e);
+                $"The handler program {program} did not write a {method.ReplyType.FullName}: {e.Message}", e);
         }
     }
 

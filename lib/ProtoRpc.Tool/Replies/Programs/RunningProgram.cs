@@ -95,7 +95,7 @@ internal sealed class RunningProgram : IDisposable
             ? await reading
             : throw new RpcException(
                 RpcStatusCode.Internal,
-                "The handler program ended, and another that it started holds its output open.");
+                "The handler program ended, but a program that it started keeps its output open.");
     }
 
     /// <summary>Ends it with all programs of its group. Does nothing the second time.</summary>
