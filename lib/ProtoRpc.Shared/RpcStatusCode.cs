@@ -142,10 +142,11 @@ public static class RpcStatusTable
     public static (RpcStatusCode Code, string Meaning) OfNativeStatus(uint status) =>
         Faults.TryGetValue(status, out (RpcStatusCode, string) row)
             ? row
-            : (RpcStatusCode.Unknown, "status not known");
+            : (RpcStatusCode.Unknown, "unknown status");
 
     private static (RpcStatusCode Code, uint Fault, int Http, string Category) Row(RpcStatusCode code) =>
         (int)code >= 0 && (int)code < Rows.Length
             ? Rows[(int)code]
-            : throw new ArgumentOutOfRangeException(nameof(code), code, "There are seventeen status codes.");
+            : throw new ArgumentOutOfRangeException(
+                nameof(code), code, "A status code is a number from 0 to 16.");
 }

@@ -49,7 +49,7 @@ internal sealed class HealthService
                     || await _reports.CheckAsync(service, _services, context.CancellationToken)
                         .ConfigureAwait(false)),
             }
-            : throw new RpcException(RpcStatusCode.NotFound, $"'{service}' is not served here.");
+            : throw new RpcException(RpcStatusCode.NotFound, $"This listener has no service '{service}'.");
     }
 
     // The services of a listener do not change, so an unknown service stays unknown.

@@ -83,7 +83,7 @@ internal sealed class HostPolicy
         StatusCodes.Status403Forbidden,
         RpcStatusCode.PermissionDenied,
         (HostOf(request) is { Length: > 0 } name
-            ? $"This listener does not answer to the host name '{name}'. "
+            ? $"This listener does not accept the host name '{name}'. "
             : "The request names no host. ")
         + (_isLoopback ? "Call it as localhost or 127.0.0.1, or add" : "Add")
         + $" the name to {Setting}.");
@@ -230,7 +230,8 @@ internal sealed class BrowserPolicy(IReadOnlyList<string> origins, bool hasPassw
             throw new HttpRefusal(
                 StatusCodes.Status403Forbidden,
                 RpcStatusCode.PermissionDenied,
-                $"Pages of '{page}' are not among the allowed origins of this listener.");
+                $"The origin '{page}' is not allowed. Add it to the allowed origins of the listener "
+                + "(AllowedOrigin).");
         }
 
         IHeaderDictionary headers = http.Response.Headers;

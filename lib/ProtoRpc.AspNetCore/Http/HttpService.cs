@@ -213,10 +213,9 @@ internal sealed class HttpService
         throw WrongMethod(
             http, AllowOf(http.Request, route),
             isGet
-                ? $"{method} calls only methods with idempotency_level = NO_SIDE_EFFECTS "
-                    + (_isLoopback ? "from a browser" : "here")
-                    + $", which '{route.Method!.Info.FullName}' does not have. Use POST, or allow GET on the "
-                    + "listener (AllowGet)."
+                ? $"{method} requests{(_isLoopback ? " of browsers" : "")} can call only methods with "
+                    + $"idempotency_level = NO_SIDE_EFFECTS. '{route.Method!.Info.FullName}' does not have "
+                    + "this option. Use POST, or allow GET on the listener (AllowGet)."
                 : null);
     }
 

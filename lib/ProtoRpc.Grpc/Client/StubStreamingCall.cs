@@ -63,7 +63,7 @@ internal sealed class StubStreamingCall<TRequest, TReply> :
         if (Interlocked.CompareExchange(ref _isWriting, 1, 0) != 0)
         {
             throw new InvalidOperationException(
-                "Another message is written at the moment. Wait for it: a call writes one at a time.");
+                "A call writes one message at a time. Await the previous WriteAsync before the next.");
         }
 
         try
@@ -202,7 +202,7 @@ internal sealed class StubStreamingCall<TRequest, TReply> :
             if (_isReading)
             {
                 throw new InvalidOperationException(
-                    "Another reply is read at the moment. Wait for it, because a call reads one at a time.");
+                    "A call reads one reply at a time. Await the previous MoveNext before the next.");
             }
 
             _isReading = true;
@@ -290,7 +290,8 @@ internal sealed class StubStreamingCall<TRequest, TReply> :
     private GrpcException NotOne(string what)
     {
         GrpcException failure = new(new Status(
-            StatusCode.Internal, $"The server sent {what}. Does its schema differ from this one?"));
+            StatusCode.Internal, $"The server sent {what}. Check that client and server use the same "
+            + "schema."));
         _ = FinishAsync(failure);
         return failure;
     }

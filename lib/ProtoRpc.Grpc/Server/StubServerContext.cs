@@ -81,7 +81,7 @@ internal sealed class StubServerContext(RpcServerCallContext call, RpcServerStre
         ArgumentNullException.ThrowIfNull(responseHeaders);
         if (_hasHeaders)
         {
-            throw new InvalidOperationException("Response headers can be written once for a call.");
+            throw new InvalidOperationException("Response headers can be written only once in a call.");
         }
 
         _hasHeaders = true;

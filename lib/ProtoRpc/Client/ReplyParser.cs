@@ -68,7 +68,7 @@ internal static class ReplyParser
 
     /// <summary>The error for a method with one reply that got none or several.</summary>
     public static RpcException NotOne(string what) => new(
-        RpcStatusCode.Internal, $"The server sent {what}. Does its schema differ from this one?")
+        RpcStatusCode.Internal, $"The server sent {what}. Check that client and server use the same schema.")
     {
         ErrorId = RpcErrorIds.BadReply,
         MayHaveExecuted = true,
