@@ -85,9 +85,10 @@ public static class ForeignServerPingTests
         "501 Unsupported method\r\nContent-Type: text/html",
         "'http://127.0.0.1:PORT/ProtoService.SearchService/Search' is an address of the service.")]
     [InlineData("404 Not Found", "/ProtoService.SearchService/Search' is an address of the service.")]
-    [InlineData("502 Bad Gateway", " A proxy answers so if it does not reach the service.")]
+    [InlineData("502 Bad Gateway", " A proxy returns this status if it cannot reach the service.")]
     [InlineData(
-        "429 Too Many\r\nContent-Type: text/html", " A proxy answers so if it limits the rate of requests.")]
+        "429 Too Many\r\nContent-Type: text/html",
+        " A proxy returns this status if it limits the rate of requests.")]
     public static void A_call_to_a_foreign_server_says_what_to_check(string answer, string advice)
     {
         using TcpListener listener = new(IPAddress.Loopback, 0);

@@ -124,8 +124,8 @@ internal readonly record struct CallSpec(RpcMethodInfo Method, CallClock Clock)
 
     private static RpcException Incomplete(RpcMethodInfo method, string problem, RpcEndpoint endpoint) => new(
         RpcStatusCode.FailedPrecondition, RpcErrorIds.SchemaIncomplete,
-        $"{method.FullName} cannot be called. {problem} Give a schema that has it: its .proto files or a "
-        + "descriptor set.", endpoint)
+        $"{method.FullName} cannot be called. {problem} Give a schema with the method: its .proto files or "
+        + "a descriptor set.", endpoint)
     {
         MethodName = method.FullName,
     };

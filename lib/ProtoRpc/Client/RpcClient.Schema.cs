@@ -290,8 +290,8 @@ public sealed partial class RpcClient
     private RpcSchema RequireSchema() => _schema
         ?? throw new RpcException(
             RpcStatusCode.FailedPrecondition,
-            $"The connection to {Endpoint} has no schema to look names up in. Give {nameof(Connect)} one, or "
-            + $"call {nameof(FetchSchema)} if the server publishes its schema.");
+            $"The connection to {Endpoint} has no schema to look names up in. Give {nameof(Connect)} a "
+            + $"schema, or call {nameof(FetchSchema)} if the server publishes its schema.");
 
     /// <summary>Pings the server through the client's service, optionally with a request for its ping
     /// handlers. Without a schema, this only checks whether a server of the native protocol

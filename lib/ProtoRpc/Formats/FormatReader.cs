@@ -75,7 +75,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
         if (hint.Length == 0)
         {
             hint = ValueText.OfNames(
-                layout.Shown.Select(field => field.Info.Name), " Its fields are", " It has none") + ".";
+                layout.Shown.Select(field => field.Info.Name), " Its fields are", " It has no fields") + ".";
         }
         Path.PushField(name);
         return Error(

@@ -106,7 +106,7 @@ internal sealed class MessageSequenceReader(
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted, RpcErrorIds.MessageTooLarge,
-                $"A message of the input has more than {MaxMessageBytes:N0} bytes, which is the most.");
+                $"A message of the input is larger than the limit of {MaxMessageBytes:N0} bytes.");
         }
 
         byte[] old = _buffer;
@@ -160,14 +160,14 @@ internal sealed class DelimitedSplitter : MessageSplitter
 
         if (length > int.MaxValue)
         {
-            throw Malformed($"the length before a message is {length} bytes, and 2 GiB is the most");
+            throw Malformed($"the length before a message is {length} bytes; the limit is 2 GiB");
         }
 
         if ((ulong)(bytes.Length - start) < length)
         {
             return isEnd
                 ? throw Malformed(
-                    $"the input ends in a message: {bytes.Length - start} of its {length} bytes are there")
+                    $"the input ends within a message, after {bytes.Length - start} of its {length} bytes")
                 : false;
         }
 
@@ -193,7 +193,8 @@ internal sealed class DelimitedSplitter : MessageSplitter
 
     private static RpcException Malformed(string what) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.MalformedMessage,
-        $"This is not a sequence of binary messages: {what}. Each has its length before it, as a varint.");
+        $"This is not a sequence of binary messages: {what}. A varint with its length must "
+        + "precede each message.");
 }
 
 /// <summary>Splits messages of text or XML at the record separator (0x1E), which no message contains. The

@@ -178,7 +178,8 @@ internal sealed class ForwardingHandler(RpcClient client, RpcGatewayOptions? opt
 
     private RpcException Refusal(RpcMethodInfo method) => new(
         RpcStatusCode.Unimplemented,
-        $"{method.FullName} streams, but the gateway's connection to '{client.Endpoint}' cannot. "
+        $"{method.FullName} has a stream, which the gateway's connection to '{client.Endpoint}' does not "
+        + "support. "
         + $"Connect to a {EndpointKinds.SchemesWith(EndpointFeatures.RequestStreams)} "
         + "endpoint of the service.")
     {

@@ -71,7 +71,7 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
         {
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"{type.FullName} of {bytes.Length} bytes cannot be read; {Array.MaxLength} are possible.");
+                $"{type.FullName} of {bytes.Length} bytes cannot be read; the limit is {Array.MaxLength}.");
         }
         byte[] whole = ArrayPool<byte>.Shared.Rent((int)bytes.Length);
         try

@@ -47,14 +47,14 @@ internal static class FieldValues
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
-                $"{field.Info.FullName} does not take {(int)bits}: the enum {field.Enum!.FullName} is " +
+                $"{field.Info.FullName} cannot be {(int)bits}: the enum {field.Enum!.FullName} is " +
                 "closed and has no such number.");
         }
     }
 
     public static RpcException WrongType(FieldLayout field, object? value) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
-        $"{field.Info.FullName} takes {Expected(field)}, not {value?.GetType().FullName ?? "null"}. " +
+        $"{field.Info.FullName} must be {Expected(field)}, not {value?.GetType().FullName ?? "null"}. " +
         $"{nameof(MessageMapper)} converts other types.");
 
     private static string Expected(FieldLayout field)

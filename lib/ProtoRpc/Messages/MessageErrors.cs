@@ -12,7 +12,7 @@ internal static class MessageErrors
         string hint = NearestName.Hint(name, names);
         if (hint.Length == 0)
         {
-            hint = ValueText.OfNames(names, " Its fields are", " It has none") + ".";
+            hint = ValueText.OfNames(names, " Its fields are", " It has no fields") + ".";
         }
 
         return $"the message {type.FullName} has no field '{ValueText.OfName(name)}'.{hint}";

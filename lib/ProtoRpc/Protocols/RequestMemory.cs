@@ -22,7 +22,7 @@ internal sealed class RequestMemory(long maxBytes)
     /// <summary>The error for a request that does not fit.</summary>
     public RpcException Full() => new(
         RpcStatusCode.ResourceExhausted,
-        $"The server is too busy: its running requests have the {maxBytes:N0} bytes that they may. "
+        $"The server is too busy: its running requests have reached the limit of {maxBytes:N0} bytes. "
         + $"Call later, or raise {nameof(RpcLimits)}.{nameof(RpcLimits.MaxMemoryBytes)} of the server.")
     {
         ErrorId = RpcErrorIds.ServerBusy,

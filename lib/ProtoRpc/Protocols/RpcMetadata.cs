@@ -43,7 +43,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         {
             throw Invalid(
                 name,
-                "a value has printable ASCII only; bytes and other text go under a name that ends in -bin");
+                "its value must be printable ASCII. For bytes or other text, use a name that ends in -bin");
         }
 
         Append(name, value);
@@ -156,7 +156,7 @@ public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, objec
         ArgumentNullException.ThrowIfNull(name);
         if (name.Length == 0 || !name.All(c => char.IsAsciiLetterOrDigit(c) || c is '-' or '_' or '.'))
         {
-            throw Invalid(name, "a name has ASCII letters, digits and - _ . only");
+            throw Invalid(name, "its name must consist of ASCII letters, digits and - _ .");
         }
     }
 

@@ -11,7 +11,7 @@ internal sealed class AllowedAccounts
 {
     /// <summary>The advice for a caller that is not among the accounts, or its administrator.</summary>
     public const string Advice =
-        $"Only the account that runs the listener, and those of its {Users} and {Groups}, may.";
+        $"Only the account that runs the listener and the accounts of its {Users} and {Groups} may connect.";
 
     private const string Users = $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.AllowedUsers)}";
     private const string Groups = $"{nameof(RpcServerSecurity)}.{nameof(RpcServerSecurity.AllowedGroups)}";
@@ -64,7 +64,7 @@ internal sealed class AllowedAccounts
                     ? "the endpoints of the application"
                     : $"'{string.Join("', '", endpoints)}'")
                 + $". It is for {EndpointKinds.SchemesWith(EndpointFeatures.OtherAccounts, "and")} endpoints "
-                + "of the server. Add one, or leave it out.");
+                + "of the server. Add an endpoint of this kind, or leave the accounts out.");
         }
     }
 

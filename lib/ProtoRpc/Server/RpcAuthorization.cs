@@ -93,7 +93,7 @@ public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPas
     private static RpcException Invalid(object? key, string what) =>
         new(
             RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidAuthorizationRule,
-            $"The authorisation rule '{key}' cannot be used: {what}.");
+            $"The authorization rule '{key}' cannot be used: {what}.");
 
     private static RpcException Refusal(IIdentity user, string what) => user.IsAuthenticated
         ? new RpcException(

@@ -443,7 +443,8 @@ public sealed class RpcServer : IRpcServer
         if (change.Endpoints is { Count: 0 })
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument, "A server keeps at least one endpoint; stop it to close all.");
+                RpcStatusCode.InvalidArgument,
+                "A server needs at least one endpoint. To close all, stop the server.");
         }
 
         ServerHost host = _host is { } open && !Completion.IsCompleted ? open : throw new RpcException(

@@ -344,6 +344,6 @@ public abstract class RpcPeerContext
         throw new RpcException(
             RpcStatusCode.Unimplemented,
             $"'{User.Name}' cannot be impersonated: a thread can act as another user only on Windows. "
-            + "Check what the caller may do with User or an authorisation rule instead.");
+            + "Check what the caller may do with User or an authorization rule instead.");
     }
 }

@@ -96,8 +96,8 @@ internal static class CallErrors
 
     public static RpcException AllStuck(RpcEndpoint endpoint, int calls) => new(
         RpcStatusCode.ResourceExhausted, RpcErrorIds.ClientConnectionsExhausted,
-        $"{calls} calls to '{endpoint}' were given up, and the server has not answered one of them; the "
-        + "system has no way to end them. Check what the server does, or raise "
+        $"{calls} calls to '{endpoint}' were abandoned, but the server has not answered them, and the "
+        + "system cannot end them. Check whether the server hangs, or raise "
         + $"{nameof(RpcLimits)}.{nameof(RpcLimits.MaxClientConnections)}.", endpoint);
 
     public static RpcException ReplyTooLarge(RpcEndpoint endpoint, int maxBytes) => new(

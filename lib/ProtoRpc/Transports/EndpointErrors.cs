@@ -74,8 +74,8 @@ internal static class EndpointErrors
         if (useTls && tcp is null)
         {
             throw Refused(
-                $"{UseTls} is for {tcpSchemes} endpoints, and none of '{all}' is one. Leave it out, or "
-                + "add one.",
+                $"{UseTls} is for {tcpSchemes} endpoints, and none of '{all}' is of this kind. Leave "
+                + $"{UseTls} out, or add a {tcpSchemes} endpoint.",
                 RpcErrorIds.TlsNotSupported, endpoints[0]);
         }
 
@@ -90,9 +90,9 @@ internal static class EndpointErrors
         if (certificate is not null && !useTls && !endpoints.Any(endpoint => endpoint.IsTls))
         {
             throw Refused(
-                $"No endpoint of '{all}' uses the certificate '{certificate.Subject}'. Leave it out, add an "
-                + $"endpoint of {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "or")}, or set {UseTls} "
-                + $"with one of {tcpSchemes}.",
+                $"No endpoint of '{all}' uses the certificate '{certificate.Subject}'. Leave the certificate "
+                + $"out, add an endpoint of {EndpointKinds.SchemesWith(EndpointFeatures.Tls, "or")}, or set "
+                + $"{UseTls} with one of {tcpSchemes}.",
                 RpcErrorIds.TlsNotSupported, endpoints[0]);
         }
     }

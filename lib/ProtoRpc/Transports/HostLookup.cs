@@ -103,7 +103,7 @@ internal static class HostLookup
 /// <param name="host">The name.</param>
 /// <param name="cause">The exception that ended the wait; null for none.</param>
 internal sealed class HostLookupTimeout(string host, Exception? cause = null)
-    : OperationCanceledException($"The time to look up '{host}' is over.", cause)
+    : OperationCanceledException($"The lookup of the host name '{host}' timed out.", cause)
 {
     /// <summary>The name.</summary>
     public string Host => host;

@@ -215,7 +215,7 @@ internal sealed class UnixSocketTransport : INativeTransport
             : throw new RpcException(
                 RpcStatusCode.InvalidArgument, RpcErrorIds.EndpointNameTooLong,
                 $"'{endpoint}' cannot be used here: its socket '{path}' has {length} bytes, "
-                + $"and the system takes {MaxPathBytes}. "
+                + $"and the system allows {MaxPathBytes}. "
                 + "Use a shorter name, or set XDG_RUNTIME_DIR or TMPDIR to a shorter directory.", endpoint);
     }
 

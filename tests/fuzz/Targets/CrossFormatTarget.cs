@@ -27,7 +27,7 @@ internal sealed class CrossFormatTarget : FuzzTarget
         [MessageFormats.Text] = "^$",
         [MessageFormats.Json] =
             $"{OfOneText}|a Value cannot hold NaN|the bytes in the Any",
-        [MessageFormats.Xml] = $"{OfOneText}|XML cannot hold this",
+        [MessageFormats.Xml] = $"{OfOneText}|XML cannot represent the value",
         [MessageFormats.Form] = $"{OfOneText}|a form cannot hold ",
     };
 

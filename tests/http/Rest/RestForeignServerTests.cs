@@ -233,13 +233,13 @@ public static class RestForeignServerTests
         Assert.Equal(RpcStatusCode.Unknown, (await StreamAsync(body)).Error?.Code);
 
     [Theory]
-    [InlineData("[", "no end")]
-    [InlineData("[{}", "no end")]
-    [InlineData("[{},", "no end")]
+    [InlineData("[", "end of the array")]
+    [InlineData("[{}", "end of the array")]
+    [InlineData("[{},", "end of the array")]
     [InlineData("[{},]", "unexpected")]
     [InlineData("[{} {}]", "comma is missing")]
-    [InlineData("[{}]]", "behind the array")]
-    [InlineData("[{}]{}", "behind the array")]
+    [InlineData("[{}]]", "after the array")]
+    [InlineData("[{}]{}", "after the array")]
     [InlineData("]", "unexpected")]
     [InlineData("{},{}", "unexpected")]
     [InlineData("{\"tags\":[}", "middle of one")]

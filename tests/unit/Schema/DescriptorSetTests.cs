@@ -176,7 +176,7 @@ public static class DescriptorSetTests
 
         RpcException e = Assert.Throws<RpcException>(() => RpcSchema.Load([folder.Write("a.pb", "")]));
 
-        Assert.Contains("holds no file", e.Message, StringComparison.Ordinal);
+        Assert.Contains("contains no file", e.Message, StringComparison.Ordinal);
     }
 
     [Fact]

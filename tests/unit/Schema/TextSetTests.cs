@@ -115,7 +115,7 @@ public static class TextSetTests
     [Theory]
     [InlineData("set.json", "{", "in Json")]
     [InlineData("set.json", "{\"file\":[{\"name\":1}]}", "in Json")]
-    [InlineData("package.json", "{\"name\":\"x\"}", "it holds no file")]
+    [InlineData("package.json", "{\"name\":\"x\"}", "it contains no file")]
     [InlineData("set.json", "[]", "not a serialized FileDescriptorSet")]
     [InlineData("set.txtpb", "file {", "in Text")]
     [InlineData("set.txtpb", "file_name", "in Text")]

@@ -168,7 +168,8 @@ internal sealed class BackendPass(BackendPicker picker, Queue<Backend> left)
 
         if (groups.Length > MaxReasons)
         {
-            yield return $"{groups.Skip(MaxReasons).Sum(group => group.Count())} more failed otherwise.";
+            yield return $"{groups.Skip(MaxReasons).Sum(group => group.Count())} more failed for other "
+                + "reasons.";
         }
     }
 }

@@ -389,7 +389,7 @@ internal static class GrpcStatus
             return new RpcException(
                 RpcStatusCode.Internal,
                 "The reply ended without a status. The server, or a proxy before it, "
-                + "cut it off or does not speak gRPC.")
+                + "ended the reply early or does not support gRPC.")
             {
                 ErrorId = RpcErrorIds.NoGrpcStatus,
                 MayHaveExecuted = true,

@@ -360,7 +360,7 @@ internal static class GrpcFailures
         (RpcStatusCode code, string what) = reset.ErrorCode switch
         {
             RefusedStream => (
-                RpcStatusCode.Unavailable, isAnswered ? "aborted the call" : "refused the call"),
+                RpcStatusCode.Unavailable, isAnswered ? "aborted the call" : "rejected the call"),
             Cancel => (RpcStatusCode.Cancelled, "cancelled the call"),
             EnhanceYourCalm => (RpcStatusCode.ResourceExhausted,
                 "closed the connection because of too many requests (KeepAlive may be too short)"),

@@ -185,7 +185,7 @@ internal sealed class GrpcRequestContent : HttpContent
     // The HTTP handler resends a request that a server rejected, but sent messages are not kept.
     private static RpcException NotKept() => new(
         RpcStatusCode.Unavailable,
-        "The server refused the call, and a request stream is not retried automatically. "
+        "The server rejected the call, and a request stream is not retried automatically. "
         + "The call did not run: call again.");
 
     protected override bool TryComputeLength(out long length)

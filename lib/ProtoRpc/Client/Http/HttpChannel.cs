@@ -152,7 +152,8 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
     private static RpcException Streams(RpcMethodInfo method) => new(
         RpcStatusCode.Unimplemented,
         method.IsClientStreaming
-            ? $"{method.FullName} streams its requests, and a call over HTTP has one. Use a grpc:// endpoint."
+            ? $"{method.FullName} streams its requests, but a call over HTTP sends only one request. Use a "
+                + "grpc:// endpoint."
             : RpcChannels.StreamingHint(method));
 
     private async ValueTask<TReply> RunAsync<TWait, TReply>(
@@ -321,8 +322,8 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         : throw new RpcException(
             RpcStatusCode.Unimplemented, RpcErrorIds.NoSchema,
             $"'{_endpoint}' is an HTTP endpoint, which lists no schema. Give a schema. A ProtoRpc listener "
-            + $"serves it at '{_address.AbsoluteUri.TrimEnd('/')}/FILE.proto', where FILE.proto declares the "
-            + "service.",
+            + $"serves its schema at '{_address.AbsoluteUri.TrimEnd('/')}/FILE.proto', where FILE.proto "
+            + "declares the service.",
             _endpoint);
 
     /// <summary>Loads the schema from the file of the first service that the server has under the name that

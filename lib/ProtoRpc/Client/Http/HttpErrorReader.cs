@@ -96,8 +96,9 @@ internal static class HttpErrorReader
         string advice = response.StatusCode switch
         {
             HttpStatusCode.BadGateway or HttpStatusCode.ServiceUnavailable or HttpStatusCode.GatewayTimeout =>
-                " A proxy answers so if it does not reach the service.",
-            HttpStatusCode.TooManyRequests => " A proxy answers so if it limits the rate of requests.",
+                " A proxy returns this status if it cannot reach the service.",
+            HttpStatusCode.TooManyRequests => 
+                " A proxy returns this status if it limits the rate of requests.",
             _ when address.Length > 0 =>
                 $" Check that '{TerminalText.OneLine(address, MaxLocation)}' is an address of the service.",
             _ => "",

@@ -446,7 +446,7 @@ internal static class MessageFailures
                 ContextResult.Refused(ContextResult.InterfaceNotSupported)),
             WindowsStatus.AccessDenied => new RpcException(
                 RpcStatusCode.PermissionDenied,
-                $"This account may not connect to '{endpoint}': it is for the account that listens.")
+                $"This account may not connect to '{endpoint}': only the account that listens may connect.")
             {
                 Endpoint = endpoint,
                 NativeStatus = work.Status,

@@ -92,7 +92,7 @@ internal sealed partial class HttpSchemaReader(
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument,
-                $"'{file}' is not the address of a file. Give that of a .proto file, such as "
+                $"'{file}' is not the address of a file. Give the address of a .proto file, such as "
                 + $"'{new Uri(file, "Service.proto")}'.");
         }
 

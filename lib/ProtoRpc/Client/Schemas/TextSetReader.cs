@@ -34,8 +34,8 @@ internal static class TextSetReader
         if (text.Length > MaxBytes)
         {
             throw SchemaError.Invalid(
-                $"Cannot use {origin}: a descriptor set in JSON or text may have "
-                + $"{MaxBytes / (1024 * 1024)} MB. Make a binary one.");
+                $"Cannot use {origin}: a descriptor set in JSON or text is limited to "
+                + $"{MaxBytes / (1024 * 1024)} MB. Make a binary descriptor set.");
         }
 
         MessageFormat format = DescriptorSetReader.IsJson(text) ? MessageFormats.Json : MessageFormats.Text;

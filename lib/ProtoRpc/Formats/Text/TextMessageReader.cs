@@ -316,7 +316,8 @@ internal sealed class TextMessageReader(
             }
             string hint = NearestName.Hint(name, type.Values.Select(value => value.Key));
             throw Invalid(name, $"is not in the enum {type.FullName}." + (hint.Length > 0 ? hint
-                : ValueText.OfNames(type.Values.Select(v => v.Key), " Its names are", " It has none") + "."));
+                : ValueText.OfNames(
+                    type.Values.Select(v => v.Key), " Its names are", " It has no names") + "."));
         }
         ulong bits = ReadInteger(field, negative);
         return field.ClosedNumbers is { } known && !known.Contains((int)bits)

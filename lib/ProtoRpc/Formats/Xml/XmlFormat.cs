@@ -96,7 +96,7 @@ internal sealed class XmlMessageWriter(
             // The writer throws this for a control character, which XML cannot hold, and for a bad root.
             throw Error(
                 RpcErrorIds.InvalidFieldValue,
-                $"XML cannot hold this: {e.Message} The binary format and JSON can.",
+                $"XML cannot represent the value: {e.Message} Use the binary format or JSON.",
                 e);
         }
     }

@@ -308,9 +308,9 @@ internal static class BindRefusal
                 "it does not support DCE/RPC version 5.0"),
             BindNakReason.AuthenticationType => (RpcStatusCode.Unauthenticated,
                 "it does not support the authentication type"),
-            _ => (RpcStatusCode.Unavailable, $"it gave bind_nak reason {(ushort)reason}"),
+            _ => (RpcStatusCode.Unavailable, $"it returned bind_nak reason {(ushort)reason}"),
         };
-        return new RpcException(code, $"'{endpoint}' refused the connection: {why}.", endpoint);
+        return new RpcException(code, $"'{endpoint}' rejected the connection: {why}.", endpoint);
     }
 
     /// <summary>A bind_ack whose result is not that the interface was accepted.</summary>
@@ -325,13 +325,13 @@ internal static class BindRefusal
         {
             (ContextDecision.ProviderRejection, ContextResult.InterfaceNotSupported) =>
                 (RpcStatusCode.Unimplemented,
-                "that interface is not served there. Check the interface id and the endpoint"),
+                "the server does not serve this interface. Check the interface id and the endpoint"),
             (ContextDecision.ProviderRejection, ContextResult.TransferNotSupported) =>
                 (RpcStatusCode.Unimplemented, "the server does not support NDR 2.0"),
             (ContextDecision.ProviderRejection, ContextResult.LocalLimit) =>
                 (RpcStatusCode.ResourceExhausted, "the server has too many contexts on this connection"),
             _ => (RpcStatusCode.PermissionDenied,
-                $"the server gave result {(ushort)refused.Result}, reason {refused.Reason}"),
+                $"the server returned result {(ushort)refused.Result}, reason {refused.Reason}"),
         };
         string name = interfaceName is null ? "" : $" of '{interfaceName}'";
         return new RpcException(

@@ -239,7 +239,7 @@ internal static class NativeFault
         status == FaultStatus.AccessDenied && endpoint.Has(EndpointFeatures.OtherAccounts)
             ? new RpcException(
                 RpcStatusCode.PermissionDenied,
-                $"'{endpoint}' refused the connection: this account may not connect. "
+                $"'{endpoint}' rejected the connection: this account may not connect. "
                 + AllowedAccounts.Advice)
             {
                 Endpoint = endpoint,

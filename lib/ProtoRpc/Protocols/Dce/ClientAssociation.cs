@@ -336,7 +336,7 @@ internal sealed class ClientAssociation : IDisposable
             _hasConstantCallId = true;
             DebugLog?.Invoke(
                 $"'{_endpoint}' answers call {CallId} with call_id {callId}, as Wine 8's rpcrt4 does with "
-                + "every call. The answer is taken, because this connection has one call at a time.");
+                + "every call. ProtoRpc accepts the reply, because this connection has one call at a time.");
         }
 
         return true;

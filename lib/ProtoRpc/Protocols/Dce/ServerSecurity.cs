@@ -198,7 +198,7 @@ internal sealed class ServerSecurity(
         {
             throw SecurityErrors.Refused(
                 _context.AuthenticationType,
-                $"what was negotiated is not enough for protection level {level}");
+                $"the negotiated security does not support protection level {level}");
         }
 
         _context.SignsHeaders = _clientSignsHeaders;

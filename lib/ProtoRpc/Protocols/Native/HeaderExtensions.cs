@@ -135,8 +135,8 @@ internal static class HeaderExtensions
     /// <summary>The error for an endpoint whose protocol does not support header extensions.</summary>
     public static RpcException NotCarried(RpcEndpoint endpoint) => new(
         RpcStatusCode.InvalidArgument, RpcErrorIds.ExtensionsNotSupported,
-        $"Calls to '{endpoint}' carry no extensions of the request header; those to "
-        + $"{EndpointKinds.SchemesWith(EndpointFeatures.HeaderExtensions, "and")} endpoints do. "
+        $"Calls to '{endpoint}' cannot send extensions of the request header; only calls to "
+        + $"{EndpointKinds.SchemesWith(EndpointFeatures.HeaderExtensions, "and")} endpoints can. "
         + "Use headers, or the call context.", endpoint);
 
     private static bool IsForApplications(string message, int number) =>

@@ -56,7 +56,7 @@ internal static class NativeHeaders
         int start = ReadVarint(payload, out uint length);
         if (start == 0 || length > (uint)(payload.Length - start))
         {
-            throw Broken($"its length does not fit the {payload.Length} bytes that came", null);
+            throw Broken($"its length does not match the {payload.Length} received bytes", null);
         }
 
         body = payload[(start + (int)length)..];

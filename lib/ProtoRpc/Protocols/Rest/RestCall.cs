@@ -65,8 +65,8 @@ internal sealed record RestCall(
         string more = misfits.Count > MaxShown ? $"; and {misfits.Count - MaxShown} more" : "";
         return new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidFieldValue,
-            $"The request does not fit the HTTP rule of {misfits[0].Binding.Method.FullName}: the path field "
-            + $"{string.Join("; ", reasons)}{more}. Set the "
+            $"The request does not match the HTTP rule of {misfits[0].Binding.Method.FullName}: the path "
+            + $"field {string.Join("; ", reasons)}{more}. Set the "
             + (misfits.Count == 1 ? "field." : "fields of one of the paths."))
         {
             FieldPath = $"{type.Name}.{misfits[0].Variable.Name}",

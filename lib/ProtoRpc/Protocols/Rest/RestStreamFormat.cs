@@ -101,7 +101,7 @@ internal sealed class RestStreamFormat(
             if (!reader.TryRead(out byte next))
             {
                 return isEnd && _place is not (Place.Start or Place.BetweenValues or Place.BehindArray)
-                    ? throw Malformed("the array of replies has no end")
+                    ? throw Malformed("the end of the array of replies is missing")
                     : false;
             }
 
@@ -131,7 +131,7 @@ internal sealed class RestStreamFormat(
                 case Place.BehindElement:
                     throw Malformed("a comma is missing between two replies");
                 case Place.BehindArray:
-                    throw Malformed("there is more behind the array of replies");
+                    throw Malformed("there is text after the array of replies");
                 case var _ when next is (byte)']' or (byte)'}' or (byte)',' or (byte)':':
                     throw Malformed($"'{(char)next}' is unexpected between replies");
                 default:

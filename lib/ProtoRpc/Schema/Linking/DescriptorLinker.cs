@@ -195,7 +195,9 @@ internal static class DescriptorCheck
 
         if (proto.Options?.MapEntry == true)
         {
-            Require(IsMapEntry(proto), fileName, message.FullName, "is marked as a map's entry, but is none");
+            Require(
+                IsMapEntry(proto), fileName, message.FullName,
+                "is marked as a map's entry, but is not a valid entry");
         }
 
         for (int i = 0; i < proto.NestedType.Count; i++)
@@ -337,7 +339,7 @@ internal static class NameCheck
             package.Length <= MaxPackageLength && package.AsSpan().Count('.') <= MaxPackageDots,
             file, "package",
             package, $"has more than {MaxPackageLength} characters or {MaxPackageDots} dots, which protoc "
-                + "refuses, too");
+                + "also rejects");
         if (package.Length > 0)
         {
             foreach (Range part in package.AsSpan().Split('.'))

@@ -124,10 +124,12 @@ internal static class DescriptorSetReader
             throw SchemaError.Invalid(
                 $"Cannot read {origin}: it is not a serialized FileDescriptorSet, or it is cut off "
                 + $"({e.Message}) "
-                + "Make one with 'protoc --include_imports --descriptor_set_out=FILE'.", e);
+                + "Make a descriptor set with 'protoc --include_imports --descriptor_set_out=FILE'.", e);
         }
 
-        return files.Count > 0 ? files : throw SchemaError.Invalid($"Cannot use {origin}: it holds no file.");
+        return files.Count > 0
+            ? files
+            : throw SchemaError.Invalid($"Cannot use {origin}: it contains no file.");
     }
 
     // Skips a byte order mark, white space, and comments of the text format.

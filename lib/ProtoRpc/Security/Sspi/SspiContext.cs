@@ -51,7 +51,7 @@ internal sealed unsafe class SspiContext : SecurityContext
     public override IIdentity Identity => _isServer && _isComplete
         ? _caller ??= ReadCaller()
         : throw new InvalidOperationException(
-            "The client is known to a server whose authentication is complete.");
+            "Only a server has the identity of the client, after the authentication is complete.");
 
     /// <summary>A client's side.</summary>
     /// <param name="credential">Who calls; other contexts may use it too.</param>

@@ -496,7 +496,7 @@ internal static class ServerBusy
     /// <summary>The error for a waiting call that did not get its turn.</summary>
     public static RpcException GivenUp() => new(
         RpcStatusCode.ResourceExhausted,
-        "The server is too busy: the call waited for others to end, and its turn did not come. Call later.")
+        "The server is too busy: the call waited too long for other calls to end. Call later.")
     {
         ErrorId = RpcErrorIds.ServerBusy,
         RetryAfter = RequestMemory.RetryAfter,

@@ -331,19 +331,20 @@ internal sealed class Transfer : IDisposable
             ByteString payload = part.PayloadBytes;
             if (part.CurrentPosition != Body.Length)
             {
-                throw Wrong($"it begins at {part.CurrentPosition} and {Body.Length} bytes have come");
+                throw Wrong(
+                    $"it begins at byte {part.CurrentPosition}, but {Body.Length} bytes were received");
             }
 
             if (part.TotalBytes != TotalBytes || part.MethodName != Method)
             {
-                throw Wrong("its total or its method is not that of the first part");
+                throw Wrong("its total size or its method differs from the first part");
             }
 
             if (part.BytesSent != payload.Length || payload.Length > TotalBytes - Body.Length)
             {
                 throw Wrong(
-                    $"it has {payload.Length} bytes, says {part.BytesSent}, "
-                    + $"and {TotalBytes - Body.Length} are left");
+                    $"it has {payload.Length} bytes and declares {part.BytesSent}, "
+                    + $"but {TotalBytes - Body.Length} bytes are missing");
             }
 
             Save(payload);
@@ -407,7 +408,7 @@ internal sealed class Transfer : IDisposable
             // The inner exception names a folder of the server, so the caller receives another text.
             throw new RpcException(
                 RpcStatusCode.ResourceExhausted,
-                $"A message for {Method} is rejected: the server has no room to keep its parts, because the "
+                $"A message for {Method} is rejected: the server cannot store its parts, because the "
                 + "disk for its temporary files is full or cannot be written. Send the message again later.",
                 e);
         }

@@ -64,7 +64,7 @@ internal sealed class RecordWriter : IDisposable
         _file.Dispose();
         if (Lost > 0)
         {
-            Warn($"{Lost} calls were not recorded to '{_file.Path}'. {Written} were.");
+            Warn($"{Lost} calls were not recorded to '{_file.Path}'; {Written} calls were recorded.");
         }
     }
 
@@ -131,7 +131,7 @@ internal sealed class RecordWriter : IDisposable
             if (_fails)
             {
                 _fails = false;
-                Warn($"Calls are recorded to '{_file.Path}' again; {Lost} were not.");
+                Warn($"Calls are recorded to '{_file.Path}' again; {Lost} calls were not recorded.");
             }
         }
         catch (Exception e) when (AppendedFile.IsRefusal(e))
@@ -142,7 +142,7 @@ internal sealed class RecordWriter : IDisposable
                 _fails = true;
                 Warn(
                     $"Calls cannot be recorded to '{_file.Path}': {FileProblem.Describe(e, _file.Path)}. "
-                    + "They are still served.");
+                    + "The calls are still served.");
             }
         }
     }

@@ -70,8 +70,8 @@ internal sealed class DiagnosingHandler(
     private HttpRequestException Unreadable(Exception error) => Because(
         new RpcException(
             RpcStatusCode.Unauthenticated,
-            $"'{endpoint}' sends a challenge for authentication that cannot be read. The server, or what is "
-            + "between it and here, is broken or hostile.", endpoint, error),
+            $"'{endpoint}' sends a challenge for authentication that cannot be read. The server, or a proxy "
+            + "before it, is faulty or hostile.", endpoint, error),
         HttpRequestError.UserAuthenticationError);
 
     // RFC 9110, section 7.2: with the port, unless it is the default port.

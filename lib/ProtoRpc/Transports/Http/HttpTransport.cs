@@ -128,12 +128,12 @@ internal static class HttpTransport
 
         bool isOther = error.HttpRequestError is HttpRequestError.InvalidResponse;
         string how = error.HttpRequestError == HttpRequestError.ResponseEnded
-            ? "the server closed it before it had answered."
+            ? "the server closed the connection before it replied."
             : Innermost(error).Message;
         return new RpcException(
             RpcStatusCode.Unavailable,
             isOther
-                ? $"'{endpoint}' answers, but not in HTTP. Check the port; a TLS port wants "
+                ? $"'{endpoint}' answers, but not in HTTP. Check the port; for a TLS port, use "
                     + $"{endpoint.Kind.SchemeWith(tls: true)}://."
                 : $"The connection to '{endpoint}' broke: {how}",
             error)

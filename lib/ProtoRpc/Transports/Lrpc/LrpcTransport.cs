@@ -178,7 +178,8 @@ internal static class LrpcErrors
     {
         WindowsStatus.DuplicateEndpoint => EndpointErrors.InUse(endpoint),
         WindowsStatus.AccessDenied => new RpcException(
-            RpcStatusCode.PermissionDenied, $"Cannot listen on '{endpoint}': this account may not.")
+            RpcStatusCode.PermissionDenied,
+            $"Cannot listen on '{endpoint}': this account may not listen there.")
         {
             Endpoint = endpoint,
             NativeStatus = status,

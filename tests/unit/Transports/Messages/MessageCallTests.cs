@@ -248,7 +248,7 @@ public static class MessageCallTests
             () => Call(client, true, "x"u8, ClientCalls.Patience));
 
         Assert.Equal(RpcStatusCode.Unimplemented, error.Code);
-        Assert.Contains("that interface is not served there", error.Message);
+        Assert.Contains("the server does not serve this interface", error.Message);
     }
 
     [Theory]

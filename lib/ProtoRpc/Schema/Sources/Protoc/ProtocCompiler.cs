@@ -219,8 +219,8 @@ internal static class ProtocCompiler
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
         {
             throw SchemaError.Invalid(
-                $"The path '{folder}' has a '{Path.PathSeparator}', which protoc takes for the end of the "
-                + "path.", e);
+                $"The path '{folder}' contains '{Path.PathSeparator}', which protoc reads as the end of the "
+                + "path. Rename or move the folder.", e);
         }
 
         links.Add(link + Path.DirectorySeparatorChar, folder + Path.DirectorySeparatorChar);

@@ -90,7 +90,7 @@ internal sealed partial class ProtocDiagnostics
 
         if (Missing.Count == 0 && Errors.Count == 0)
         {
-            return SchemaError.Invalid($"protoc failed with exit code {exitCode} and said nothing.");
+            return SchemaError.Invalid($"protoc failed with exit code {exitCode} and without a message.");
         }
 
         string[] all = [.. TextsOfMissing(), .. Errors];
