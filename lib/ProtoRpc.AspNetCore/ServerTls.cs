@@ -33,10 +33,10 @@ internal static class ServerTls
         }
     }
 
-    /// <summary>How an endpoint is encrypted; null when it is not.</summary>
+    /// <summary>The TLS settings of an endpoint; null for an endpoint without TLS.</summary>
     /// <param name="endpoint">The endpoint.</param>
     /// <param name="server">Has the certificate that it begins with.</param>
-    /// <param name="options">Whether callers show certificates.</param>
+    /// <param name="options">The options, such as whether callers need certificates.</param>
     /// <param name="replaced">Gives, for each connection, the certificate that replaced the first one; null
     /// as long as there is none.</param>
     public static HttpsConnectionAdapterOptions? CreateOptions(

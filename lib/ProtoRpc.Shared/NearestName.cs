@@ -78,8 +78,8 @@ internal static class NearestName
     private static string LastPart(string name) => name[(name.LastIndexOfAny(['.', '/']) + 1)..];
 }
 
-/// <summary>Error texts of the core name members of options and limits. Those who know these by other names,
-/// as parameters or as flags, put their own names in.</summary>
+/// <summary>Replaces the names of options and limits in error texts of the core. The cmdlets and the tool
+/// insert the names of their parameters and flags.</summary>
 internal static partial class MemberTexts
 {
     /// <summary>Puts other names into a text.</summary>

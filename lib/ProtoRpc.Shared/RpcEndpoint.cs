@@ -194,7 +194,7 @@ public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndp
 
     /// <summary>Reads the servers of a list, separated by commas, as one endpoint.</summary>
     /// <param name="list">The list.</param>
-    /// <param name="what">What it has, in the plural.</param>
+    /// <param name="what">The noun for the elements of the list, in the plural, for errors.</param>
     /// <param name="read">Reads one server.</param>
     /// <param name="problem">The problem; null for none.</param>
     internal static RpcEndpoint? ReadServers(

@@ -12,7 +12,7 @@ internal sealed class CallLogLine(string method, RpcEndpoint endpoint, RpcReplyI
     private readonly long _start = Stopwatch.GetTimestamp();
 
     /// <summary>The call in one line.</summary>
-    /// <param name="status">How it ended.</param>
+    /// <param name="status">The status of the call.</param>
     public string TextOf(RpcStatusCode status)
     {
         string trace = Activity.Current is { IdFormat: ActivityIdFormat.W3C } current

@@ -82,9 +82,9 @@ public sealed class RpcHandlerSource
 /// messages is the reply, and a connection forwards the call.</summary>
 /// <remarks>To add a kind of handler, add a line to <see cref="ToHandler"/>, which every cmdlet with handlers
 /// uses.</remarks>
-/// <param name="environment">What script blocks use of the caller's session.</param>
+/// <param name="environment">The parts of the caller's session that script blocks use.</param>
 /// <param name="pool">Runs script blocks.</param>
-/// <param name="gateway">What connections forward; null for the defaults.</param>
+/// <param name="gateway">The data of calls that connections forward; null for the defaults.</param>
 internal sealed class HandlerValue(
     HandlerEnvironment environment, HandlerPool pool, RpcGatewayOptions? gateway = null)
 {

@@ -65,8 +65,8 @@ internal sealed class TabExpansion(PSCmdlet cmdlet, ShellCompletion state)
         }
     }
 
-    /// <summary>Turns completion of hashtables off. A function that wraps ours stays, and ours then calls the
-    /// previous one.</summary>
+    /// <summary>Turns completion of hashtables off. If another function wraps the module's TabExpansion2,
+    /// both stay, and the module's function only calls the previous one.</summary>
     public void Disable()
     {
         state.IsEnabled = false;

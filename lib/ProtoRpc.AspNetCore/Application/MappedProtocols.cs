@@ -34,8 +34,8 @@ internal sealed class MappedProtocols : IDisposable
         new();
     private readonly MappedCalls _calls = new();
 
-    /// <param name="server">The server, whose stop is also that of the requests.</param>
-    /// <param name="options">How HTTP and gRPC behave.</param>
+    /// <param name="server">The server. Its stop also ends the requests.</param>
+    /// <param name="options">The options of HTTP and gRPC.</param>
     /// <exception cref="RpcException">FailedPrecondition: the options have a check of callers, and the server
     /// already listens on an endpoint that serves anonymous callers.</exception>
     public MappedProtocols(RpcServer server, HttpServerOptions options)
@@ -152,7 +152,7 @@ internal sealed class MappedProtocols : IDisposable
     }
 }
 
-/// <summary>Where an application received a request.</summary>
+/// <summary>The address on which an application received a request.</summary>
 /// <param name="Address">The address; null for none.</param>
 /// <param name="Port">The port at the address.</param>
 /// <param name="Path">The path of the Unix socket; null for none.</param>

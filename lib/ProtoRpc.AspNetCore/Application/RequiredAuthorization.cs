@@ -15,7 +15,8 @@ internal static class RequiredAuthorization
     private static readonly Action<ILogger, string, Exception?> LogViolation = LoggerMessage.Define<string>(
         LogLevel.Critical, new EventId(13, nameof(LogViolation)), "The application stops: {Reason}");
 
-    /// <summary>Tells these servers. The routes of an application are complete once it has started.</summary>
+    /// <summary>Passes the authorization of routes to the servers. The routes of an application are complete
+    /// once it has started.</summary>
     /// <exception cref="RpcException">FailedPrecondition: such a server already listens on an endpoint that
     /// serves anonymous callers.</exception>
     public static async Task ApplyAsync(IServiceProvider services)

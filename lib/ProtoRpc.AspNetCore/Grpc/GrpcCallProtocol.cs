@@ -17,9 +17,9 @@ namespace ProtoRpc.AspNetCore.Grpc;
 /// <param name="endpoint">The endpoint that received the call.</param>
 /// <param name="http">The request.</param>
 /// <param name="method">The called method.</param>
-/// <param name="peer">Who calls.</param>
+/// <param name="peer">The caller.</param>
 /// <param name="input">The frames of the request.</param>
-/// <param name="output">Where those of the reply go.</param>
+/// <param name="output">Receives the frames of the reply.</param>
 /// <param name="response">Writes headers and trailers.</param>
 /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
 internal sealed class GrpcCallProtocol(
@@ -234,7 +234,7 @@ internal class GrpcResponse(HttpContext http)
     }
 
     /// <summary>Ends the reply of a call that failed.</summary>
-    /// <param name="failure">How it failed.</param>
+    /// <param name="failure">The failure.</param>
     /// <param name="context">The call; null if it failed before its context was created.</param>
     public async Task FailAsync(CallFailure failure, RpcServerCallContext? context)
     {

@@ -20,7 +20,7 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
     /// <param name="http">The request.</param>
     /// <param name="method">The called method; null if it does not exist.</param>
     /// <param name="missing">The error for a method that does not exist.</param>
-    /// <param name="peer">Who calls.</param>
+    /// <param name="peer">The caller.</param>
     /// <param name="aborted">Cancelled when the caller disconnects, or the server stops.</param>
     public async Task HandleAsync(
         HttpContext http, ServerMethod? method, string missing, PeerIdentity peer, CancellationToken aborted)

@@ -54,10 +54,10 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
     /// <summary>The largest request.</summary>
     public required int MaxBytes { get; init; }
 
-    /// <summary>Where the request that was read last counts.</summary>
+    /// <summary>Counts the bytes of the last request that was read.</summary>
     public required RequestMemory.Share Memory { get; init; }
 
-    /// <summary>How requests are compressed.</summary>
+    /// <summary>The compression of requests; null for none.</summary>
     public required string? Encoding { get; init; }
 
     /// <summary>The request, whose headers determine the form of replies.</summary>
@@ -169,7 +169,7 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
     protected RpcServerCallContext Context => _context;
 
     /// <summary>Prepares the head of the response, before the first reply.</summary>
-    /// <returns>How replies are compressed; null for not.</returns>
+    /// <returns>The compression of the replies; null for none.</returns>
     protected abstract ContentEncoding? BeginReplies();
 
     /// <summary>Reads a request.</summary>

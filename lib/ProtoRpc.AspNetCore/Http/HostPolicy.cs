@@ -39,7 +39,7 @@ internal sealed class HostPolicy
         _takesAll = isLocalOnly || endpoint.IsLocalOnly || (!_isLoopback && _allowed.Length == 0);
     }
 
-    /// <summary>Where names are allowed, for errors.</summary>
+    /// <summary>The name of the setting that allows host names, for errors.</summary>
     public string Setting { get; init; } = "the allowed hosts of the listener (AllowedHost)";
 
     /// <summary>Whether a request calls the endpoint by one of its names.</summary>

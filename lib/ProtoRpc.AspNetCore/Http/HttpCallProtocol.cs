@@ -33,7 +33,7 @@ internal class HttpCallProtocol(
     /// <summary>The format of the reply.</summary>
     protected (MessageFormat Format, string MediaType) Writer { get; set; }
 
-    /// <summary>How replies that stream are put; null for one reply.</summary>
+    /// <summary>The format of a stream of replies; null for a single reply.</summary>
     protected HttpStreamFormat? StreamFormat { get; set; }
 
     public override PeerIdentity Peer => peer;

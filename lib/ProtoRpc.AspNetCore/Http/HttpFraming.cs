@@ -9,7 +9,8 @@ namespace ProtoRpc.AspNetCore.Http;
 /// proxy in front could see another end, and take a part of the body for a request.</summary>
 internal static class HttpFraming
 {
-    /// <summary>How Kestrel decodes the value of a header; null for its own way.</summary>
+    /// <summary>The encoding that Kestrel uses to decode the value of a header; null for Kestrel's
+    /// default.</summary>
     public static Encoding? DecoderOf(string header) =>
         header.Equals(HeaderNames.ContentLength, StringComparison.OrdinalIgnoreCase) ? Digits.Only : null;
 

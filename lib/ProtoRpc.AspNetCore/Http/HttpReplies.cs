@@ -27,10 +27,10 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
 
     private FormatOptions _last = OptionsOf(limits);
 
-    /// <summary>How messages are read and written.</summary>
+    /// <summary>The options for reading and writing messages.</summary>
     public FormatOptions Options { get; } = OptionsOf(limits);
 
-    /// <summary>How messages of a schema are read and written.</summary>
+    /// <summary>The options for reading and writing messages of a schema.</summary>
     public FormatOptions OptionsOf(RpcSchema schema)
     {
         // Most endpoints have one schema.
@@ -147,11 +147,11 @@ internal sealed class HttpReplies(RpcLimits limits, HttpServerOptions options, b
         return await WriteAsync(http, failure.HttpStatus, answer, result, format).ConfigureAwait(false);
     }
 
-    /// <summary>When to call again, in whole seconds.</summary>
+    /// <summary>The value of Retry-After, in whole seconds.</summary>
     public static string SecondsOf(TimeSpan? retryAfter) =>
         Math.Ceiling((retryAfter ?? UnavailableRetry).TotalSeconds).ToString(CultureInfo.InvariantCulture);
 
-    /// <summary>How the messages of a stream of replies are compressed; null for not.</summary>
+    /// <summary>The compression of the messages of a stream of replies; null for none.</summary>
     /// <param name="request">The request.</param>
     /// <param name="header">The name of the header with the encodings that the client accepts.</param>
     /// <param name="selected">The compression that the handler selected; null for the listener's

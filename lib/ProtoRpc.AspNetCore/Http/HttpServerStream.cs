@@ -25,8 +25,8 @@ internal sealed class HttpServerStream : RpcServerStream, IDisposable
     /// <param name="method">The method.</param>
     /// <param name="context">The call.</param>
     /// <param name="request">The request.</param>
-    /// <param name="format">How replies are put.</param>
-    /// <param name="options">How messages are written.</param>
+    /// <param name="format">The format of the stream of replies.</param>
+    /// <param name="options">The options for writing messages.</param>
     /// <param name="maxBytes">The largest reply.</param>
     /// <param name="begin">Adds headers before the first reply.</param>
     public HttpServerStream(

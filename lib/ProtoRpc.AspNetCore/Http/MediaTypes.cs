@@ -118,7 +118,7 @@ internal static class MediaTypes
                     && format.MediaTypes.Any(name => QualityOf(name, ranges, exactly: false) > 0);
     }
 
-    /// <summary>How the replies of a method that streams them are put.</summary>
+    /// <summary>The format for the replies of a server-streaming method.</summary>
     /// <param name="accept">The Accept header.</param>
     /// <param name="request">The format of the request's body; null for a request without a body.</param>
     /// <returns>Null if the client accepts none of the formats.</returns>

@@ -26,7 +26,7 @@ internal sealed class ReplyCompression(RpcReplyCompression when, int threshold, 
             : WriteForKestrelAsync(http.Response, body);
     }
 
-    /// <summary>How the messages of a stream are compressed; null for not.</summary>
+    /// <summary>The compression of the messages of a stream; null for none.</summary>
     /// <param name="request">The request.</param>
     /// <param name="header">The name of the header with the encodings that the client accepts.</param>
     /// <param name="selected">The compression that the handler selected; null for the listener's

@@ -104,7 +104,7 @@ internal sealed class PowerShellSearch(string folder, RunProgram run, Action<str
 /// <param name="FileName">The program.</param>
 /// <param name="Arguments">The arguments before pwsh's own.</param>
 /// <param name="Version">Its version.</param>
-/// <param name="Where">Where it was found, for people.</param>
+/// <param name="Where">The place where it was found, as a text for the user.</param>
 internal sealed record PowerShellHost(
     string FileName, IReadOnlyList<string> Arguments, Version Version, string Where)
 {

@@ -188,7 +188,7 @@ internal sealed class ReplLoop(ReplSession session, ReplCall calls, ToolConsole 
 
 /// <summary>The state of a REPL, and the commands that make no call.</summary>
 /// <param name="schema">The schema.</param>
-/// <param name="console">Where is written.</param>
+/// <param name="console">Receives the output.</param>
 internal sealed class ReplSession(RpcSchema schema, ToolConsole console)
 {
     private const string Help = """

@@ -17,7 +17,7 @@ internal sealed class TemplateHandler(RpcMethodInfo method, IReadOnlyList<JsonTe
     /// <param name="method">The method.</param>
     /// <param name="json">The template; of a stream of replies an array of them, or one after the
     /// other.</param>
-    /// <param name="where">Where it stood, for errors.</param>
+    /// <param name="where">The place of the template in the command line or a file, for errors.</param>
     /// <exception cref="RpcException">InvalidArgument: an array is not JSON.</exception>
     /// <exception cref="UsageException">It is not JSON, has an unknown placeholder, or there are
     /// several for one reply.</exception>

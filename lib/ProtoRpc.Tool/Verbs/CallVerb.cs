@@ -184,7 +184,7 @@ internal sealed class RequestOptions
         }
     }
 
-    /// <summary>Where requests are read.</summary>
+    /// <summary>A source of requests.</summary>
     /// <param name="Name">The name in errors.</param>
     /// <param name="Format">Their format.</param>
     /// <param name="Open">Opens it.</param>

@@ -137,7 +137,7 @@ internal sealed class HandlerOptions
     /// <summary>Gives a server its handlers.</summary>
     /// <param name="parsed">The command line.</param>
     /// <param name="server">The server, with its services.</param>
-    /// <param name="console">Where <c>-</c> is read.</param>
+    /// <param name="console">The console, whose standard input is read for <c>-</c>.</param>
     /// <param name="held">Receives the objects to dispose when the server has stopped.</param>
     /// <exception cref="UsageException">Options that exclude each other, or are invalid.</exception>
     /// <exception cref="RpcException">A method does not exist, or a reply does not fit its
@@ -296,7 +296,7 @@ internal sealed class HandlerOptions
         string Option, string? Method, Func<RpcMethodInfo, RpcMethodHandler> Make);
 }
 
-/// <summary>Where a verb serves, and which services.</summary>
+/// <summary>The endpoints and services of a verb that serves.</summary>
 internal sealed class ServedArguments
 {
     private readonly Argument<string[]> _endpoints = new("ENDPOINT")

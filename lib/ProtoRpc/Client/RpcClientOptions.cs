@@ -106,8 +106,8 @@ public sealed record RpcClientOptions
     /// original's if it is enabled.</summary>
     public int? MultiPartThreshold { get; init; } = RpcLimits.Default.MaxMessageBytes;
 
-    /// <summary>A copy that nobody else can change. PowerShell and the binder of configurations also write
-    /// init-only properties, so that what was given may still change.</summary>
+    /// <summary>A copy that the caller cannot change. PowerShell and the binder of configurations also write
+    /// init-only properties, so the original options may still change.</summary>
     internal RpcClientOptions Copy() => this with
     {
         Limits = Limits with { },

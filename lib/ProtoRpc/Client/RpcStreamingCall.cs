@@ -271,7 +271,7 @@ internal static class Generated<TMessage>
 
 /// <summary>The reader of a method's replies, cached for the next call.</summary>
 /// <param name="Method">The method.</param>
-/// <param name="Limits">What is too large.</param>
+/// <param name="Limits">The limits for the size of a reply.</param>
 /// <param name="Read">Reads a reply.</param>
 internal sealed record KnownReader<TReply>(
     RpcMethodInfo Method, RpcLimits Limits, ReplyReader<TReply> Read);

@@ -10,8 +10,8 @@ public sealed record FormatOptions
     /// <summary>The options that are used when none are given.</summary>
     public static FormatOptions Default { get; } = new();
 
-    /// <summary>Where the types within an Any are found, and the extensions of generated messages; the schema
-    /// of the message itself when null.</summary>
+    /// <summary>The schema with the types of messages in an Any, and with the extensions of generated
+    /// messages; null for the schema of the message itself.</summary>
     public RpcSchema? Schema { get; init; }
 
     /// <summary>Whether to ignore unknown field names instead of rejecting them; in JSON, also unknown names

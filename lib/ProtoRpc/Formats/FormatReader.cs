@@ -239,7 +239,7 @@ internal abstract class FormatReader(RpcMessageInfo root, FormatOptions options,
 
     /// <summary>The error for an Any of a type that the schema lacks.</summary>
     /// <param name="typeUrl">The URL of the type.</param>
-    /// <param name="otherwise">What else the format accepts; empty for nothing.</param>
+    /// <param name="otherwise">The text about other input that the format accepts; empty for none.</param>
     protected RpcException UnknownTypeInAny(string typeUrl, string otherwise) => Invalid(
         $"the schema has no message '{ValueText.OfName(typeUrl[(typeUrl.LastIndexOf('/') + 1)..])}', which "
         + $"the Any names. Import the .proto that declares it{otherwise}.");
@@ -285,7 +285,8 @@ internal struct SeenFields(int count)
     }
 }
 
-/// <summary>Where a text begins within a longer one, so that errors name the place in that.</summary>
+/// <summary>The position of a text in a longer text, so that errors name the place in the longer
+/// text.</summary>
 /// <param name="Lines">The lines before it.</param>
 /// <param name="Columns">The number of bytes before the text in its first line; negative for a text that
 /// precedes the user's text.</param>
@@ -307,7 +308,7 @@ internal readonly record struct TextOrigin(long Lines, long Columns)
         $"line {Lines + line + 1}, column {Math.Max(line == 0 ? Columns + column : column, 0) + 1}";
 }
 
-/// <summary>Where in a text an offset is.</summary>
+/// <summary>Finds the line and the column of an offset in a text.</summary>
 internal static class TextPosition
 {
     /// <summary><c>line 3, column 12</c>, both from 1; columns count bytes.</summary>

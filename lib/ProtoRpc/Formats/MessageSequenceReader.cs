@@ -424,5 +424,5 @@ internal static class JsonMessages
 
 /// <summary>The JSON of one message in a text.</summary>
 /// <param name="Json">The JSON.</param>
-/// <param name="Origin">Where it begins.</param>
+/// <param name="Origin">The position of the JSON in the text.</param>
 internal readonly record struct JsonPart(ReadOnlyMemory<byte> Json, TextOrigin Origin);

@@ -11,7 +11,7 @@ using ProtoRpc.Server;
 namespace ProtoRpc.Gateway;
 
 /// <summary>Passes the calls of methods on to another server.</summary>
-/// <param name="client">Who calls that server.</param>
+/// <param name="client">The client of the other server.</param>
 /// <param name="options">The options; null for the defaults.</param>
 /// <param name="isForAll">Whether it handles several methods, so that a method that the client cannot call is
 /// only rejected when it is called.</param>

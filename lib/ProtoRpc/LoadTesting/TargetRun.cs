@@ -108,7 +108,7 @@ internal sealed class TargetRun
 /// <summary>A time in which callers call one target.</summary>
 /// <param name="target">The target.</param>
 /// <param name="schedule">The calls and their times.</param>
-/// <param name="tally">Where calls are counted.</param>
+/// <param name="tally">Counts the calls.</param>
 /// <param name="options">The options of a call.</param>
 /// <param name="stop">Ends the slice before its time.</param>
 internal sealed class LoadSlice(

@@ -45,7 +45,8 @@ internal static class ProtoView
         width,
         style);
 
-    /// <summary>Where something is declared, which its text does not say: its package or message.</summary>
+    /// <summary>The package or message in which an element is declared. The text of the element does not
+    /// contain it.</summary>
     /// <returns>Such as <c>package demo</c>; null for none.</returns>
     public static string? ScopeOf(string fullName, RpcSchema schema)
     {

@@ -69,7 +69,7 @@ internal sealed class SourceComments
     }
 }
 
-/// <summary>Where the elements of a file stood in its source.</summary>
+/// <summary>The lines and columns of the elements of a file in its source.</summary>
 internal sealed class SourcePositions
 {
     private readonly Dictionary<string, (int Line, int Column)> _positions = new(StringComparer.Ordinal);

@@ -24,7 +24,7 @@ internal sealed class ClientLogin
     /// <summary>How calls are to be protected; never less.</summary>
     public RpcProtectionLevel Level { get; }
 
-    /// <summary>Who calls, for errors.</summary>
+    /// <summary>The name of the user, for errors.</summary>
     public string User { get; }
 
     /// <summary>Begins the authentication of a connection.</summary>

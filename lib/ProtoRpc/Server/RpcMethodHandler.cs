@@ -115,7 +115,7 @@ public abstract class RpcMethodHandler
 public delegate ValueTask<IMessage> RpcHandler(RpcServerCallContext context, IMessage request);
 
 /// <summary>Handles the calls of any method: reads requests as they arrive, and writes replies.</summary>
-/// <param name="context">Who calls what, until when.</param>
+/// <param name="context">The context of the call, with the caller, the method and the deadline.</param>
 /// <param name="stream">The messages both ways. The call ends when the handler does.</param>
 public delegate ValueTask RpcStreamHandler(RpcServerCallContext context, RpcServerStream stream);
 

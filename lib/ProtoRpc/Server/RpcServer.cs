@@ -324,10 +324,10 @@ public sealed class RpcServer : IRpcServer
         return Open();
     }
 
-    /// <summary>Tells the server that an application checks the callers of the server on endpoints of its
+    /// <summary>Records that an application checks the callers of the server on endpoints of its
     /// own.</summary>
-    /// <exception cref="RpcException">FailedPrecondition: the server already listens where the check does not
-    /// run.</exception>
+    /// <exception cref="RpcException">FailedPrecondition: the server already listens on an endpoint without
+    /// the check.</exception>
     internal void AddCheck()
     {
         lock (_changing)

@@ -128,7 +128,7 @@ public sealed class RpcServerCallContext : RpcPeerContext
     /// <summary>The limits.</summary>
     internal RpcLimits Limits => _host.Options.Limits;
 
-    /// <summary>Where the messages count that the request is decoded to; null for nowhere.</summary>
+    /// <summary>Counts the messages that the request is decoded to; null if they are not counted.</summary>
     internal RequestMemory.Share? Memory { get; init; }
 
     /// <summary>The extensions of the received request header, or null.</summary>

@@ -133,7 +133,7 @@ internal sealed class ServerHost
 
     /// <summary>The failure for the caller, after the server has logged it.</summary>
     /// <param name="context">The call; null if it failed before its context was created.</param>
-    /// <param name="peer">Who calls.</param>
+    /// <param name="peer">The caller.</param>
     /// <param name="error">The failure.</param>
     public CallFailure Fail(RpcServerCallContext? context, PeerIdentity peer, Exception error)
     {

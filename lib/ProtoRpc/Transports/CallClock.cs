@@ -117,7 +117,7 @@ internal readonly struct CallClock
 
     /// <summary>The reason that ended the call: its caller or the time; null for neither. The caller has
     /// priority, because nobody waits for the result of a cancelled call.</summary>
-    /// <param name="endpoint">Who was called.</param>
+    /// <param name="endpoint">The server.</param>
     /// <param name="sent">Whether the server may have received the whole request, and so may have run the
     /// call.</param>
     /// <param name="cause">The exception.</param>

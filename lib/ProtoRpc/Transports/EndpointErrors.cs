@@ -133,9 +133,9 @@ internal static class EndpointErrors
         $"Cannot connect to '{endpoint}': this account may not connect there. {AllowedAccounts.Advice}",
         endpoint, exception);
 
-    /// <summary>No such pipe or local name.</summary>
+    /// <summary>The error if there is no pipe or local endpoint with the name.</summary>
     /// <param name="endpoint">The endpoint.</param>
-    /// <param name="owner">Where the name was looked for.</param>
+    /// <param name="owner">The machine or account whose names were searched, for the error.</param>
     /// <param name="advice">Further advice.</param>
     public static RpcException NoSuchName(RpcEndpoint endpoint, string owner, string advice = "") => new(
         RpcStatusCode.Unavailable,

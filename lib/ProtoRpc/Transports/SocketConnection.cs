@@ -169,10 +169,10 @@ internal sealed class SocketConnection : TransportConnection
 
 /// <summary>Polls a socket repeatedly for its next bytes, before the thread sleeps in a receive. Waking the
 /// thread, and a processor that went to sleep with it, takes longer than most calls.</summary>
-/// <remarks>Other threads that are ready to run have priority. After a poll in vain, more and more receives
-/// go without one, so that an idle connection costs nothing. While other programs keep the processors busy,
-/// nearly all receives go without one, because a sleeping thread gets its turn sooner. At most half of the
-/// processors poll. Not thread-safe.</remarks>
+/// <remarks>Other threads that are ready to run have priority. After polls without data, more and more
+/// receives do not poll, so that an idle connection costs nothing. While other programs keep the processors
+/// busy, nearly all receives go without one, because a sleeping thread gets its turn sooner. At most half of
+/// the processors poll. Not thread-safe.</remarks>
 internal sealed class ReceiveSpin
 {
     private const int MaxBackoff = 256;

@@ -58,8 +58,9 @@ internal sealed class PackBuild(string root, DateTimeOffset time)
     }
 
     /// <summary>Runs dotnet.</summary>
-    /// <returns>The codes and texts of restoring that failed; null if all went well.</returns>
-    /// <exception cref="PackFailure">Anything else failed.</exception>
+    /// <returns>The codes and texts of the errors of restoring packages; null if the build
+    /// succeeded.</returns>
+    /// <exception cref="PackFailure">Another step failed.</exception>
     public async Task<string?> RunAsync(string verb, string project, params string[] options)
     {
         ChildProcess.Result run = await ChildProcess.RunAsync(

@@ -89,7 +89,7 @@ internal static class CommandWords
             : throw new UsageException($"{option} names no program.");
     }
 
-    /// <returns>Where the closing quote is.</returns>
+    /// <returns>The position of the closing quote.</returns>
     private static int AppendQuoted(string command, int start, StringBuilder word, string option)
     {
         char quote = command[start];

@@ -148,7 +148,7 @@ internal static class ProgramReply
         }
     }
 
-    /// <summary>How a call ends whose program did not end with 0.</summary>
+    /// <summary>The failure of a call whose program exited with another code than 0.</summary>
     public static RpcException Failure(int exitCode, string error, string program)
     {
         RpcStatusCode status = exitCode switch

@@ -132,7 +132,7 @@ internal sealed record RetryRules(RpcRetryPolicy Policy, bool IsIdempotent, Func
     }
 }
 
-/// <summary>What follows a failed attempt.</summary>
+/// <summary>The decision after a failed attempt: to try again, or to end.</summary>
 /// <param name="Pause">The pause before the next attempt; null if there is none.</param>
 /// <param name="IsAwaited">Whether the next attempt waits for an unreachable server, and does not count as a
 /// retry.</param>

@@ -27,7 +27,7 @@ internal static class TextSetReader
 
     /// <summary>Converts a set to binary.</summary>
     /// <param name="text">The set.</param>
-    /// <param name="origin">What it is, for error messages.</param>
+    /// <param name="origin">The noun for the set, for errors.</param>
     /// <exception cref="RpcException">InvalidArgument: it is not a descriptor set, or too large.</exception>
     public static byte[] ToBinary(byte[] text, string origin)
     {

@@ -204,7 +204,7 @@ internal sealed class GeneratedList<TMessage, TItem, TBits>(FieldLayout layout, 
 }
 
 /// <summary>A map.</summary>
-/// <param name="layout">Where it lies.</param>
+/// <param name="layout">The place of the map in the message.</param>
 /// <param name="field">The field.</param>
 /// <param name="enumType">The .NET type of the values, if they are enums.</param>
 /// <param name="wraps">Whether its values are messages that generated classes show as their value.</param>

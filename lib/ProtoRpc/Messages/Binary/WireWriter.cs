@@ -60,8 +60,9 @@ internal ref struct WireWriter
         }
     }
 
-    /// <summary>Gives the buffer to the caller, who returns it to the pool; this has none then.</summary>
-    /// <param name="start">Where the written bytes begin.</param>
+    /// <summary>Passes the buffer to the caller, who returns it to the pool. The writer has no buffer
+    /// afterwards.</summary>
+    /// <param name="start">The position of the first written byte.</param>
     public byte[] Detach(out int start)
     {
         byte[] buffer = _buffer;
@@ -167,7 +168,7 @@ internal ref struct WireWriter
     }
 
     /// <summary>Reserves space before the written bytes, including a length and a tag.</summary>
-    /// <returns>Where it was written to.</returns>
+    /// <returns>The position of the reserved space.</returns>
     [MethodImpl(MethodImplOptions.AggressiveInlining)]
     private int Room(int size)
     {

@@ -2,7 +2,7 @@ using System.Buffers.Binary;
 
 namespace ProtoRpc.Protocols.Dce;
 
-/// <summary>What a client requests about its running call.</summary>
+/// <summary>The request of a client about its running call.</summary>
 internal enum CancelNotice
 {
     /// <summary>Nothing.</summary>

@@ -41,7 +41,7 @@ internal sealed class ServerSecurity(
     /// <summary>Why the authentication failed.</summary>
     public RpcException? Failure { get; private set; }
 
-    /// <summary>Who calls.</summary>
+    /// <summary>The caller.</summary>
     public PeerIdentity Peer => _peer ??= ReadPeer();
 
     /// <summary>The caller's identity for an interface. An interface with other accounts did not accept the

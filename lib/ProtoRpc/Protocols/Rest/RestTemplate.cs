@@ -153,11 +153,11 @@ internal sealed class RestTemplate
 }
 
 /// <summary>One segment of a template.</summary>
-/// <param name="Kind">What it matches.</param>
+/// <param name="Kind">The kind of paths that it matches.</param>
 /// <param name="Literal">The text of a literal, decoded; otherwise empty.</param>
 internal readonly record struct RestSegment(RestSegmentKind Kind, string Literal);
 
-/// <summary>What a segment of a template matches.</summary>
+/// <summary>The kind of paths that a segment of a template matches.</summary>
 internal enum RestSegmentKind
 {
     /// <summary>The same text, ignoring case.</summary>

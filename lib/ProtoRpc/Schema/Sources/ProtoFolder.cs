@@ -52,7 +52,7 @@ internal static class ProtoFolder
         return paths;
     }
 
-    /// <summary>Where a file of some name is written.</summary>
+    /// <summary>The path to write a file with a given name to.</summary>
     /// <exception cref="RpcException">InvalidArgument when the name leads out of the folder.</exception>
     internal static string PathOf(string root, string name, bool isWindows)
     {

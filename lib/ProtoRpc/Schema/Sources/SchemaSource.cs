@@ -19,9 +19,9 @@ internal abstract class SchemaSource
 
     /// <summary>Reads all locations of this kind for one schema.</summary>
     /// <param name="locations">Files, or the locations that <see cref="Takes"/> accepted.</param>
-    /// <param name="request">Where files are looked for.</param>
+    /// <param name="request">The request, with the folders to search.</param>
     /// <param name="cancellation">Gives up.</param>
-    /// <exception cref="RpcException">They cannot be read, or are no schema.</exception>
+    /// <exception cref="RpcException">The locations cannot be read, or contain no schema.</exception>
     public abstract Task<IReadOnlyList<SchemaPart>> ReadAsync(
         IReadOnlyList<SourceFile> locations, SchemaRequest request, CancellationToken cancellation);
 

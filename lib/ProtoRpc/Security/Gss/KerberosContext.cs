@@ -34,8 +34,8 @@ internal sealed unsafe class KerberosContext : SecurityContext
 
     public override IIdentity Identity => _caller ?? new GenericIdentity("");
 
-    /// <summary>A client's side.</summary>
-    /// <param name="credential">Who calls; the context frees it.</param>
+    /// <summary>Creates the context of a client.</summary>
+    /// <param name="credential">The credential of the client. The context frees it.</param>
     /// <param name="target">The service's name.</param>
     public static KerberosContext ForClient(GssCredential credential, string target)
     {

@@ -53,8 +53,8 @@ internal sealed unsafe class SspiContext : SecurityContext
         : throw new InvalidOperationException(
             "Only a server has the identity of the client, after the authentication is complete.");
 
-    /// <summary>A client's side.</summary>
-    /// <param name="credential">Who calls; other contexts may use it too.</param>
+    /// <summary>Creates the context of a client.</summary>
+    /// <param name="credential">The credential of the client. Other contexts may use it too.</param>
     /// <param name="target">The service principal name.</param>
     public static SspiContext ForClient(SspiCredential credential, string target) =>
         new(credential, isServer: false, target);

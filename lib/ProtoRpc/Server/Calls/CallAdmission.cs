@@ -484,7 +484,8 @@ internal static class ServerBusy
     /// <summary>The error for a call that finds the queue full, or whose turn would come too late.</summary>
     /// <param name="running">The number of running calls, or of workers.</param>
     /// <param name="waiting">The number of waiting calls.</param>
-    /// <param name="what">What <paramref name="running"/> counts.</param>
+    /// <param name="what">The plural noun for the number in <paramref name="running"/>, for the
+    /// error.</param>
     public static RpcException Full(int running, int waiting, string what) => new(
         RpcStatusCode.ResourceExhausted,
         $"The server is too busy: {waiting:N0} calls already wait for its {running:N0} {what}. Call later.")

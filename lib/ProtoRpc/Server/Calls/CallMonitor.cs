@@ -299,7 +299,7 @@ internal static class CallTelemetry
     public static bool IsMeasured => Duration.Enabled;
 
     /// <summary>Begins the activity of a call, as the current one.</summary>
-    /// <param name="call">What is called, and where.</param>
+    /// <param name="call">The called method and the endpoint.</param>
     /// <param name="parent">The parent; the default for a root activity.</param>
     /// <returns>Null without a listener for it.</returns>
     public static Activity? Start(in CallTarget call, ActivityContext parent)
@@ -334,9 +334,9 @@ internal static class CallTelemetry
     }
 
     /// <summary>Measures a call that ended.</summary>
-    /// <param name="call">What was called, and where.</param>
-    /// <param name="status">How it ended.</param>
-    /// <param name="time">How long it took.</param>
+    /// <param name="call">The called method and the endpoint.</param>
+    /// <param name="status">The status of the call.</param>
+    /// <param name="time">The duration of the call.</param>
     public static void Measure(in CallTarget call, RpcStatusCode status, TimeSpan time)
     {
         TagList tags = TagsOf(call);

@@ -152,7 +152,7 @@ internal abstract class CallProtocol(ServerHost host, RpcEndpoint endpoint)
     /// a line of their own. Null if a connection has one call at a time.</summary>
     public virtual object? SharedConnection => null;
 
-    /// <summary>Where the bytes and messages of the call count.</summary>
+    /// <summary>Counts the bytes and messages of the call.</summary>
     public virtual RequestMemory.Share Memory => _memory ??= new(host.Memory);
 
     /// <summary>The number of received request bytes.</summary>

@@ -239,7 +239,7 @@ internal abstract class ExecServerCall
     /// <summary>The request; the memory is the connection's and is used again after the call.</summary>
     public abstract ReadOnlyMemory<byte> Request { get; }
 
-    /// <summary>Where the reply is written.</summary>
+    /// <summary>The buffer for the reply.</summary>
     public abstract IBufferWriter<byte> Reply { get; }
 
     /// <summary>The bytes that were written to <see cref="Reply"/>.</summary>
@@ -248,18 +248,18 @@ internal abstract class ExecServerCall
     /// <summary>The interface's return code: 0 for success. Another code sends no reply bytes.</summary>
     public int ReturnCode { get; set; }
 
-    /// <summary>Whether the server was too busy to run the call, so that the caller receives this instead of
-    /// a return code.</summary>
+    /// <summary>Whether the server was too busy to run the call. The caller then receives this error instead
+    /// of a return code.</summary>
     public bool IsTooBusy { get; set; }
 
-    /// <summary>Where the request counts; null for nowhere.</summary>
+    /// <summary>Counts the bytes of the request; null if they are not counted.</summary>
     public abstract RequestMemory.Share? Memory { get; }
 
     /// <summary>The protocol of the connection's last call of a service, for the next call; null for
     /// none.</summary>
     public NativeCallProtocol? LastProtocol { get; set; }
 
-    /// <summary>Who calls.</summary>
+    /// <summary>The caller.</summary>
     public abstract PeerIdentity Peer { get; }
 
     /// <summary>The listener's endpoint that received the call.</summary>

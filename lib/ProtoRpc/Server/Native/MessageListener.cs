@@ -231,8 +231,8 @@ internal sealed class MessageServerCall : ExecServerCall, IDisposable
 
     /// <summary>Runs the call and sends its reply, blocking the thread.</summary>
     /// <param name="message">The request.</param>
-    /// <param name="memory">Where requests count.</param>
-    /// <param name="isFull">Whether as many calls run as may.</param>
+    /// <param name="memory">Counts the bytes of requests.</param>
+    /// <param name="isFull">Whether the limit of running calls is reached.</param>
     public void Answer(IIncomingMessage message, RequestMemory memory, bool isFull)
     {
         _peer = message.ReadPeer();

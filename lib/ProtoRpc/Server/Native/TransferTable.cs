@@ -36,7 +36,7 @@ internal sealed class TransferTable(RpcLimits limits, RequestMemory memory) : ID
     /// <returns>The whole message after its last part, for the caller to dispose; else null.</returns>
     /// <exception cref="RpcException">InvalidArgument for a part that does not follow,
     /// ResourceExhausted over a limit; the transfer is then dropped.</exception>
-    /// <param name="owner">Who sends it.</param>
+    /// <param name="owner">The sender of the part.</param>
     /// <param name="part">The part.</param>
     /// <param name="holder">The caller whose limits apply; null for the owner.</param>
     public Transfer? Accept(string owner, RpcMultiPartRequest part, string? holder = null)
@@ -277,7 +277,7 @@ internal sealed class Transfer : IDisposable
     /// <param name="method">The called method.</param>
     /// <param name="totalBytes">The bytes that the sender announced.</param>
     /// <param name="memoryBytes">The number of bytes to keep in memory.</param>
-    /// <param name="memory">Where these count.</param>
+    /// <param name="memory">Counts the bytes of the message in memory.</param>
     /// <param name="clock">Milliseconds of the system's uptime; null for the system's own.</param>
     public Transfer(
         string holder, string method, int totalBytes, int memoryBytes, RequestMemory memory,

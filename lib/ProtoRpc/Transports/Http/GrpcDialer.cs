@@ -10,12 +10,13 @@ namespace ProtoRpc.Transports.Http;
 /// endpoint uses it.</summary>
 internal static class GrpcDialer
 {
-    /// <summary>Connects and shakes hands.</summary>
+    /// <summary>Connects to a server, with the TLS handshake if the endpoint uses TLS.</summary>
     /// <param name="endpoint">The server.</param>
     /// <param name="tls">The TLS settings.</param>
     /// <param name="proxies">The proxies; null for those of the environment.</param>
-    /// <param name="timeout">For connecting, and then for the server's first word.</param>
-    /// <param name="refused">Gets the error of a server that turns out later to speak something else.</param>
+    /// <param name="timeout">The time for connecting, and again for the server's first bytes.</param>
+    /// <param name="refused">Receives the error of a server that later turns out to use another protocol, or
+    /// to reject the client.</param>
     /// <param name="greetings">Counts the connections on which the server has spoken.</param>
     /// <param name="cancellation">Ends the try.</param>
     /// <param name="lookUp">Finds the addresses of a host name; null to ask the system.</param>
@@ -166,7 +167,8 @@ internal static class GrpcDialer
 /// <param name="endpoint">The server.</param>
 /// <param name="tls">The TLS settings.</param>
 /// <param name="patience">How long the server may take for its first bytes.</param>
-/// <param name="refused">As of <see cref="GreetingCheckStream"/>.</param>
+/// <param name="refused">Receives the errors, like the parameter of <see
+/// cref="GreetingCheckStream"/>.</param>
 /// <param name="greetings">Counts the connections on which the server has spoken.</param>
 // Derived from SslStream, because the HTTP client would begin a TLS handshake over any other stream.
 internal sealed class AwaitedSslStream(
@@ -232,7 +234,7 @@ internal sealed class AwaitedSslStream(
 /// <param name="inner">The connection.</param>
 /// <param name="endpoint">For errors.</param>
 /// <param name="expected">The expected protocol.</param>
-/// <param name="patience">How long it may take to say something.</param>
+/// <param name="patience">The time until the peer must have sent its first bytes.</param>
 /// <param name="refused">Receives the exception, because the HTTP client loses it if the new connection has
 /// no call yet.</param>
 /// <param name="greetings">Counts the connections on which the server has spoken; null for a connection

@@ -105,9 +105,9 @@ internal static class HttpTransport
         LeastReplyHeaders, (int)Math.Min(int.MaxValue / 1024, (limits.MaxHeaderBytes + 1023L) / 1024));
 
     /// <summary>The exception for an error before a reply arrived.</summary>
-    /// <param name="endpoint">Who was called.</param>
+    /// <param name="endpoint">The server.</param>
     /// <param name="error">The exception of the HTTP client.</param>
-    /// <param name="sent">Whether the server may have the request.</param>
+    /// <param name="sent">Whether the server may have received the request.</param>
     public static RpcException Failure(RpcEndpoint endpoint, HttpRequestException error, bool sent)
     {
         if (error.InnerException is RpcException known)

@@ -9,7 +9,7 @@ namespace ProtoRpc.Schema.Sources.Protoc;
 /// protoc does, and compared with the text that was compiled. Results with errors are not kept.
 /// The texts are kept and compared, because hashing them takes longer when a process first does it.
 /// </remarks>
-/// <param name="folder">Where the results are.</param>
+/// <param name="folder">The folder of the results.</param>
 /// <param name="time">The clock of the file system.</param>
 internal sealed class CompiledSchemas(CacheFolder folder, TimeProvider time)
 {
