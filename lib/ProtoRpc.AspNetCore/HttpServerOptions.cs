@@ -7,6 +7,13 @@ namespace ProtoRpc;
 
 /// <summary>How a server's HTTP and gRPC endpoints behave. The certificate of those with TLS is
 /// <see cref="RpcServerOptions.Certificate"/>.</summary>
+/// <example><code>
+/// RpcServerOptions options = new RpcServerOptions().WithHttp(new HttpServerOptions
+/// {
+///     AllowedOrigins = ["https://shop.example"],
+///     EnableReflection = false,
+/// });
+/// </code></example>
 public sealed record HttpServerOptions
 {
     /// <summary>How the endpoints authenticate callers.</summary>
@@ -57,6 +64,14 @@ public sealed record HttpServerOptions
 /// <remarks>The checks do not run on native endpoints. A server with a check that opens a native endpoint on
 /// TCP also needs <see cref="RpcServerSecurity.Authentication"/>, or rules of <see cref="RpcAuthorization"/>
 /// that allow anonymous callers no method; otherwise it does not start.</remarks>
+/// <example><code>
+/// HttpServerSecurity security = new()
+/// {
+///     Bearer = (token, cancellation) => ValueTask.FromResult&lt;IIdentity?>(
+///         users.TryGetValue(token, out string? name) ? new GenericIdentity(name) : null),
+/// };
+/// HttpServerOptions options = new() { Security = security };
+/// </code></example>
 public sealed record HttpServerSecurity
 {
     /// <summary>Checks a user name and password (RFC 7617).

@@ -53,6 +53,12 @@ internal sealed class HttpServerProtocol(HttpServerOptions options, HttpPorts po
 }
 
 /// <summary>Brings HTTP and gRPC endpoints to a server.</summary>
+/// <example><code>
+/// await using RpcServer server = RpcServer.Create(
+///         schema, "shop.Orders", new RpcServerOptions().WithHttp())
+///     .AddEndpoint("grpc://127.0.0.1:50051")
+///     .StartListening();
+/// </code></example>
 public static class HttpHosting
 {
     /// <summary>The options with <c>http://</c>, <c>https://</c>, <c>grpc://</c>,

@@ -9,6 +9,14 @@ using ProtoRpc.AspNetCore.Application;
 namespace ProtoRpc;
 
 /// <summary>Serves methods in an application of ASP.NET Core, or in any other with a generic host.</summary>
+/// <example><code>
+/// var builder = WebApplication.CreateBuilder();
+/// builder.Services.AddProtoRpc()
+///     .AddService&lt;OrdersService>(OrdersReflection.Descriptor.Services[0]);
+///
+/// var app = builder.Build();
+/// app.MapProtoRpc();
+/// </code></example>
 public static class RpcHosting
 {
     /// <summary>Adds an <see cref="RpcServer"/> to an application. Its settings are read from the
@@ -59,7 +67,7 @@ public static class RpcHosting
     /// <summary>Serves another server, which the application created, under separate routes. The
     /// application stops the server when it stops.</summary>
     /// <example><code>
-    /// app.MapGroup("/admin").MapProtoRpc(RpcServer.Create(schema).Handle("Restart", RestartAsync))
+    /// app.MapGroup("/admin").MapProtoRpc(RpcServer.Create(schema).Handle("Count", CountAsync))
     ///     .RequireAuthorization("admin");
     /// </code></example>
     /// <param name="endpoints">A group of routes.</param>
@@ -92,6 +100,14 @@ public static class RpcHosting
 
 /// <summary>How the server of an application behaves. Read from the configuration's section
 /// <c>ProtoRpc</c>, and changed in code after that.</summary>
+/// <example><code>
+/// builder.Services.AddProtoRpc(options =>
+///     {
+///         options.Endpoints.Add("ncalrpc:[Orders]");
+///         options.Server = new() { Limits = new() { MaxConcurrentCalls = 100 } };
+///     })
+///     .AddService&lt;OrdersService>(OrdersReflection.Descriptor.Services[0]);
+/// </code></example>
 public sealed class RpcHostOptions
 {
     /// <summary>The name of the section.</summary>

@@ -5,6 +5,10 @@ namespace ProtoRpc;
 
 /// <summary>Connects the clients and services that Grpc.Tools generates to <see cref="RpcClient"/> and
 /// <see cref="RpcServer"/>, on every transport.</summary>
+/// <example><code>
+/// Orders.OrdersClient orders = new(client.CreateCallInvoker());
+/// PlaceReply reply = await orders.PlaceAsync(new PlaceRequest { Order = new Order { Id = "o1" } });
+/// </code></example>
 public static class GrpcStubs
 {
     /// <summary>Creates an invoker for generated clients: <c>new Shop.ShopClient(invoker)</c>. The invoker is

@@ -3,6 +3,13 @@ namespace ProtoRpc;
 /// <summary>A call that a listener served or rejected, for its access log.</summary>
 /// <remarks>Texts from a caller are limited to 256 characters. Control characters and line breaks are written
 /// as <c>\u001B</c>.</remarks>
+/// <example><code>
+/// RpcServerOptions options = new()
+/// {
+///     AccessLog = RpcAccessLog.To(call =>
+///         Console.WriteLine($"{call.User} {call.Method} {call.Status} {call.Milliseconds} ms")),
+/// };
+/// </code></example>
 public sealed record RpcAccessLogEntry
 {
     /// <summary>When the call began, in UTC.</summary>

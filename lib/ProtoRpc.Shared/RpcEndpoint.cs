@@ -8,6 +8,10 @@ namespace ProtoRpc;
 /// Written as a DCE string binding (<c>ncacn_ip_tcp:host[8080]</c>, C706 section 3.1) or as a URI
 /// (<c>tcp://host:8080</c>). Two endpoints are equal if they address the same place.
 /// </remarks>
+/// <example><code>
+/// RpcEndpoint endpoint = RpcEndpoint.Parse("grpcs://shop:443");
+/// RpcEndpoint other = endpoint.WithHost("shop2").WithPort(8443);
+/// </code></example>
 public sealed class RpcEndpoint : IEquatable<RpcEndpoint>, ISpanParsable<RpcEndpoint>
 {
     /// <summary>The maximum length of a pipe's or local name, which fits the socket paths of every

@@ -4,6 +4,16 @@ using System.Text;
 namespace ProtoRpc;
 
 /// <summary>The exception of ProtoRpc for errors of calls, schemas, messages and endpoints.</summary>
+/// <example><code>
+/// try
+/// {
+///     await client.InvokeAsync("Place", new { order = new { name = "o1" } });
+/// }
+/// catch (RpcException e) when (e.ErrorId == RpcErrorIds.UnknownField)
+/// {
+///     Console.WriteLine($"There is no field {e.FieldPath}.");
+/// }
+/// </code></example>
 public sealed class RpcException : Exception
 {
     private readonly string? _errorId;

@@ -1,6 +1,14 @@
 namespace ProtoRpc;
 
 /// <summary>The limits of clients and listeners. Data over a limit is rejected, never truncated.</summary>
+/// <example><code>
+/// RpcLimits limits = RpcLimits.Default with
+/// {
+///     MaxMessageBytes = 1024 * 1024,
+///     CallTimeout = TimeSpan.FromSeconds(10),
+/// };
+/// RpcServerOptions options = new() { Limits = limits };
+/// </code></example>
 public sealed record RpcLimits
 {
     /// <summary>The default limits. Each call returns a new copy, because configuration binders write into

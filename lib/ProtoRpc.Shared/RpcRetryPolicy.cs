@@ -12,6 +12,17 @@ namespace ProtoRpc;
 /// <c>Retry-After</c> and HTTP status 429 or 503 (RFC 9110, section 10.2.3). The pause that a server asks for
 /// replaces the policy's own; if the call did not run, the longer one counts. A negative or malformed
 /// pushback stops the retries.</para></remarks>
+/// <example><code>
+/// RpcRetryPolicy retry = new()
+/// {
+///     Count = 4,
+///     InitialPause = TimeSpan.FromMilliseconds(100),
+///     StatusCodes = [RpcStatusCode.Unavailable, RpcStatusCode.Aborted],
+///     Idempotent = true,
+/// };
+/// await using RpcClient client = await RpcClient.ConnectAsync(
+///     "grpc://127.0.0.1:50051", new() { Retry = retry });
+/// </code></example>
 public sealed record RpcRetryPolicy
 {
     private const int MaxCount = 100;

@@ -6,6 +6,11 @@ using ProtoRpc.Protocols.Rest;
 namespace ProtoRpc;
 
 /// <summary>Writes the HTTP interface of services as a document of OpenAPI 3.1.</summary>
+/// <example><code>
+/// string document = RpcOpenApi.Write(
+///     schema.Services,
+///     new RpcOpenApiOptions { Title = "Orders", ServerUrl = "https://shop.example" });
+/// </code></example>
 public static class RpcOpenApi
 {
     /// <summary>Writes a document.</summary>

@@ -14,6 +14,20 @@ namespace ProtoRpc;
 /// requests for the server's schema do not.</para>
 /// <para>An interceptor may run on many threads in parallel. Its exceptions are thrown to the caller.</para>
 /// </remarks>
+/// <example><code>
+/// internal sealed class TagInterceptor : IRpcClientInterceptor
+/// {
+///     public ValueTask&lt;IMessage> InvokeAsync(
+///         RpcClientCallContext context, IMessage request, RpcClientHandler next)
+///     {
+///         context.Headers.Set("x-tenant", "blue");
+///         return next(context, request);
+///     }
+///
+///     public ValueTask&lt;RpcClientStream> OpenAsync(
+///         RpcClientCallContext context, RpcClientStreamHandler next) => next(context);
+/// }
+/// </code></example>
 public interface IRpcClientInterceptor
 {
     /// <summary>Intercepts a unary call. Calls <paramref name="next"/> to send it, or returns its own
@@ -39,6 +53,12 @@ public interface IRpcClientInterceptor
 }
 
 /// <summary>The context of a call in a client's interceptors.</summary>
+/// <example><code>
+/// RpcClientCallContext context = new(method, RpcEndpoint.Local("test"));
+/// await interceptor.InvokeAsync(
+///     context, new PlaceRequest(), (_, _) => new ValueTask&lt;IMessage>(new PlaceReply()));
+/// Assert.Equal("blue", context.Headers.GetText("x-tenant"));
+/// </code></example>
 public sealed class RpcClientCallContext
 {
     /// <summary>Creates a context without a transport, for tests of interceptors.</summary>

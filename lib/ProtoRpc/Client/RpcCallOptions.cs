@@ -4,6 +4,14 @@ using ProtoRpc.Transports;
 namespace ProtoRpc;
 
 /// <summary>The options of a call.</summary>
+/// <example><code>
+/// RpcCallOptions options = new()
+/// {
+///     Timeout = TimeSpan.FromSeconds(5),
+///     Headers = new() { { "x-tenant", "blue" } },
+/// };
+/// PlaceReply reply = await client.InvokeAsync&lt;PlaceReply>("Place", request, options);
+/// </code></example>
 public sealed record RpcCallOptions
 {
     /// <summary>How long the caller waits; InfiniteTimeSpan for no limit. Null uses the limit's call timeout
@@ -55,6 +63,12 @@ public sealed record RpcCallOptions
 }
 
 /// <summary>The metadata of a call's replies. Filled while the call runs.</summary>
+/// <example><code>
+/// RpcReplyInfo info = new();
+/// await client.InvokeAsync&lt;PlaceReply>("Place", request, new() { ReplyInfo = info });
+/// Console.WriteLine($"{info.Endpoint} sent {info.BytesReceived} bytes after {info.Retries} retries.");
+/// Console.WriteLine(info.Trailers.GetText("x-last"));
+/// </code></example>
 public sealed class RpcReplyInfo
 {
     /// <summary>The server of the last attempt: the one that replied, if a call to several servers succeeded.

@@ -25,6 +25,11 @@ namespace ProtoRpc;
 /// server may have run it. A deadline that passes is always an <see cref="RpcException"/> of status
 /// DeadlineExceeded.</para>
 /// </remarks>
+/// <example><code>
+/// await using RpcClient client = await RpcClient.ConnectAsync("grpc://127.0.0.1:50051");
+/// PlaceReply reply = await client.InvokeAsync&lt;PlaceReply>(
+///     "Place", new PlaceRequest { Order = new Order { Id = "o1", Items = { "tea" } } });
+/// </code></example>
 public sealed partial class RpcClient : IDisposable, IAsyncDisposable
 {
     private readonly IChannelSource _channels;

@@ -9,6 +9,15 @@ using ProtoRpc.Transports;
 namespace ProtoRpc;
 
 /// <summary>The options of a client. Clients copy them, so later changes only apply to new clients.</summary>
+/// <example><code>
+/// RpcClientOptions options = new()
+/// {
+///     RetryCount = 3,
+///     Headers = new() { { "x-tenant", "blue" } },
+///     Limits = new() { ConnectTimeout = TimeSpan.FromSeconds(5) },
+/// };
+/// await using RpcClient client = await RpcClient.ConnectAsync("grpc://127.0.0.1:50051", options);
+/// </code></example>
 public sealed record RpcClientOptions
 {
     /// <summary>The limits; the call timeout is the default deadline.</summary>

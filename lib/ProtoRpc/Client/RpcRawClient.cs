@@ -12,6 +12,11 @@ namespace ProtoRpc;
 /// not sent twice, unless its <see cref="RpcRetryPolicy"/> names the status. If a token is already cancelled,
 /// <see cref="OperationCanceledException"/> is thrown, and nothing is sent. If it is cancelled later, the
 /// call fails with the status Cancelled.</remarks>
+/// <example><code>
+/// await using RpcRawClient client = await RpcRawClient.ConnectAsync(
+///     "ncacn_ip_tcp:127.0.0.1[8080]", interfaceId);
+/// byte[] reply = await client.ExecuteAsync("hello"u8.ToArray());
+/// </code></example>
 public sealed class RpcRawClient : IDisposable, IAsyncDisposable
 {
     private readonly NativeConnectionPool _client;

@@ -138,6 +138,15 @@ public class RpcStreamingCall<TRequest, TReply> : IAsyncDisposable
 /// <summary>A streaming call without generated classes. A request is a message, or an object or dictionary
 /// with its fields. Disposing the call before its end cancels it on the server.</summary>
 /// <remarks>You can send and read in parallel, but only one send and one read at a time.</remarks>
+/// <example><code>
+/// await using RpcStreamingCall call = await client.OpenAsync("Track");
+/// await call.SendAsync(new { id = "o1" });
+/// await call.CompleteAsync();
+/// await foreach (DynamicMessage reply in call.ReadAllAsync())
+/// {
+///     Console.WriteLine(reply["text"]);
+/// }
+/// </code></example>
 public sealed class RpcStreamingCall : RpcStreamingCall<object, DynamicMessage>
 {
     internal RpcStreamingCall(StreamingCallParts<DynamicMessage> parts)

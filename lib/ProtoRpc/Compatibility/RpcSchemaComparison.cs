@@ -9,6 +9,12 @@ namespace ProtoRpc;
 /// Features of editions are compared as they are resolved, so a file that is rewritten from proto3 to an
 /// edition without a change of meaning breaks no messages. Files of google/protobuf are not compared.
 /// </remarks>
+/// <example><code>
+/// foreach (RpcBreakingChange change in RpcSchemaComparison.Compare(released, planned))
+/// {
+///     Console.WriteLine($"{change.Rule}: {change.Message}");
+/// }
+/// </code></example>
 public static class RpcSchemaComparison
 {
     /// <summary>Finds the changes that break callers.</summary>

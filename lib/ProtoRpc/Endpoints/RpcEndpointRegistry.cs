@@ -14,6 +14,12 @@ namespace ProtoRpc;
 /// that readers see either the old or the new file. Members that this version does not use are kept. On Unix,
 /// the file is written with mode 0600, and rejected if others can write to it.
 /// </remarks>
+/// <example><code>
+/// RpcEndpointRegistry registry = new(file);
+/// registry.Register(new RpcNamedEndpoint("orders", RpcEndpoint.Parse("grpc://127.0.0.1:50051")));
+/// RpcNamedEndpoint found = registry.Find("orders")[0];
+/// await using RpcClient client = await RpcClient.ConnectAsync(found.Endpoint);
+/// </code></example>
 /// <param name="path">The file, which may not exist yet.</param>
 public sealed class RpcEndpointRegistry(string path)
 {

@@ -199,6 +199,11 @@ public abstract class MessageFormat
 /// <summary>The supported formats.</summary>
 /// <remarks>This is the table of formats, which everything else reads. A new one is a class that reads and
 /// writes it, and a row here.</remarks>
+/// <example><code>
+/// DynamicMessage reply = MessageFormats.Json.Read(
+///     schema.GetMessage("shop.PlaceReply"), """{ "id": "o1", "total": 2 }""");
+/// string xml = MessageFormats.Xml.ToText(reply);
+/// </code></example>
 public static class MessageFormats
 {
     private static readonly List<MessageFormat> Rows = [];

@@ -13,9 +13,8 @@ namespace ProtoRpc;
 /// JSON, XML or forms, messages are converted. The limits of both sides apply. The gateway uses the client's
 /// credentials and retries, and does not dispose the client.</remarks>
 /// <example><code>
-/// using RpcClient old = RpcClient.Connect("ncacn_ip_tcp:old[1234]", schema);
-/// using RpcServer gateway = RpcGateway.Create(old, serverOptions: new RpcServerOptions().WithHttp())
-///     .AddEndpoint("http://127.0.0.1:8080")
+/// await using RpcServer gateway = RpcGateway.Create(
+///         orders, serverOptions: new RpcServerOptions().WithHttp())
 ///     .AddEndpoint("grpc://127.0.0.1:50051")
 ///     .StartListening();
 /// </code></example>

@@ -6,6 +6,10 @@ namespace ProtoRpc;
 
 /// <summary>The requests of a load test. They are encoded before they are sent, so that encoding is not part
 /// of a call. Thread-safe.</summary>
+/// <example><code>
+/// RpcLoadRequests requests = RpcLoadRequests.PerCall(
+///     method, number => [new PlaceRequest { Order = new Order { Id = $"o{number}" } }]);
+/// </code></example>
 public abstract class RpcLoadRequests
 {
     /// <summary>The maximum size of the encoded requests of one target: 64 MiB.</summary>

@@ -10,6 +10,14 @@ namespace ProtoRpc;
 /// <para>Requests are encoded in advance, and only the size of replies is kept, so that the client hardly
 /// affects the measurement. The first reply of each target is decoded to check it.</para>
 /// </remarks>
+/// <example><code>
+/// RpcMethodInfo method = client.GetMethod("Place");
+/// RpcLoadRequests requests = RpcLoadRequests.Same(method, new { order = new { id = "o1" } });
+/// RpcLoadTest test = new(
+///     [new RpcLoadTarget(client, method, requests)], new RpcLoadOptions { Count = 100 });
+/// RpcLoadResult result = (await test.RunAsync())[0];
+/// Console.WriteLine(result.ToText());
+/// </code></example>
 public sealed class RpcLoadTest
 {
     private readonly RpcLoadOptions _options;
@@ -126,6 +134,15 @@ public sealed class RpcLoadTest
 }
 
 /// <summary>A target of a load test: one method at one endpoint.</summary>
+/// <example><code>
+/// RpcLoadTest test = new(
+///     [
+///         new RpcLoadTarget("old", [old], method, requests),
+///         new RpcLoadTarget("new", [planned], method, requests),
+///     ],
+///     new RpcLoadOptions { Count = 100 });
+/// IReadOnlyList&lt;RpcLoadResult> results = await test.RunAsync();
+/// </code></example>
 /// <param name="Name">The name in results: the endpoint, or a more descriptive name.</param>
 /// <param name="Clients">The clients that the callers share; at least one. They stay open.</param>
 /// <param name="Method">The method.</param>
@@ -141,6 +158,14 @@ public sealed record RpcLoadTarget(
 }
 
 /// <summary>The options of a load test.</summary>
+/// <example><code>
+/// RpcLoadOptions options = new()
+/// {
+///     Duration = TimeSpan.FromSeconds(30),
+///     WarmUp = TimeSpan.FromSeconds(5),
+///     Concurrency = 20,
+/// };
+/// </code></example>
 public sealed record RpcLoadOptions
 {
     /// <summary>The maximum number of callers per target.</summary>

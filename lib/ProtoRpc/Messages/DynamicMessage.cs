@@ -11,6 +11,11 @@ namespace ProtoRpc;
 /// <remarks>Many threads may read it while none changes it. Its lists, dictionaries, byte arrays and messages
 /// belong to it: <see cref="Get"/> does not copy them, and <see cref="Set"/> stores byte arrays and messages
 /// without copying.</remarks>
+/// <example><code>
+/// DynamicMessage request = new(schema.GetMessage("shop.PlaceRequest"));
+/// request["order"] = new { id = "o1", items = new[] { "tea", "cups" } };
+/// DynamicMessage order = (DynamicMessage)request["order"]!;
+/// </code></example>
 public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, ICustomDiagnosticMessage
 {
     /// <summary>The number of scalars in the message object itself, so that a Timestamp needs no separate

@@ -29,6 +29,11 @@ namespace ProtoRpc;
 /// are also accepted. In a row, a dotted name fills a field of a nested message or an entry of a map. An
 /// empty text leaves out a field that is not text. Lists, maps and messages may be JSON texts.
 /// </remarks>
+/// <example><code>
+/// MessageMapper mapper = new() { AllowUnknownFields = true };
+/// DynamicMessage reply = mapper.ToMessage(
+///     schema.GetMessage("shop.PlaceReply"), new { id = "o1", total = 2, note = "ignored" });
+/// </code></example>
 /// <param name="objects">Reads and creates the host's objects; null for plain .NET objects.</param>
 public sealed class MessageMapper(IObjectModel? objects = null)
 {

@@ -10,10 +10,12 @@ namespace ProtoRpc;
 /// messages. Replies can be replaced while it listens; running calls still get the previous ones.
 /// Thread-safe.</remarks>
 /// <example><code>
-/// using RpcMock mock = RpcMock.Create(schema).Reply("Search", new { results = ... }).StartListening();
+/// using RpcMock mock = RpcMock.Create(schema)
+///     .Reply("Place", new { id = "o1", total = 2 })
+///     .StartListening();
 /// using RpcClient client = RpcClient.Connect(mock.Endpoint, schema);
-/// ...
-/// Assert.Equal("x", mock.CallsOf("Search").Single().Requests[0]["query"]);
+/// client.Invoke("Place", new { order = new { id = "o1" } });
+/// Assert.Single(mock.CallsOf("Place"));
 /// </code></example>
 public sealed class RpcMock : IDisposable, IAsyncDisposable
 {

@@ -8,6 +8,11 @@ namespace ProtoRpc;
 /// each with one value or more, in order.</summary>
 /// <remarks>A value is text, or bytes if the name ends in <c>-bin</c>. Thread-safe. A loop enumerates the
 /// values that existed when it began.</remarks>
+/// <example><code>
+/// RpcMetadata headers = new() { { "x-tenant", "blue" } };
+/// headers.Set("x-key-bin", new byte[] { 1, 2 });
+/// await client.InvokeAsync&lt;PlaceReply>("Place", request, new() { Headers = headers });
+/// </code></example>
 public sealed class RpcMetadata : IReadOnlyCollection<KeyValuePair<string, object>>
 {
     private readonly List<KeyValuePair<string, object>> _entries = [];

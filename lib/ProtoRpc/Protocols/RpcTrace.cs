@@ -6,6 +6,9 @@ namespace ProtoRpc;
 /// <summary>Receives what clients and servers send and receive, for debugging: PDUs, HTTP messages and gRPC
 /// frames, by type and size. May be called on many threads in parallel.</summary>
 /// <remarks>A trace that is missing or not enabled costs no time.</remarks>
+/// <example><code>
+/// RpcClientOptions options = new() { Trace = RpcTrace.To(entry => Console.WriteLine(entry)) };
+/// </code></example>
 public abstract class RpcTrace
 {
     // Longer texts of a peer in headers or names are cut off here.
@@ -45,6 +48,10 @@ public abstract class RpcTrace
 
 /// <summary>An entry of a trace: a PDU, the head of an HTTP message, or a gRPC frame.</summary>
 /// <remarks>Contains no passwords, tokens, cookies or contents of messages.</remarks>
+/// <example><code>
+/// RpcTrace trace = RpcTrace.To(entry =>
+///     Console.WriteLine($"{entry.Time:T} {(entry.IsSent ? ">" : "&lt;")} {entry.Text}"));
+/// </code></example>
 /// <param name="Time">The time in UTC.</param>
 /// <param name="IsSent">True if it was sent, false if it was received.</param>
 /// <param name="Endpoint">The endpoint of the client or of the listener.</param>
@@ -58,6 +65,11 @@ public sealed record RpcTraceEntry(DateTimeOffset Time, bool IsSent, RpcEndpoint
 
 /// <summary>The names under which clients and servers report activities and measurements, for
 /// OpenTelemetry's <c>AddSource</c> and <c>AddMeter</c>. Without a listener, nothing is recorded.</summary>
+/// <example><code>
+/// using TracerProvider tracing = Sdk.CreateTracerProviderBuilder()
+///     .AddSource(RpcDiagnostics.ActivitySourceName)
+///     .Build();
+/// </code></example>
 public static class RpcDiagnostics
 {
     /// <summary>The name of the <see cref="ActivitySource"/>: <c>ProtoRpc</c>.</summary>

@@ -11,6 +11,13 @@ namespace ProtoRpc;
 /// Immutable and thread-safe. Names are looked up exactly first, as a full name and then as a bare name, and
 /// then case-insensitively in the same order. A leading dot is ignored.
 /// </remarks>
+/// <example><code>
+/// RpcSchema schema = RpcSchema.FromDescriptors(OrdersReflection.Descriptor);
+/// foreach (RpcMethodInfo method in schema.GetService("shop.Orders").Methods)
+/// {
+///     Console.WriteLine(method.FullName);
+/// }
+/// </code></example>
 public sealed class RpcSchema
 {
     private readonly SchemaIndex _index;

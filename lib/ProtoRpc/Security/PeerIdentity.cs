@@ -9,6 +9,10 @@ using Microsoft.Win32.SafeHandles;
 namespace ProtoRpc;
 
 /// <summary>The identity of a peer.</summary>
+/// <example><code>
+/// PeerIdentity ann = new(new GenericIdentity("ann"), "192.0.2.1:5000", ProcessId: 0, IsLocal: false);
+/// RpcTestCall call = new(method) { Peer = ann };
+/// </code></example>
 /// <param name="User">The user that the kernel reports or that has authenticated, or anonymous.</param>
 /// <param name="Address">The remote address and port; empty if the transport has none.</param>
 /// <param name="ProcessId">The id of the peer's process; 0 if the kernel does not report it.</param>

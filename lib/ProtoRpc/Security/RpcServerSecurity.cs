@@ -7,6 +7,17 @@ namespace ProtoRpc;
 /// <summary>The authentication that a server's native endpoints require.</summary>
 /// <remarks>On local transports and pipes, the kernel identifies callers, and no mechanism is
 /// needed.</remarks>
+/// <example><code>
+/// RpcServerOptions options = new()
+/// {
+///     Security = new()
+///     {
+///         Authentication = RpcAuthentication.Negotiate,
+///         AllowedUsers = [@"SHOP\ann"],
+///         MinimumLevel = RpcProtectionLevel.Privacy,
+///     },
+/// };
+/// </code></example>
 public sealed record RpcServerSecurity
 {
     private RpcAuthentication? _authentication;
@@ -51,6 +62,12 @@ public sealed record RpcServerSecurity
 }
 
 /// <summary>How a client authenticates, and how native endpoints protect its calls.</summary>
+/// <example><code>
+/// RpcClientOptions options = new()
+/// {
+///     Security = new() { Authentication = RpcClientAuthentication.Bearer, Token = token },
+/// };
+/// </code></example>
 public sealed record RpcClientSecurity
 {
     /// <summary>Anonymous calls. Local transports still identify the caller.</summary>
@@ -88,6 +105,14 @@ public sealed record RpcClientSecurity
 }
 
 /// <summary>The TLS options of a client.</summary>
+/// <example><code>
+/// RpcTlsOptions tls = new()
+/// {
+///     CaCertificates = [X509CertificateLoader.LoadCertificateFromFile(caFile)],
+///     ClientCertificate = X509CertificateLoader.LoadPkcs12FromFile(clientFile, password: null),
+/// };
+/// RpcClientOptions options = new() { Tls = tls };
+/// </code></example>
 public sealed record RpcTlsOptions
 {
     /// <summary>The trusted CA certificates, instead of the machine's; null for the machine's.</summary>

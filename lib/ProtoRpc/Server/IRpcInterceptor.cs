@@ -2,6 +2,16 @@ namespace ProtoRpc;
 
 /// <summary>Intercepts every call of a server, for example for authorization, logging or auditing.</summary>
 /// <remarks>Also runs for the built-in methods. May run on many threads in parallel.</remarks>
+/// <example><code>
+/// internal sealed class CheckInterceptor : IRpcInterceptor
+/// {
+///     public ValueTask&lt;IMessage> InvokeAsync(
+///         RpcServerCallContext context, IMessage request, RpcHandler next) =>
+///         context.RequestHeaders.GetText("x-tenant") is null
+///             ? throw new RpcException(RpcStatusCode.InvalidArgument, "x-tenant is missing.")
+///             : next(context, request);
+/// }
+/// </code></example>
 public interface IRpcInterceptor
 {
     /// <summary>Intercepts a unary call. Calls <paramref name="next"/> to pass it on, or returns its own

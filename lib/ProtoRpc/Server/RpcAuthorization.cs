@@ -13,6 +13,14 @@ namespace ProtoRpc;
 /// with the longest pattern applies. If the longest patterns have the same length, each of their rules must
 /// allow the caller. A call without a matching rule is rejected.
 /// </remarks>
+/// <example><code>
+/// RpcAuthorization rules = RpcAuthorization.FromRules(new Dictionary&lt;string, object>
+/// {
+///     ["shop.Orders/*"] = "*",
+///     ["shop.Orders/Place"] = new[] { "ann", "@Sales" },
+/// });
+/// RpcServerOptions options = new() { Interceptors = [rules] };
+/// </code></example>
 public sealed class RpcAuthorization : IRpcInterceptor, IRpcRawInterceptor, IPassesBytes
 {
     private const string Everyone = "anonymous";

@@ -6,6 +6,11 @@ namespace ProtoRpc;
 
 /// <summary>Answers the calls of a method: with code, with given replies, or from another server.</summary>
 /// <remarks>Handlers keep no state of calls, and may serve many methods and servers.</remarks>
+/// <example><code>
+/// RpcMethodHandler place = RpcMethodHandler.OfReplies(new { id = "o1" });
+/// RpcServer server = RpcServer.Create(schema, "shop.Orders")
+///     .Handle("Place", place);
+/// </code></example>
 public abstract class RpcMethodHandler
 {
     private protected RpcMethodHandler()

@@ -12,8 +12,9 @@ namespace ProtoRpc;
 /// <remarks>Configure the server on one thread; after that it is thread-safe. The return codes are those of
 /// the original server, so that its clients can also use this one.</remarks>
 /// <example><code>
-/// using RpcRawServer server = RpcRawServer.Create(interfaceId)
-///     .OnExecute((client, bytes) => ...)
+/// await using RpcRawServer server = RpcRawServer.Create(interfaceId)
+///     .OnExecute((client, bytes) =>
+///         Encoding.UTF8.GetBytes(Encoding.UTF8.GetString(bytes).ToUpperInvariant()))
 ///     .AddEndpoint("ncacn_ip_tcp:127.0.0.1[8080]")
 ///     .StartListening();
 /// </code></example>
@@ -164,6 +165,10 @@ public sealed class RpcRawServer : IRpcServer
 }
 
 /// <summary>The options of a raw server.</summary>
+/// <example><code>
+/// RpcRawServerOptions options = new() { MaxRequestBytes = 64 * 1024, MaxCalls = 20 };
+/// RpcRawServer server = RpcRawServer.Create(interfaceId, options);
+/// </code></example>
 public sealed record RpcRawServerOptions
 {
     /// <summary>The limits of the server's endpoints.</summary>
@@ -346,7 +351,7 @@ internal static class RawServerCall
 /// interceptor.</summary>
 /// <example><code>
 /// RpcTestRawCall call = new(interfaceId) { Peer = ann };
-/// ReadOnlyMemory&lt;byte&gt;? reply = await handler(call.CreateContext(), request);
+/// ReadOnlyMemory&lt;byte>? reply = await handler(call.CreateContext(), "hello"u8.ToArray());
 /// </code></example>
 /// <param name="InterfaceId">The id of the called interface.</param>
 public sealed record RpcTestRawCall(Guid InterfaceId)

@@ -12,8 +12,9 @@ namespace ProtoRpc;
 /// <summary>Serves services on endpoints of any kind. Configure the server on one thread; after that it is
 /// thread-safe.</summary>
 /// <example><code>
-/// using RpcServer server = RpcServer.Create(schema, "Sample.MyService")
-///     .Handle("Send", (context, request) => ...)
+/// await using RpcServer server = RpcServer.Create(schema, "shop.Orders")
+///     .Handle&lt;PlaceRequest, PlaceReply>("Place", (context, request) =>
+///         new PlaceReply { Id = request.Order.Id, Total = request.Order.Items.Count })
 ///     .AddEndpoint("ncacn_ip_tcp:127.0.0.1[8080]")
 ///     .StartListening();
 /// </code></example>

@@ -5,6 +5,14 @@ using ProtoRpc.Server;
 namespace ProtoRpc;
 
 /// <summary>The options of a server. Servers copy them, so later changes only apply to new servers.</summary>
+/// <example><code>
+/// RpcServerOptions options = new()
+/// {
+///     Limits = new() { MaxConcurrentCalls = 100 },
+///     Interceptors = [new CheckInterceptor()],
+/// };
+/// RpcServer server = RpcServer.Create(schema, "shop.Orders", options);
+/// </code></example>
 public sealed record RpcServerOptions
 {
     /// <summary>The limits.</summary>
@@ -86,6 +94,15 @@ public sealed record RpcServerOptions
 }
 
 /// <summary>The replacements of <see cref="RpcServer.ChangeAsync"/>; null keeps the current value.</summary>
+/// <example><code>
+/// await server.ChangeAsync(new RpcServerChange
+/// {
+///     Handlers = new Dictionary&lt;string, RpcMethodHandler>
+///     {
+///         ["Place"] = RpcMethodHandler.OfReplies(new { id = "closed" }),
+///     },
+/// });
+/// </code></example>
 public sealed record RpcServerChange
 {
     /// <summary>The new handlers by method: bare names if they are unique, otherwise full names. Methods

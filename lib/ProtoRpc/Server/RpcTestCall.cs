@@ -10,8 +10,12 @@ namespace ProtoRpc;
 /// <remarks>Calls that are copied by <c>with</c> share their sessions, unless the copy has other
 /// options.</remarks>
 /// <example><code>
-/// RpcTestCall call = new(schema.GetMethod("Sample.MyService/Send")) { Peer = ann };
-/// IMessage reply = await handler(call.CreateContext(), request);
+/// RpcTestCall call = new(schema.GetMethod("shop.Orders/Place"))
+/// {
+///     RequestHeaders = new() { { "x-tenant", "blue" } },
+/// };
+/// IMessage reply = await handler(
+///     call.CreateContext(), new PlaceRequest { Order = new Order { Id = "o1" } });
 /// </code></example>
 /// <param name="Method">The method that is called.</param>
 public sealed record RpcTestCall(RpcMethodInfo Method)
@@ -85,6 +89,12 @@ public sealed record RpcTestCall(RpcMethodInfo Method)
 
 /// <summary>The stream of a call without a server. Create it with <see
 /// cref="RpcTestCall.CreateStream(IEnumerable{IMessage})"/>.</summary>
+/// <example><code>
+/// RpcTestCall call = new(schema.GetMethod("shop.Orders/Watch"));
+/// RpcTestStream stream = call.CreateStream(new WatchRequest { Id = "o1" });
+/// await watch(call.CreateContext(), stream);
+/// Assert.Equal(3, stream.Replies.Count);
+/// </code></example>
 public sealed class RpcTestStream : RpcServerStream
 {
     private readonly IAsyncEnumerator<IMessage> _requests;

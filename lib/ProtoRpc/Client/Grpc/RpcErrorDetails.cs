@@ -5,6 +5,16 @@ using ProtoRpc.Protocols.Grpc;
 namespace ProtoRpc;
 
 /// <summary>Reads the details of a failed call as generated messages.</summary>
+/// <example><code>
+/// try
+/// {
+///     await client.InvokeAsync&lt;PlaceReply>("Place", request);
+/// }
+/// catch (RpcException e) when (e.GetDetail&lt;OrderEvent>() is { } soldOut)
+/// {
+///     Console.WriteLine($"Sold out: {soldOut.Text}");
+/// }
+/// </code></example>
 public static class RpcErrorDetails
 {
     /// <summary>The first detail of a type; null for none.</summary>

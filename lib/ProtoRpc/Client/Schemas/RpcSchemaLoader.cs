@@ -11,6 +11,9 @@ namespace ProtoRpc;
 /// .proto file or a descriptor set (<c>https://host/Service.proto</c>), or an endpoint
 /// (<c>grpcs://host:443</c>). All locations of one call form one schema.
 /// </remarks>
+/// <example><code>
+/// RpcSchema schema = await RpcSchemaLoader.LoadAsync(file);
+/// </code></example>
 public static class RpcSchemaLoader
 {
     /// <summary>Loads the schema of one location.</summary>

@@ -8,6 +8,9 @@ namespace ProtoRpc;
 /// the log.</summary>
 /// <remarks>Entries wait in bounded memory. If the memory is full, entries are lost, and the log records how
 /// many.</remarks>
+/// <example><code>
+/// RpcServerOptions options = new() { AccessLog = RpcAccessLog.ToFile(path) };
+/// </code></example>
 public sealed class RpcAccessLog
 {
     private readonly Func<Action<string>?, IAccessLogSink> _open;

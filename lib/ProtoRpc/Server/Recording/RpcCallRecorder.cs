@@ -9,6 +9,10 @@ namespace ProtoRpc;
 /// the messages, with the schema of the service. Headers and trailers are not written. Only the owner can
 /// read new files. Dispose the recorder after the server, to write the waiting calls.
 /// <see cref="RpcMock.Replay"/> plays a file back.</remarks>
+/// <example><code>
+/// using RpcCallRecorder recorder = new(path);
+/// RpcServerOptions options = new() { Interceptors = [recorder] };
+/// </code></example>
 public sealed class RpcCallRecorder : IRpcInterceptor, IPassesBytes, IDisposable
 {
     private readonly Capture _capture;
