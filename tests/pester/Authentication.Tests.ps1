@@ -92,6 +92,11 @@ Describe 'Authentication' {
             Should -Throw -ErrorId 'NoNtlmAccounts,*'
     }
 
+    It 'does not negotiate without a Kerberos key and NTLM accounts' -Skip:($IsWindows -or (Test-Path /etc/krb5.keytab)) {
+        { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ Authentication = 'Negotiate' } } |
+            Should -Throw -ErrorId 'NothingToNegotiate,*'
+    }
+
     It 'does not leave accounts or a name unused' {
         { Start-TestListener { } -Endpoint tcp://127.0.0.1:0 -With @{ ListenerOption = @{ NtlmAccount = $bob } } } |
             Should -Throw -ErrorId 'InvalidSecurity,*' -ExpectedMessage '*NtlmAccounts has no effect*NTLM or Negotiate*'

@@ -68,12 +68,15 @@ Describe 'The call context' {
     }
 
     It 'tells of a handler that leaves a wrong one' {
-        $rpc = Connect-Context (Start-Context { $RpcContext.CallContext.visits = 1 })
+        $listener = Start-Context { $RpcContext.CallContext.visits = 1 }
+        $rpc = Connect-Context $listener
 
         $null = Invoke-RpcMethod Do -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable errors
 
         $errors[0].Exception.Code | Should -Be 'Internal'
         $errors[0].Exception.Message | Should -BeLike '*invalid call context*visits*'
+        $null = $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable shown
+        $shown[0].Exception.ErrorId | Should -Be 'WrongCallContext'
     }
 
     It 'of a kept connection goes on at a prompt' {

@@ -258,6 +258,21 @@ Describe 'Invoke-RpcMethod over many connections' {
             $job.State | Should -Be Failed
         }
 
+        It 'fails and ends if an error outside of its calls ends it' {
+            $gate = [Threading.ManualResetEventSlim]::new()
+            $listener = Start-TestListener { $null = ($using:gate).Wait(20000); @{} }
+            $job = Connect-Test $listener | Invoke-RpcMethod SayHello -AsJob
+            # The mutex has no owner, so its release throws.
+            $throw = [Delegate]::CreateDelegate([Action], [Threading.Mutex]::new(), 'ReleaseMutex')
+            $job.GetType().GetField('_ended', 'NonPublic, Instance').SetValue($job, $throw)
+            $gate.Set()
+
+            $job | Wait-Job -Timeout 20 | Should -Be $job
+            $null = $job | Receive-Job -ErrorAction SilentlyContinue -ErrorVariable errors
+            $job.State | Should -Be Failed
+            $errors[0].FullyQualifiedErrorId | Should -Be 'JobFailed'
+        }
+
         It 'fails the call whose reply cannot be shown, and ends' {
             # The server sends as bytes what the client's schema has as an Any, whose content is nested too deep.
             # Hashtables are made whole; the objects in an object only when a script looks at them.

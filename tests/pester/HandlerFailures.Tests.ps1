@@ -12,6 +12,7 @@ Describe 'Records of calls that failed in a handler' {
                 reply { @{ nonsense = 1 } }
                 written { Write-Error 'written' }
                 warn { Write-Warning 'warned'; Write-Verbose 'verbose' -Verbose; Write-Information 'informed' }
+                leave { exit }
             }
         }
         $listener = Start-TestListener $handler -Endpoint tcp://127.0.0.1:0
@@ -111,6 +112,7 @@ Describe 'Records of calls that failed in a handler' {
             @{ Name = 'number'; Type = 'FormatException' }
             @{ Name = 'nested'; Type = 'RpcException' }
             @{ Name = 'reply'; Type = 'RpcException' }
+            @{ Name = 'leave'; Type = 'RpcException' }
         ) {
             $records = @(Get-Record $Name)
 
@@ -119,6 +121,13 @@ Describe 'Records of calls that failed in a handler' {
             $records[0].Exception.GetType().Name | Should -Be $Type
             $records[0].Time | Should -BeOfType DateTimeOffset
             "$($records[0])" | Should -Match '^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d demo\.Greeter/SayHello failed for '
+        }
+
+        It 'has the id of the listener, and the exception that of the failure' {
+            $record = @(Get-Record leave)[0]
+
+            $record.FullyQualifiedErrorId | Should -BeLike 'HandlerFailed*'
+            $record.Exception.ErrorId | Should -Be 'HandlerLeft'
         }
 
         It 'has the line of the handler, not of the cmdlet' {

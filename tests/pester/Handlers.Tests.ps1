@@ -126,5 +126,22 @@ Describe 'Handlers that are no script blocks' {
 
             (Connect-Test $listener | Invoke-RpcMethod SayHello).text | Should -Be 'strict Stop SilentlyContinue 0'
         }
+
+        It 'record that the initialization of a further worker failed' {
+            # Signal returns true for the second worker. The first waits for it, so that a call needs it.
+            $starts = [Threading.CountdownEvent]::new(2)
+            $listener = Start-TestListener { $null = ($using:starts).Wait(20000); @{ text = 'served' } } -With @{
+                WorkerCount = 2
+                InitializationScript = { if (($using:starts).Signal()) { throw 'no second worker' } }
+            }
+            $rpc = Connect-Test $listener
+            $jobs = 1..2 | ForEach-Object { Invoke-RpcMethod SayHello -Connection $rpc -AsJob }
+
+            Wait-Until { $listener.Records -gt 0 } | Should -BeTrue
+            $null = $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable shown
+            $shown[0].FullyQualifiedErrorId | Should -BeLike 'HandlerWorkerFailed,*'
+            "$($shown[0])" | Should -Be 'no second worker'
+            ($jobs | Complete-Job).text | Should -Contain 'served'
+        }
     }
 }

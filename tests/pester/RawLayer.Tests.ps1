@@ -147,6 +147,17 @@ Describe 'The raw layer' {
 
         $errors[0].Exception.NativeStatus | Should -Be 2147500037u
         "$shown" | Should -BeLike "*A filter of interface $id passed on a value that is not bytes*"
+        $shown[0].Exception.ErrorId | Should -Be 'WrongRequest'
+    }
+
+    It 'says that a handler wrote what is no bytes' {
+        $listener = Start-Raw { 'text' }
+        $null = $listener | Connect-RpcEndpoint
+        $null = Invoke-RpcMethod -Bytes 1 -ErrorAction SilentlyContinue
+        $null = $listener | Receive-RpcListener -ErrorVariable shown -ErrorAction SilentlyContinue
+
+        $shown[0].FullyQualifiedErrorId | Should -BeLike 'RawHandlerFailed*'
+        $shown[0].Exception.ErrorId | Should -Be 'WrongReply'
     }
 
     It 'is for those whom -Authorization names' {

@@ -216,7 +216,7 @@ Remove-Module ProtoRpc -Force
     It 'says that it was removed' {
         $kept = ($rpc | Import-RpcService -Prefix Kept -PassThru).ExportedCommands['Get-KeptOrder']
         Remove-Module Kept
-        { & $kept -Id 1 -ErrorAction Stop } | Should -Throw '*Run Import-RpcService again*'
+        { & $kept -Id 1 -ErrorAction Stop } | Should -Throw -ErrorId 'ModuleRemoved,*' -ExpectedMessage '*Run Import-RpcService again*'
     }
 
     It 'stops with its pipeline: <_>' -ForEach 'Wait-StopOrders', 'Wait-StopStream -Id 1' {

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Net;
 using System.Text;
 
@@ -244,6 +245,7 @@ public static class GatewayTests
     public static async Task Calls_end_that_go_round_in_a_circle(string front, string back)
     {
         string endpoint = front == "inproc" ? $"inproc://{Guid.NewGuid():N}" : front;
+        ConcurrentQueue<RpcFailedCall> failures = [];
         RpcServer? gateway = null;
         RpcClient? client = null;
         try
@@ -254,7 +256,8 @@ public static class GatewayTests
             RpcEndpoint place = server.Endpoint;
             await server.Server.StopAsync(TimeSpan.Zero);
             gateway = RpcServer.Create(
-                    WordsServer.Schema, "streams.Words", new RpcServerOptions().WithHttp())
+                    WordsServer.Schema, "streams.Words",
+                    new RpcServerOptions { CallFailed = failures.Enqueue }.WithHttp())
                 .Forward(client, "streams.Words")
                 .AddEndpoint(endpoint).AddEndpoint(place)
                 .StartListening();
@@ -266,6 +269,7 @@ public static class GatewayTests
 
             Assert.Equal(RpcStatusCode.FailedPrecondition, error.Code);
             Assert.Contains("8 gateways", error.Message, StringComparison.Ordinal);
+            Assert.Contains(failures, failure => failure.Error is RpcException { ErrorId: "GatewayLoop" });
         }
         finally
         {

@@ -3,6 +3,8 @@ using System.IO.Compression;
 using System.Net;
 using System.Net.Sockets;
 using System.Text;
+using Microsoft.AspNetCore.Http;
+using ProtoRpc.AspNetCore.Grpc;
 
 namespace ProtoRpc.Http.Tests.Grpc;
 
@@ -73,6 +75,10 @@ public sealed class BadGrpcClientTests : IDisposable
 
         Assert.Equal(Unimplemented, WordsServer.Find(response, "grpc-status"));
         Assert.Contains("gzip", WordsServer.Find(response, "grpc-accept-encoding"));
+        DefaultHttpContext context = new();
+        context.Request.Headers["grpc-encoding"] = "snappy";
+        RpcException error = Assert.Throws<RpcException>(() => GrpcRequest.EncodingOf(context.Request));
+        Assert.Equal("UnknownGrpcEncoding", error.ErrorId);
     }
 
     [Theory]

@@ -233,7 +233,7 @@ public static class MultiPartTests
         RpcException error = Assert.Throws<RpcException>(
             () => table.Accept("c", Part(0, 1000, 10, 10), "network"));
 
-        Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
+        Assert.Equal((RpcStatusCode.ResourceExhausted, "TooManyParts"), (error.Code, error.ErrorId));
         Assert.Equal(2, table.Count);
     }
 

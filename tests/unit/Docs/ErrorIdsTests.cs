@@ -14,6 +14,10 @@ public static partial class ErrorIdsTests
         ("EndpointParameters.cs", "NoReflection"),
     ];
 
+    // Ids that mark errors inside a listener and that no program receives. Invoke-RpcMethod.Tests.ps1 and
+    // StuckHandlers.Tests.ps1 cause these errors.
+    private static readonly string[] Internal = ["HandlerThrew", "WorkersStuck"];
+
     private static readonly string[] Ids =
     [
         .. typeof(RpcErrorIds).GetFields(BindingFlags.Public | BindingFlags.Static)
@@ -61,6 +65,22 @@ public static partial class ErrorIdsTests
                 .Select(use => use.Groups["id"].Value)];
 
         Assert.All(Ids, id => Assert.Contains(id, used));
+    }
+
+    [Fact]
+    public static void A_test_names_each_id()
+    {
+        string tests = Path.Combine(Repository.Root, "tests");
+        HashSet<string> named =
+        [
+            .. new[] { "*.cs", "*.ps1" }
+                .SelectMany(files => Directory.EnumerateFiles(tests, files, SearchOption.AllDirectories))
+                .Where(file => Path.GetFileName(file) != "ErrorIdsTests.cs")
+                .SelectMany(file => Expected().Matches(File.ReadAllText(file)))
+                .Select(id => id.Groups["id"].Value),
+        ];
+
+        Assert.Equal(Internal, Ids.Where(id => !named.Contains(id)));
     }
 
     [Fact]
@@ -118,6 +138,10 @@ public static partial class ErrorIdsTests
 
     [GeneratedRegex(@"\bRpcErrorIds\.(?<id>\w+)")]
     private static partial Regex Use();
+
+    // An id alone, or with the command that FullyQualifiedErrorId adds: 'BadReply,*'.
+    [GeneratedRegex("""["'](?<id>[A-Z]\w+)(?:[,*][^"'\n]*)?["']|\bRpcErrorIds\.(?<id>\w+)""")]
+    private static partial Regex Expected();
 
     [GeneratedRegex("\"(?<text>\\w+)\"")]
     private static partial Regex Literal();

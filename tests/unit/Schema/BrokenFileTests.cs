@@ -26,11 +26,11 @@ public static class BrokenFileTests
     }
 
     [Theory]
-    [InlineData("service")]
-    [InlineData("message")]
-    [InlineData("enum")]
-    [InlineData("method")]
-    public static void A_name_that_is_not_there_may_be_in_it(string kind)
+    [InlineData("service", "ServiceNotFound")]
+    [InlineData("message", "MessageNotFound")]
+    [InlineData("enum", "EnumNotFound")]
+    [InlineData("method", "MethodNotFound")]
+    public static void A_name_that_is_not_there_may_be_in_it(string kind, string id)
     {
         using TempFolder folder = new();
         folder.Write("good.proto", Good);
@@ -45,6 +45,7 @@ public static class BrokenFileTests
             _ => schema.GetMethod("Zzz/Yyy"),
         });
 
+        Assert.Equal(id, e.ErrorId);
         Assert.Contains($"'{bad}' is left out", e.Message, StringComparison.Ordinal);
     }
 

@@ -1,4 +1,6 @@
+using System.Net;
 using ProtoRpc.Security;
+using ProtoRpc.Security.Gss;
 
 namespace ProtoRpc.Tests.Security;
 
@@ -27,6 +29,28 @@ public static class SecurityMechanismsTests
 
         Assert.Equal(name, row.Name);
         Assert.Equal(name, SecurityPackage.NameOf(row.Package));
+    }
+
+    [Fact]
+    public static void An_account_without_a_name_or_with_a_short_hash_is_rejected()
+    {
+        Assert.All(
+            [
+                Assert.Throws<RpcException>(() => NtlmAccount.From(new NetworkCredential("", "secret"))),
+                Assert.Throws<RpcException>(() => NtlmAccount.FromHash("ann", new byte[15])),
+            ],
+            e => Assert.Equal("InvalidNtlmAccount", e.ErrorId));
+    }
+
+    [Fact]
+    public static void Kerberos_needs_its_library()
+    {
+        Assert.SkipWhen(OperatingSystem.IsWindows() || GssApi.IsAvailable, "this system has Kerberos");
+        RpcServerSecurity security = new() { Authentication = RpcAuthentication.Kerberos };
+
+        RpcException e = Assert.Throws<RpcException>(() => new SecurityPolicy(security));
+
+        Assert.Equal("NoKerberos", e.ErrorId);
     }
 
     [Fact]

@@ -85,6 +85,20 @@ public static class TlsTests
     }
 
     [Fact]
+    public static void An_endpoint_with_another_certificate_is_rejected()
+    {
+        using RpcRawServer first = RpcRawServer.Create(
+            Guid.NewGuid(), new RpcRawServerOptions { Certificate = Own, UseTls = true })
+            .AddEndpoint("tcp://127.0.0.1:0")
+            .StartListening();
+        using RpcRawServer second = RpcRawServer.Create(Guid.NewGuid()).AddEndpoint(first.Endpoints[0]);
+
+        RpcException e = Assert.Throws<RpcException>(second.StartListening);
+
+        Assert.Equal("OtherCertificate", e.ErrorId);
+    }
+
+    [Fact]
     public static async Task A_call_that_takes_its_time_is_answered()
     {
         using ManualResetEventSlim release = new();

@@ -165,6 +165,15 @@ public static class BadTrailerTests
         }
     }
 
+    [Fact]
+    public static void A_token_larger_than_a_PDU_is_rejected()
+    {
+        RpcException error = Assert.Throws<RpcException>(() => AuthTrailer.Append(
+            Conversation.Bind(), new AuthTrailer(10, 6, 0, 79231), new byte[ushort.MaxValue]));
+
+        Assert.Equal("TokenTooLarge", error.ErrorId);
+    }
+
     // A call that is ready to be sent, and the server that waits for it.
     private static byte[] Request(RpcProtectionLevel level, out ServerAssociation server)
     {
