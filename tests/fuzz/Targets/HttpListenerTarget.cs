@@ -13,7 +13,8 @@ internal sealed partial class HttpListenerTarget : FuzzTarget
     // Those of docs/http-protocol.md that a client can cause whose handlers never fail.
     private static readonly HashSet<int> Statuses =
     [
-        200, 204, 400, 401, 403, 404, 405, 406, 408, 411, 413, 414, 415, 426, 429, 431, 499, 501, 503, 504, 505,
+        200, 204, 400, 401, 403, 404, 405, 406, 408, 411, 413, 414, 415, 426, 429, 431, 499, 501, 503, 504,
+        505,
     ];
 
     private readonly Lazy<FuzzedListener> _server = new(() => new FuzzedListener());

@@ -137,10 +137,10 @@ public static class MultiPartTests
     }
 
     [Theory]
-    [InlineData(4, 100, 10, 10, "begins at 4")]
+    [InlineData(4, 100, 10, 10, "begins at byte 4")]
     [InlineData(10, 99, 10, 10, "total")]
-    [InlineData(10, 100, 11, 10, "says 11")]
-    [InlineData(10, 100, 91, 91, "90 are left")]
+    [InlineData(10, 100, 11, 10, "declares 11")]
+    [InlineData(10, 100, 91, 91, "90 bytes left")]
     public static void A_part_that_does_not_follow_ends_the_transfer(
         int position, int total, int sent, int length, string why)
     {

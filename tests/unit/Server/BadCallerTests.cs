@@ -80,8 +80,8 @@ public static class BadCallerTests
     }
 
     [Theory]
-    [InlineData(20, "begins at 20")]
-    [InlineData(5, "begins at 5")]
+    [InlineData(20, "begins at byte 20")]
+    [InlineData(5, "begins at byte 5")]
     [InlineData(0, "has already begun")]
     public static void Parts_out_of_order_or_with_gaps_are_refused_and_the_next_message_works(
         int position, string why)
@@ -112,7 +112,7 @@ public static class BadCallerTests
         RpcResponseHeader refused = caller.Call(".multi", Part(90, 100, 20));
         RpcResponseHeader after = caller.Call(".multi", Part(90, 100, 10));
 
-        Assert.Contains("10 are left", refused.Exception.Message);
+        Assert.Contains("10 bytes left", refused.Exception.Message);
         Assert.Contains("No transfer with that transaction id", after.Exception.Message);
     }
 

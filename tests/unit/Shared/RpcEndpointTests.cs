@@ -273,7 +273,8 @@ public static class RpcEndpointTests
             .. EndpointKinds.All.Select(kind => kind.ExampleUri("[::1]")),
             .. EndpointKinds.All.Where(kind => kind.Sequence.Length > 0)
                 .Select(kind => kind.ExampleBinding("[::1]")),
-            "dns://1.1.1.1/host:1", "ipv6:[::1]:1", "ipv4:1.2.3.4:5,6.7.8.9:10", "unix-abstract:a", @"\\host\pipe\a",
+            "dns://1.1.1.1/host:1", "ipv6:[::1]:1", "ipv4:1.2.3.4:5,6.7.8.9:10", "unix-abstract:a",
+            @"\\host\pipe\a",
         ];
         foreach (string text in texts)
         {

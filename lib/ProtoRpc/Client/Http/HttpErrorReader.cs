@@ -97,7 +97,7 @@ internal static class HttpErrorReader
         {
             HttpStatusCode.BadGateway or HttpStatusCode.ServiceUnavailable or HttpStatusCode.GatewayTimeout =>
                 " A proxy returns this status if it cannot reach the service.",
-            HttpStatusCode.TooManyRequests => 
+            HttpStatusCode.TooManyRequests =>
                 " A proxy returns this status if it limits the rate of requests.",
             _ when address.Length > 0 =>
                 $" Check that '{TerminalText.OneLine(address, MaxLocation)}' is an address of the service.",

@@ -343,8 +343,8 @@ internal sealed class Transfer : IDisposable
             if (part.BytesSent != payload.Length || payload.Length > TotalBytes - Body.Length)
             {
                 throw Wrong(
-                    $"it has {payload.Length} bytes and declares {part.BytesSent}, "
-                    + $"but {TotalBytes - Body.Length} bytes are missing");
+                    $"it has {payload.Length} bytes and declares {part.BytesSent}; "
+                    + $"the message has {TotalBytes - Body.Length} bytes left");
             }
 
             Save(payload);
