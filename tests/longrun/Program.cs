@@ -63,6 +63,11 @@ internal static class Program
         Tally tally = new();
         Sampler sampler = new(() => tally.All, period);
         using ShellRun? shell = options.HasShell ? ShellRun.Start(period) : null;
+        if (options.HasShell && shell is null)
+        {
+            Console.WriteLine("SKIPPED: the load in PowerShell, because pwsh is not on the PATH");
+        }
+
         using CancellationTokenSource end = new();
         Console.CancelKeyPress += (_, e) =>
         {

@@ -46,7 +46,9 @@ internal static class RunReport
     {
         string plot = Path.Combine(Root.Folder, Plot);
         Directory.CreateDirectory(Path.GetDirectoryName(plot)!);
-        File.WriteAllText(plot, LineChart.Draw("A long run", [.. Panels(result)]));
+        // Without PowerShell there are no runspaces to draw.
+        LinePanel[] panels = [.. Panels(result).Where(panel => panel.Lines.Count > 0)];
+        File.WriteAllText(plot, LineChart.Draw("A long run", panels));
         double minutes = result.Samples[^1].Seconds / 60;
         ReliabilityPage.Open().Write("long-run", $"""
             The recorded run lasted {Number(minutes)} minutes. {result.Processors} {MachineFacts.Describe()}
