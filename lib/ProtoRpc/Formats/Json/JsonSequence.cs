@@ -9,7 +9,7 @@ internal static class JsonSequence
     public static Utf8JsonReader Read(in ReadOnlySequence<byte> json, JsonReaderOptions options) =>
         json.IsSingleSegment ? new(json.FirstSpan, options) : new(WithoutEmptyEnd(json), options);
 
-    // Utf8JsonReader of .NET 10 throws IndexOutOfRangeException for a text that ends inside of 'true', 'false'
+    // Utf8JsonReader of .NET 10 throws IndexOutOfRangeException for text that ends inside 'true', 'false'
     // or 'null' if the last segment is empty. Slice keeps an empty segment, and PipeReader may return one.
     private static ReadOnlySequence<byte> WithoutEmptyEnd(in ReadOnlySequence<byte> json)
     {
