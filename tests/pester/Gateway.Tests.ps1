@@ -44,7 +44,7 @@ Describe 'Connections as handlers' {
         $rpc = Connect-RpcEndpoint $gateway.Endpoint[0] -Service demo.Greeter
         ($rpc | Invoke-RpcMethod SayHello @{ name = 'Cy' }).text | Should -Be 'hi Cy'
         $rpc | Invoke-RpcMethod Watch @{} -ErrorAction SilentlyContinue -ErrorVariable failed
-        "$failed" | Should -Match 'streams'
+        "$failed" | Should -Match 'has a stream'
     }
 
     It 'forwards streams where the connection carries them' {
