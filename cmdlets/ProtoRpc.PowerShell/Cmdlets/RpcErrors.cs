@@ -106,6 +106,12 @@ internal static class RpcErrors
                 + $"'{connection.Endpoint.Uri.TrimEnd('/')}/FILE.proto'."
             : ""));
 
+    /// <summary>The error of a call by -Endpoint for which no schema can be found.</summary>
+    public static RpcException NoSchema(RpcEndpoint endpoint) => new(
+        RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
+        $"'{endpoint}' requires a schema, because endpoints of this kind do not publish schemas. "
+        + "Give -Schema.");
+
     // The method and the endpoint, unless the text already names them.
     private static IEnumerable<string> PlacesOf(RpcException error)
     {

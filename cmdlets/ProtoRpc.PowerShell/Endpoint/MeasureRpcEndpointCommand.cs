@@ -171,10 +171,7 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
     {
         if (!client.Endpoint.Has(EndpointFeatures.Reflection))
         {
-            throw new RpcException(
-                RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
-                $"'{client.Endpoint}' requires a schema, because endpoints of this kind do not publish "
-                + "schemas. Give -Schema.");
+            throw RpcErrors.NoSchema(client.Endpoint);
         }
 
         foreach (string warning in client.FetchSchema(cancellationToken: Cancellation).Warnings)

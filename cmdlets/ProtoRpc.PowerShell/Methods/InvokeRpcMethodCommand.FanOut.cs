@@ -400,14 +400,9 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (!client.Endpoint.Has(EndpointFeatures.Reflection))
         {
-            throw NoSchemaOf(client.Endpoint);
+            throw RpcErrors.NoSchema(client.Endpoint);
         }
     }
-
-    private static RpcException NoSchemaOf(RpcEndpoint endpoint) => new(
-        RpcStatusCode.FailedPrecondition, RpcErrorIds.NoSchema,
-        $"'{endpoint}' requires a schema, because endpoints of this kind do not publish schemas. "
-        + "Give -Schema.");
 
     // For a connection to several servers, the reply shows which one replied.
     private void Write(RpcClient client, DynamicMessage reply, RpcReplyInfo? info)
@@ -488,7 +483,7 @@ public sealed partial class InvokeRpcMethodCommand
 
         return client.Schema is not null ? client.GetMethod(Method)
             : throw (IsOneLiner
-                ? NoSchemaOf(connection.Endpoint)
+                ? RpcErrors.NoSchema(connection.Endpoint)
                 : RpcErrors.NoSchema(connection));
     }
 }

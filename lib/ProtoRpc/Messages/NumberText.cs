@@ -152,6 +152,16 @@ internal static class ValueText
         return all.Length == 0 ? none : $"{introduction} {string.Join(", ", all.Take(MaxNames))}{more}";
     }
 
+    /// <summary>Why a name is not a value of an enum, with the nearest name or the names that the enum
+    /// has.</summary>
+    public static string NotInEnum(RpcEnumInfo type, string name)
+    {
+        IEnumerable<string> names = type.Values.Select(value => value.Key);
+        string hint = NearestName.Hint(name, names);
+        return $"is not in the enum {type.FullName}."
+            + (hint.Length > 0 ? hint : OfNames(names, " Its names are", " It has no names") + ".");
+    }
+
     /// <summary>A name that a user gave, shortened if it is too long.</summary>
     public static string OfName(string name) =>
         name.Length <= MaxNameLength ? name : string.Concat(name.AsSpan(0, MaxNameLength), "...");

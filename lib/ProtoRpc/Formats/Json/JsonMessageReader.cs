@@ -442,10 +442,7 @@ internal sealed partial class JsonMessageReader(
                 {
                     return false;
                 }
-                string hint = NearestName.Hint(reader.GetString()!, type.Values.Select(value => value.Key));
-                throw Invalid(ref reader, $"is not in the enum {type.FullName}." + (hint.Length > 0 ? hint
-                    : ValueText.OfNames(
-                        type.Values.Select(v => v.Key), " Its names are", " It has no names") + "."));
+                throw Invalid(ref reader, ValueText.NotInEnum(type, reader.GetString()!));
             case JsonTokenType.Number:
                 if (JsonNumber.Read(field, BytesOf(ref reader), out bits) is not null)
                 {

@@ -314,10 +314,7 @@ internal sealed class TextMessageReader(
             {
                 return ScalarValue.ToBits(number);
             }
-            string hint = NearestName.Hint(name, type.Values.Select(value => value.Key));
-            throw Invalid(name, $"is not in the enum {type.FullName}." + (hint.Length > 0 ? hint
-                : ValueText.OfNames(
-                    type.Values.Select(v => v.Key), " Its names are", " It has no names") + "."));
+            throw Invalid(name, ValueText.NotInEnum(type, name));
         }
         ulong bits = ReadInteger(field, negative);
         return field.ClosedNumbers is { } known && !known.Contains((int)bits)

@@ -77,11 +77,7 @@ internal static class ScalarReader
         }
         if (!TryGetInteger(value, out Int128 wide) || wide < int.MinValue || wide > int.MaxValue)
         {
-            string hint = NearestName.Hint(name ?? "", type.Values.Select(known => known.Key));
-            return $"is not in the enum {type.FullName}." + (hint.Length == 0
-                ? ValueText.OfNames(
-                    type.Values.Select(known => known.Key), " Its names are", " It has no names") + "."
-                : hint);
+            return ValueText.NotInEnum(type, name ?? "");
         }
         bits = ScalarValue.ToBits((int)wide);
         return field.ClosedNumbers is { } known && !known.Contains((int)wide)
