@@ -1,18 +1,17 @@
 using System.Diagnostics;
 using System.Text.RegularExpressions;
+using ProtoRpc.Tests;
 
 namespace ProtoRpc.Interop;
 
 /// <summary>The words of the pages are English, or in the project's own list.</summary>
 public static partial class SpellingTests
 {
-    private static readonly string Root = FindRoot(AppContext.BaseDirectory);
-
     [PeerFact(Peer.Hunspell)]
     public static async Task The_pages_have_no_unknown_words()
     {
-        Dictionary<string, string> pages = Pages().ToDictionary(
-            page => Path.GetRelativePath(Root, page), page => Words(File.ReadAllText(page)));
+        Dictionary<string, string> pages = Repository.Files("*.md", "docs", "examples", "tests").ToDictionary(
+            page => page, page => Words(File.ReadAllText(Path.Combine(Repository.Root, page))));
 
         HashSet<string> unknown = [.. await UnknownAsync(string.Join('\n', pages.Values))];
         string[] found =
@@ -34,7 +33,7 @@ public static partial class SpellingTests
     [Fact]
     public static void The_list_is_sorted_and_has_no_word_twice()
     {
-        string[] words = File.ReadAllLines(Path.Combine(Root, "docs", "words.txt"));
+        string[] words = File.ReadAllLines(Path.Combine(Repository.Root, "docs", "words.txt"));
 
         Assert.Equal(words.Distinct().Order(StringComparer.Ordinal), words);
     }
@@ -47,17 +46,10 @@ public static partial class SpellingTests
     public static void Only_prose_is_read(string text, string words) =>
         Assert.Equal(words, string.Join(' ', Word().Matches(Words(text)).Select(word => word.Value)));
 
-    private static IEnumerable<string> Pages() => new[] { "docs", "examples", "tests" }
-        .SelectMany(folder => Directory.EnumerateFiles(
-            Path.Combine(Root, folder), "*.md", SearchOption.AllDirectories))
-        .Concat(Directory.EnumerateFiles(Root, "*.md"))
-        .Where(page => !Path.GetRelativePath(Root, page).Split('/', '\\')
-            .Any(part => part is "bin" or "obj" or "node_modules"));
-
     private static async Task<string[]> UnknownAsync(string text)
     {
         // The list has words in lower case, and stands for their names and genitives as well.
-        HashSet<string> known = [.. File.ReadAllLines(Path.Combine(Root, "docs", "words.txt"))];
+        HashSet<string> known = [.. File.ReadAllLines(Path.Combine(Repository.Root, "docs", "words.txt"))];
         ProcessStartInfo start = new("hunspell", ["-d", "en_US", "-i", "utf-8", "-l"])
         {
             RedirectStandardInput = true,
@@ -79,11 +71,6 @@ public static partial class SpellingTests
         string prose = NotProse().Replace(text.ReplaceLineEndings("\n"), " ");
         return Name().Replace(prose, " ");
     }
-
-    private static string FindRoot(string? folder) =>
-        folder is null ? throw new InvalidOperationException("The repository's root is not above the tests.")
-        : File.Exists(Path.Combine(folder, "ProtoRpc.slnx")) ? folder
-        : FindRoot(Path.GetDirectoryName(folder));
 
     [GeneratedRegex("""
         ^---\n.*?^---\n|^[ ]*```.*?^[ ]*```|^[ ]{4,}.*?$|`[^`\n]*`|\]\([^)\n]*\)|<[^>\n]*>|\w+://\S+

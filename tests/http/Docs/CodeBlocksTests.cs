@@ -21,7 +21,8 @@ public static partial class CodeBlocksTests
     private static readonly string[] Samples = [.. Directory.EnumerateFiles(
         Path.Combine(Repository.Root, "tests", "http", "Docs"), "*.cs", SearchOption.AllDirectories)
         .SelectMany(file => Sample().Matches(File.ReadAllText(file).ReplaceLineEndings("\n")))
-        .Select(match => Plain(match.Groups["code"].Value))];
+        .Select(match => Unindent(Names.Aggregate(
+            match.Groups["code"].Value, (text, name) => text.Replace(name.Code, name.Shown))))];
 
     public static TheoryData<string> Pages => [.. PagesWithCode()];
 
@@ -52,10 +53,10 @@ public static partial class CodeBlocksTests
             .Where(page => Blocks().IsMatch(File.ReadAllText(page).ReplaceLineEndings("\n")))
             .Select(page => Path.GetRelativePath(Repository.Root, page));
 
-    private static string Plain(string code)
+    /// <summary>The code without blank lines around it, and without the indent that all lines have.</summary>
+    internal static string Unindent(string code)
     {
-        string shown = Names.Aggregate(code, (text, name) => text.Replace(name.Code, name.Shown));
-        string[] lines = shown.Split('\n');
+        string[] lines = code.ReplaceLineEndings("\n").Split('\n');
         int indent = lines.Where(line => line.Trim().Length > 0)
             .Min(line => line.Length - line.TrimStart().Length);
         return string.Join('\n', lines.Select(line => line.Length < indent ? "" : line[indent..].TrimEnd()))

@@ -10,7 +10,7 @@ namespace ProtoRpc.TestRun.Windows;
 /// <param name="exceptions">The tests that Wine cannot run.</param>
 /// <param name="peers">Starts Linux programs for the tests.</param>
 internal sealed class TestProcess(
-    WineWorld world, string program, WineExceptions exceptions, PeerHost peers)
+    WineWorld world, string program, LeftOutTests exceptions, PeerHost peers)
 {
     // The last lines usually contain the reason of the end.
     private const int TailLines = 30;
@@ -112,7 +112,8 @@ internal sealed class TestProcess(
         {
             result = result.WithFailure(
                 $"{suite}: {name}",
-                "is listed in a text file of tests/windows, and no test has that name. Remove it there.");
+                "is listed in not-under-wine.txt or only-in-long-runs.txt of tests/windows, and no test has "
+                + "that name. Remove it there.");
         }
 
         List<TestPlan> left = [];

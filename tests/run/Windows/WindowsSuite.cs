@@ -95,11 +95,11 @@ internal sealed class WindowsSuite(string root, bool isLong) : ITestSuite
 
     private async Task<SuiteResult> RunAsync(WineInstallation wine, string program, string? filter)
     {
-        WineExceptions exceptions = WineExceptions.Read(
+        LeftOutTests exceptions = LeftOutTests.Read(
             File.ReadAllText(Path.Combine(root, "tests", "windows", "not-under-wine.txt")));
         IReadOnlyList<string> later = isLong || filter is not null
             ? []
-            : WineExceptions.Read(File.ReadAllText(Path.Combine(root, LongOnly))).Names;
+            : LeftOutTests.Read(File.ReadAllText(Path.Combine(root, LongOnly))).Names;
         TestPlan all = new("", Part: 0, Parts: 1, null, null, exceptions.Names, later, filter ?? "");
         ConcurrentQueue<TestPlan> waiting = new(wine.RunsAll
             ? [

@@ -11,8 +11,6 @@ public static partial class PagesTests
     // The recipes have an index of their own.
     private const string RecipeIndex = "docs/recipes/README.md";
 
-    private static readonly string[] Built = ["bin", "obj", "node_modules"];
-
     // The languages that GitHub colours, and text for output.
     private static readonly string[] Languages =
     [
@@ -20,7 +18,7 @@ public static partial class PagesTests
         "powershell", "proto", "python", "sh", "text", "xml", "yaml", "zsh",
     ];
 
-    private static readonly Dictionary<string, string> Texts = Files().ToDictionary(
+    private static readonly Dictionary<string, string> Texts = Repository.Files("*.md", Folders).ToDictionary(
         file => file,
         file => File.ReadAllText(Path.Combine(Repository.Root, file)).ReplaceLineEndings("\n"));
 
@@ -135,13 +133,6 @@ public static partial class PagesTests
     // PlatyPS writes the syntax of a cmdlet without a language.
     private static IEnumerable<string> LanguagesOf(MarkdownPage page) =>
         new MarkdownPage(page.Path, Syntax().Replace(Texts[page.Path], "")).Languages;
-
-    private static IEnumerable<string> Files() => Folders
-        .SelectMany(folder => Directory.EnumerateFiles(
-            Path.Combine(Repository.Root, folder), "*.md", SearchOption.AllDirectories))
-        .Concat(Directory.EnumerateFiles(Repository.Root, "*.md"))
-        .Select(file => Path.GetRelativePath(Repository.Root, file).Replace('\\', '/'))
-        .Where(file => !file.Split('/').Any(Built.Contains));
 
     [GeneratedRegex("^## SYNTAX\n.*?(?=^## )", RegexOptions.Singleline | RegexOptions.Multiline)]
     private static partial Regex Syntax();

@@ -9,11 +9,8 @@ public static class ProjectAddressTests
     // docs/packages.md says that no other file has to change.
     private const string OnlyFile = "ProtoRpc.psd1";
 
-    // The root has other folders: tests build there, with links to the whole file system.
     private static readonly string[] Folders =
         [".ci", ".config", ".github", "cmdlets", "docs", "examples", "lib", "protos", "tests"];
-
-    private static readonly string[] Built = ["bin", "obj", "node_modules"];
 
     // owner/name: the address of the icon has another host.
     private static readonly string Project = string.Join('/', Address("ProjectUri").Split('/')[^2..]);
@@ -23,7 +20,7 @@ public static class ProjectAddressTests
     {
         Regex address = new($@"github\w*\.com[/:]{Regex.Escape(Project)}\b", RegexOptions.IgnoreCase);
 
-        Assert.Equal([OnlyFile], Files()
+        Assert.Equal([OnlyFile], Repository.Files("*", Folders)
             .Where(file => address.IsMatch(File.ReadAllText(Path.Combine(Repository.Root, file)))));
     }
 
@@ -36,12 +33,4 @@ public static class ProjectAddressTests
 
     private static string Address(string key) =>
         ModuleManifest.Read(Path.Combine(Repository.Root, OnlyFile)).Value(key);
-
-    private static IEnumerable<string> Files() => Folders
-        .Select(folder => Path.Combine(Repository.Root, folder))
-        .Where(Directory.Exists)
-        .SelectMany(folder => Directory.EnumerateFiles(folder, "*", SearchOption.AllDirectories))
-        .Concat(Directory.EnumerateFiles(Repository.Root))
-        .Select(file => Path.GetRelativePath(Repository.Root, file).Replace('\\', '/'))
-        .Where(file => !file.Split('/').Any(Built.Contains));
 }

@@ -19,7 +19,7 @@ public static class WindowsTests
     [Fact]
     public static void A_list_of_exceptions_has_a_reason_for_each()
     {
-        WineExceptions exceptions = WineExceptions.Read(
+        LeftOutTests exceptions = LeftOutTests.Read(
             "# a comment\n\nA.B.OneTests Wine has no sockets of Unix\r\n"
             + "A.B.TwoTests.That_it_works   no key\n");
 
@@ -33,7 +33,7 @@ public static class WindowsTests
     [InlineData("A.B.OneTests because\nA.B.OneTests because", "twice")]
     public static void A_bad_list_of_exceptions_is_an_error(string text, string told) =>
         Assert.Contains(
-            told, Assert.Throws<FormatException>(() => WineExceptions.Read(text)).Message,
+            told, Assert.Throws<FormatException>(() => LeftOutTests.Read(text)).Message,
             StringComparison.Ordinal);
 
     [Fact]
@@ -112,7 +112,7 @@ public static class WindowsTests
     [Fact]
     public static void The_repository_lists_only_tests_that_exist_here()
     {
-        WineExceptions exceptions = WineExceptions.Read(
+        LeftOutTests exceptions = LeftOutTests.Read(
             File.ReadAllText(Path.Combine(Repository.Root, "tests", "windows", "not-under-wine.txt")));
 
         Assert.All(

@@ -23,13 +23,14 @@ public static partial class ExamplesTests
             .Descendants("example"))
         .Select(example => (
             Member().Match(example.Parent!.Attribute("name")!.Value).Groups["name"].Value,
-            Plain(example.Element("code")!.Value)))
+            CodeBlocksTests.Unindent(example.Element("code")!.Value)))
         .Distinct()];
 
     private static readonly (string Name, string Code)[] Samples = [.. Directory.EnumerateFiles(
         Path.Combine(Repository.Root, "tests", "http", "Docs", "Examples"), "*Examples.cs")
         .SelectMany(file => Sample().Matches(File.ReadAllText(file).ReplaceLineEndings("\n")))
-        .Select(match => (match.Groups["name"].Value, Shown(Plain(match.Groups["code"].Value))))];
+        .Select(match => (
+            match.Groups["name"].Value, Shown(CodeBlocksTests.Unindent(match.Groups["code"].Value))))];
 
     // Types that a program creates, calls, implements or disposes, and that the pages for C# name.
     public static TheoryData<string> FirstTypes => [.. Libraries
@@ -92,17 +93,6 @@ public static partial class ExamplesTests
         .Select(method => method.Name).Prepend(NameOf(type));
 
     private static string NameOf(Type type) => type.Name.Split('`')[0];
-
-    private static string Plain(string code)
-    {
-        string[] lines = code.ReplaceLineEndings("\n").Trim('\n', ' ').Split('\n');
-        int indent = Indent(code);
-        return string.Join('\n', lines.Select((line, index) =>
-            (index == 0 ? line.Trim() : line.Length < indent ? "" : line[indent..]).TrimEnd()));
-    }
-
-    private static int Indent(string code) => code.Split('\n').Where(line => line.Trim().Length > 0)
-        .Min(line => line.Length - line.TrimStart().Length);
 
     // What an example shows for what a sample needs.
     private static string Shown(string code) => Endpoint().Replace(code, match =>

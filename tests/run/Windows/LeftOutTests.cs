@@ -2,18 +2,18 @@ namespace ProtoRpc.TestRun.Windows;
 
 /// <summary>A list of tests that are left out, and why: a class, a method or a namespace a line, its full
 /// name first.</summary>
-internal sealed class WineExceptions
+internal sealed class LeftOutTests
 {
     private readonly IReadOnlyDictionary<string, string> _reasons;
 
-    private WineExceptions(IReadOnlyDictionary<string, string> reasons) => _reasons = reasons;
+    private LeftOutTests(IReadOnlyDictionary<string, string> reasons) => _reasons = reasons;
 
     /// <summary>Full names of classes, methods and namespaces.</summary>
     public IReadOnlyList<string> Names => [.. _reasons.Keys];
 
     /// <summary>Reads the list; empty lines and lines that start with '#' are comments.</summary>
     /// <exception cref="FormatException">An entry has no reason, or is there twice.</exception>
-    public static WineExceptions Read(string text)
+    public static LeftOutTests Read(string text)
     {
         Dictionary<string, string> reasons = new(StringComparer.Ordinal);
         foreach (string line in text.Split('\n', StringSplitOptions.TrimEntries))
@@ -27,8 +27,8 @@ internal sealed class WineExceptions
             if (parts.Length < 2 || parts[1].Length == 0)
             {
                 throw new FormatException(
-                    $"'{line}' has no reason. Write the full name of a class or a test, a space, and the "
-                    + "reason of Wine.");
+                    $"'{line}' has no reason. Write the full name of a class, a test or a namespace, a "
+                    + "space, and the reason.");
             }
 
             if (!reasons.TryAdd(parts[0], parts[1]))
@@ -37,9 +37,9 @@ internal sealed class WineExceptions
             }
         }
 
-        return new WineExceptions(reasons);
+        return new LeftOutTests(reasons);
     }
 
-    /// <summary>Why Wine cannot run a listed class or method.</summary>
+    /// <summary>Why a listed class, method or namespace is left out.</summary>
     public string ReasonOf(string name) => _reasons[name];
 }
