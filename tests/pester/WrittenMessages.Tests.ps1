@@ -57,7 +57,7 @@ Describe 'A message that is text or a file' {
         $null = New-Item -ItemType Directory (Join-Path $TestDrive folder.json) -Force
         $file = [IO.Path]::GetFullPath($Name, $TestDrive)
 
-        { Invoke-RpcMethod SayHello ([IO.FileInfo] $file) -Connection $rpc -ErrorAction Stop } |
+        { Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc -ErrorAction Stop } |
             Should -Throw -ErrorId 'FileNotFound,*' -ExpectedMessage "Cannot read '$file': $Why."
     }
 
@@ -72,8 +72,11 @@ Describe 'A message that is text or a file' {
         if ($Bytes) { [IO.File]::WriteAllBytes($file, $Bytes) } else { Set-Content $file $Text }
 
         (Invoke-RpcMethod SayHello (Get-Item $file) -Connection $rpc).text | Should -Be 'Ann 2  '
+        (Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc).text | Should -Be 'Ann 2  '
         (Get-Item $file | Invoke-RpcMethod SayHello @there).text | Should -Be 'Ann 2  '
-        ($rpc | Invoke-RpcMethod SayHello (Get-Item $file)).text | Should -Be 'Ann 2  '
+        Push-Location $TestDrive
+        ($rpc | Invoke-RpcMethod SayHello -MessagePath "./$Name").text | Should -Be 'Ann 2  '
+        Pop-Location
     }
 
     It 'is a file of text with a byte order mark, as Windows PowerShell writes it: <Name>' -ForEach @(
@@ -85,15 +88,44 @@ Describe 'A message that is text or a file' {
         foreach ($encoding in 'utf8BOM', 'unicode', 'bigendianunicode') {
             Set-Content $file $Text -Encoding $encoding
 
-            (Invoke-RpcMethod SayHello ([IO.FileInfo] $file) -Connection $rpc).text | Should -BeLike 'Ann*'
+            (Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc).text | Should -BeLike 'Ann*'
         }
+    }
+
+    It 'is the file whose name has brackets, and no other, with -MessagePath' {
+        $folder = New-Item -ItemType Directory (Join-Path $TestDrive (New-TestName))
+        [IO.File]::WriteAllText("$folder/order[1].json", '{"name":"brackets"}')
+        Push-Location $folder
+        try {
+            ($rpc | Invoke-RpcMethod SayHello -MessagePath './order[1].json').text | Should -Be 'brackets   '
+            [IO.File]::WriteAllText("$folder/order1.json", '{"name":"other"}')
+            ($rpc | Invoke-RpcMethod SayHello -MessagePath './order[1].json').text | Should -Be 'brackets   '
+            ($rpc | Invoke-RpcMethod SayHello -MessagePath "$folder/order[1].json").text | Should -Be 'brackets   '
+            { $rpc | Invoke-RpcMethod SayHello -MessagePath './order*.json' -ErrorAction Stop } |
+                Should -Throw -ErrorId 'FileNotFound,*'
+        }
+        finally { Pop-Location }
+    }
+
+    It 'is a file of the file system, and nothing else: <Path>' -ForEach @(
+        @{ Path = 'x.json' }
+        @{ Path = 'Env:/PATH' }
+        @{ Path = 'Function:prompt' }
+        @{ Path = 'NoSuchDrive:/x.json' }
+    ) {
+        Push-Location Env:
+        try {
+            { $rpc | Invoke-RpcMethod SayHello -MessagePath $Path -ErrorAction Stop } |
+                Should -Throw -ErrorId 'FileNotFound,*' -ExpectedMessage "*'$Path'*"
+        }
+        finally { Pop-Location }
     }
 
     It 'is no file of any ending' {
         $file = Join-Path $TestDrive message.data
         Set-Content $file $json
 
-        { Invoke-RpcMethod SayHello ([IO.FileInfo] $file) -Connection $rpc -ErrorAction Stop } |
+        { Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc -ErrorAction Stop } |
             Should -Throw -ErrorId 'WrongFileEnding,*' -ExpectedMessage '*ConvertFrom-RpcMessage -Format*'
     }
 
@@ -110,12 +142,19 @@ Describe 'A message that is text or a file' {
             Should -Throw -ExceptionType ([ProtoRpc.RpcException]) -ExpectedMessage $Where
         $file = Join-Path $TestDrive wrong.json
         Set-Content $file $Text
-        { Invoke-RpcMethod SayHello ([IO.FileInfo] $file) -Connection $rpc -ErrorAction Stop } |
+        { Invoke-RpcMethod SayHello -MessagePath $file -Connection $rpc -ErrorAction Stop } |
             Should -Throw -ExpectedMessage "*wrong.json*line *"
     }
 
     It 'leaves out unknown fields with -AllowUnknownField' {
         ($rpc | Invoke-RpcMethod SayHello '{"name":"Ann","more":1}' -AllowUnknownField).text | Should -Be 'Ann   '
+    }
+
+    It 'fails for a file that is not there, or two messages' {
+        { Invoke-RpcMethod SayHello -MessagePath (Join-Path $TestDrive none.json) -Connection $rpc -ErrorAction Stop } |
+            Should -Throw -ErrorId 'FileNotFound,*'
+        { Invoke-RpcMethod SayHello @{} -MessagePath x.json -Connection $rpc -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*'
     }
 
     It 'refuses JSON that is nested without end' {

@@ -404,6 +404,20 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
+    private FileInfo? _messageFile;
+
+    [Parameter(ParameterSetName = ByConnection)]
+    [Parameter(ParameterSetName = ByEndpoint)]
+    [ValidateNotNullOrEmpty]
+    public string? MessagePath { get; set; }
+
+    private FileInfo MessageFile => Message is null && (InputObject is null || !IsFed)
+        ? _messageFile ??= new FileInfo(ResolveLiteral(MessagePath!))
+        : throw new RpcException(
+            RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+            "-MessagePath cannot be used with -Message or with messages from the pipeline. "
+            + "Give one of them.");
+
     // For a connection to several servers, the reply shows which one replied.
     private void Write(RpcClient client, DynamicMessage reply, RpcReplyInfo? info)
     {

@@ -113,8 +113,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
 
     // While the parameter set is undecided, PowerShell binds a connection from the pipeline to both
     // parameters.
-    private object? Request =>
-        Message ?? (_connectionIsGiven || Connection is null ? InputObject : null);
+    private object? Request => MessagePath is not null
+        ? MessageFile
+        : Message ?? (_connectionIsGiven || Connection is null ? InputObject : null);
 
     protected override void Begin() => _connectionIsGiven = IsGiven(nameof(Connection));
 

@@ -157,7 +157,7 @@ internal static class LinePrediction
 
         /// <summary>Whether the method is known and no message was given.</summary>
         public bool AwaitsMessage =>
-            MessageElement is null && _positional.Count <= (Has("Method") ? 0 : 1);
+            MessageElement is null && !Has("MessagePath") && _positional.Count <= (Has("Method") ? 0 : 1);
 
         private CommandElementAst? MethodElement => Has("Method")
             ? _named["Method"]
