@@ -208,9 +208,13 @@ internal sealed class HandlerWorker
         try
         {
             // An inner script already runs under the outer script's impersonation.
-            return _pool.Impersonates && outer is null
+            Collection<PSObject> output = _pool.Impersonates && outer is null
                 ? InvokeAsCaller(script, variables, send)
                 : InvokeBlock(script, variables, send);
+
+            // Objects of a message that are not made for a stopped call only end their statement. The script
+            // goes on until PowerShell stops it, and can end before, without its output: that is no reply.
+            return _stopping ? throw new PipelineStoppedException() : output;
         }
         catch
         {
