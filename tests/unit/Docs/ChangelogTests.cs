@@ -9,12 +9,14 @@ public static partial class ChangelogTests
     private const int LinesOfAVersion = 60;
 
     private static readonly string[] Versions =
-        File.ReadAllText(Path.Combine(Repository.Root, "CHANGELOG.md")).ReplaceLineEndings("\n").Split("\n## ")[1..];
+        File.ReadAllText(Path.Combine(Repository.Root, "CHANGELOG.md")).ReplaceLineEndings("\n")
+            .Split("\n## ")[1..];
 
     [Fact]
     public static void The_newest_version_is_the_one_of_the_module()
     {
-        string version = ModuleManifest.Read(Path.Combine(Repository.Root, "ProtoRpc.psd1")).Value("ModuleVersion");
+        string manifest = Path.Combine(Repository.Root, "ProtoRpc.psd1");
+        string version = ModuleManifest.Read(manifest).Value("ModuleVersion");
 
         Assert.StartsWith("[Unreleased]\n", Versions[0] + "\n", StringComparison.Ordinal);
         Assert.Matches($@"^\[{Regex.Escape(version)}\] - \d{{4}}-\d\d-\d\d\n", Versions[1]);

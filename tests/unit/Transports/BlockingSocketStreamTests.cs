@@ -114,6 +114,23 @@ public sealed class BlockingSocketStreamTests : IDisposable
         Assert.True(error is null or IOException or ObjectDisposedException or SocketException, $"{error}");
     }
 
+    // Without the timeout, only a read between the two steps in which .NET makes a socket non-blocking fails.
+    [LinuxFact]
+    public async Task A_read_on_a_thread_begins_when_there_are_bytes()
+    {
+        byte[] buffer = new byte[8];
+        _stream.Write([1]);
+        Receive(1);
+        _socket.ReceiveTimeout = 1;
+
+        Task<int> read = _stream.ReadAsync(buffer, default).AsTask();
+
+        Assert.NotSame(read, await Task.WhenAny(read, Task.Delay(TimeSpan.FromMilliseconds(100))));
+        _peer.Send([2]);
+        Assert.Equal(1, await read.WaitAsync(Patience));
+        Assert.Equal(2, buffer[0]);
+    }
+
     // A request that arrives, and the read that the HTTP client begins behind its reply.
     private Task<int> Call(byte request, byte[] buffer)
     {
