@@ -9,6 +9,10 @@ internal static class SampleData
     public static RpcSchema LoadSchema() =>
         RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "benchmark.proto")]);
 
+    /// <summary>The same method with a path of REST.</summary>
+    public static RpcSchema LoadRoutedSchema() =>
+        RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "routed.proto")]);
+
     public static SampleRequest Request(int records)
     {
         // The same bytes in every run and process.

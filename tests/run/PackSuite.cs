@@ -40,8 +40,12 @@ internal sealed class PackSuite(string root) : ITestSuite
             string two = await CopyAsync(Path.Combine(folder.FullName, "another-folder", "two"));
             string again = Path.Combine(folder.FullName, "again");
             string[] own = [PackOptions.ThisPlatform];
-            await PackAsync(one, new PackOptions(kept, own, Tag: null) { ModulePlatforms = own });
-            await PackAsync(two, new PackOptions(again, [], Tag: null) { ModulePlatforms = own });
+
+            // At the same time: one build alone leaves processors idle while it restores, compiles the first
+            // library and writes packages.
+            await Task.WhenAll(
+                PackAsync(one, new PackOptions(kept, own, Tag: null) { ModulePlatforms = own }),
+                PackAsync(two, new PackOptions(again, [], Tag: null) { ModulePlatforms = own }));
 
             Environment.SetEnvironmentVariable(PackagesVariable, kept);
             Environment.SetEnvironmentVariable(

@@ -3,7 +3,7 @@ using ProtoRpc.Benchmarks.Transport;
 
 namespace ProtoRpc.Benchmarks.Http;
 
-/// <summary>Calls Benchmark.SampleService/Test over HTTP or gRPC with our client, with a new message each
+/// <summary>Calls the method Test over HTTP or gRPC with our client, with a new message each
 /// time; the callers of a process share the client.</summary>
 internal sealed class HttpCaller : IAsyncCaller
 {
@@ -21,22 +21,27 @@ internal sealed class HttpCaller : IAsyncCaller
     }
 
     /// <param name="stack">How they call.</param>
-    /// <param name="address">The endpoint.</param>
-    /// <param name="schema">The benchmark's schema.</param>
+    /// <param name="address">The endpoint of the server.</param>
     /// <param name="records">In each request.</param>
     /// <param name="count">How many callers.</param>
-    public static ICaller[] Connect(
-        HttpStack stack, string address, RpcSchema schema, int records, int count)
+    public static ICaller[] Connect(HttpStack stack, string address, int records, int count)
     {
         MessageFormats.TryFind(stack.Format, out MessageFormat? format);
         RpcClient client = RpcClient.Connect(
-            address, schema, new RpcClientOptions { Format = format ?? MessageFormats.Binary });
+            stack.ClientAddress(address), stack.LoadSchema(), new RpcClientOptions { Format = format ?? MessageFormats.Binary });
         return [.. Enumerable.Range(0, count).Select(_ =>
         {
             HttpCaller caller = new(client, stack.Messages, records);
             return stack.IsBlocking ? new BlockingCaller(caller) : (ICaller)caller;
         })];
     }
+
+    /// <summary>The server of these callers.</summary>
+    /// <param name="stack">How they call.</param>
+    /// <param name="address">Where to listen.</param>
+    /// <param name="records">In each reply.</param>
+    public static RpcServer Serve(HttpStack stack, string address, int records) =>
+        FreshCaller.Serve(stack.Messages, stack.LoadSchema(), address, records);
 
     public void Call() => CallAsync().GetAwaiter().GetResult();
 

@@ -7,6 +7,9 @@ internal sealed record HttpStack(string Kind)
     /// <summary>Before all kinds.</summary>
     public const string Prefix = "http:";
 
+    private const string Rest = "rest";
+    private const string Connect = "connect";
+
     private readonly string[] _parts = Kind.Split(':');
 
     /// <summary>All stacks.</summary>
@@ -20,6 +23,10 @@ internal sealed record HttpStack(string Kind)
         new($"{Prefix}json:{CallKind.Dynamic}:blocking"),
         new($"{Prefix}binary:{CallKind.Generated}:blocking"),
         new($"{Prefix}binary:{CallKind.Dynamic}:blocking"),
+        new($"{Prefix}{Rest}:{CallKind.Generated}:async"),
+        new($"{Prefix}{Rest}:{CallKind.Dynamic}:async"),
+        new($"{Prefix}{Connect}:{CallKind.Generated}:async"),
+        new($"{Prefix}{Connect}:{CallKind.Dynamic}:async"),
         new($"{Prefix}grpc:{CallKind.Generated}:async"),
         new($"{Prefix}grpc:{CallKind.Dynamic}:async"),
         new($"{Prefix}grpc+unix:{CallKind.Generated}:async"),
@@ -37,7 +44,8 @@ internal sealed record HttpStack(string Kind)
         && (Title.Contains(word, StringComparison.OrdinalIgnoreCase)
             || Kind[Prefix.Length..].Contains(word, StringComparison.OrdinalIgnoreCase));
 
-    /// <summary>The format: json or binary; grpc or grpc+unix for gRPC.</summary>
+    /// <summary>The format: json or binary, posted to the path of the method; rest for JSON at the path of a
+    /// rule, connect for protobuf; grpc or grpc+unix for gRPC.</summary>
     public string Format => _parts[1];
 
     /// <summary><see cref="CallKind.Generated"/> or <see cref="CallKind.Dynamic"/>.</summary>
@@ -55,9 +63,20 @@ internal sealed record HttpStack(string Kind)
         _ => "http://127.0.0.1:0/",
     };
 
+    /// <summary>The schema of both sides.</summary>
+    public RpcSchema LoadSchema() => Format == Rest ? SampleData.LoadRoutedSchema() : SampleData.LoadSchema();
+
+    /// <summary>The endpoint that clients connect to.</summary>
+    /// <param name="server">The endpoint of the server.</param>
+    public string ClientAddress(string server) => Format is Rest or Connect
+        ? string.Concat(Format, server.AsSpan(server.IndexOf(':', StringComparison.Ordinal)))
+        : server;
+
     /// <summary>How tables name it.</summary>
     public string Title => Format switch
     {
+        Rest => $"REST, JSON, {Messages}",
+        Connect => $"Connect, protobuf, {Messages}",
         "json" => $"HTTP, JSON, {Messages}",
         "binary" => $"HTTP, protobuf, {Messages}",
         "grpc" => $"gRPC over TCP, {Messages}",

@@ -68,14 +68,14 @@ internal static class WorkerRole
     /// callers.</param>
     public static int Call(string kind, string[] arguments)
     {
-        RpcSchema? schema = !CallKind.IsBare(kind) ? SampleData.LoadSchema() : null;
+        RpcSchema? schema = !CallKind.IsBare(kind) && !HttpStack.Is(kind) ? SampleData.LoadSchema() : null;
         string address = arguments[0];
         using IDisposable? own = address == InProcess ? Start(kind, arguments).Server : null;
         int records = Number(arguments[1]);
         int count = Number(arguments[4]);
         ICaller[] callers = kind == MinimalApi ? ApiCaller.Connect(address, records, count)
             : HttpStack.Is(kind)
-                ? HttpCaller.Connect(new HttpStack(kind), address, schema!, records, count)
+                ? HttpCaller.Connect(new HttpStack(kind), address, records, count)
             : [.. Enumerable.Range(0, count).Select(_ => ExperimentRole.Connect(kind, address, records)
                 ?? (kind == Raw ? RawEcho.Connect(address, Size(arguments))
                 : kind == CallKind.Bound ? BoundEcho.Connect(address, records)
@@ -145,8 +145,7 @@ internal static class WorkerRole
         else
         {
             RpcServer rpc = HttpStack.Is(kind)
-                    ? FreshCaller.Serve(
-                        new HttpStack(kind).Messages, SampleData.LoadSchema(), address, Number(arguments[1]))
+                    ? HttpCaller.Serve(new HttpStack(kind), address, Number(arguments[1]))
                 : kind == Search ? SearchServer.Serve(address)
                 : kind == Numbers ? NumbersServer.Serve(address)
                 : kind.StartsWith(Gateway, StringComparison.Ordinal)
