@@ -32,7 +32,8 @@ public sealed class RpcEndpointRegistry(string path)
 
     /// <summary>The registry of this user: <c>$PROTORPC_ENDPOINTS</c>, otherwise
     /// <c>$XDG_CONFIG_HOME/ProtoRpc/endpoints.json</c> or <c>~/.config/ProtoRpc/endpoints.json</c>; on
-    /// Windows <c>%APPDATA%\ProtoRpc\endpoints.json</c>.</summary>
+    /// macOS <c>~/Library/Application Support/ProtoRpc/endpoints.json</c>, on Windows
+    /// <c>%APPDATA%\ProtoRpc\endpoints.json</c>.</summary>
     public static RpcEndpointRegistry OfUser => new(
         Environment.GetEnvironmentVariable(PathVariable) is { Length: > 0 } given
             ? given
