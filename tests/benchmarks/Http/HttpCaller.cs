@@ -28,7 +28,7 @@ internal sealed class HttpCaller : IAsyncCaller
     {
         MessageFormats.TryFind(stack.Format, out MessageFormat? format);
         RpcClient client = RpcClient.Connect(
-            stack.ClientAddress(address), stack.LoadSchema(), new RpcClientOptions { Format = format ?? MessageFormats.Binary });
+            stack.ClientAddress(address), SchemaOf(stack), new RpcClientOptions { Format = format ?? MessageFormats.Binary });
         return [.. Enumerable.Range(0, count).Select(_ =>
         {
             HttpCaller caller = new(client, stack.Messages, records);
@@ -41,7 +41,7 @@ internal sealed class HttpCaller : IAsyncCaller
     /// <param name="address">Where to listen.</param>
     /// <param name="records">In each reply.</param>
     public static RpcServer Serve(HttpStack stack, string address, int records) =>
-        FreshCaller.Serve(stack.Messages, stack.LoadSchema(), address, records);
+        FreshCaller.Serve(stack.Messages, SchemaOf(stack), address, records);
 
     public void Call() => CallAsync().GetAwaiter().GetResult();
 
@@ -58,6 +58,9 @@ internal sealed class HttpCaller : IAsyncCaller
     }
 
     public void Dispose() => _client.Dispose();
+
+    private static RpcSchema SchemaOf(HttpStack stack) =>
+        stack.IsRouted ? SampleData.LoadRoutedSchema() : SampleData.LoadSchema();
 
     private SampleRequest Request()
     {

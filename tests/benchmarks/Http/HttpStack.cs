@@ -63,8 +63,8 @@ internal sealed record HttpStack(string Kind)
         _ => "http://127.0.0.1:0/",
     };
 
-    /// <summary>The schema of both sides.</summary>
-    public RpcSchema LoadSchema() => Format == Rest ? SampleData.LoadRoutedSchema() : SampleData.LoadSchema();
+    /// <summary>Whether the method needs a path of REST.</summary>
+    public bool IsRouted => Format == Rest;
 
     /// <summary>The endpoint that clients connect to.</summary>
     /// <param name="server">The endpoint of the server.</param>

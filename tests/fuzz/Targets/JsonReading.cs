@@ -21,7 +21,7 @@ internal sealed record JsonReading(string Reason, string Different, string Same)
         new(
             "An Any without @type: it reads and writes one as {}, ours has the two fields.",
             @"(?<=[aA]ny\w*\]? \{(?:\s*key: ""(?:[^""\\]|\\.)*"")?(?:\s*value \{)?)"
-                + @"(?:\s*(?:type_url|value): ""(?:[^""\\]|\\.)*"")+(?=\s*\})", ""),
+                + @"(?:\s*(?:(?:type_url|value): ""(?:[^""\\]|\\.)*""|\[[^\]""]*\] \{\s*\}))+(?=\s*\})", ""),
     ];
 
     /// <summary>Those of what we write: such numbers are in quotes.</summary>
@@ -39,8 +39,8 @@ internal sealed record JsonReading(string Reason, string Different, string Same)
     {
         foreach (JsonReading row in rows)
         {
-            ours = row._different.Replace(ours, row.Same);
-            theirs = row._different.Replace(theirs, row.Same);
+            ours = row.WithoutDifference(ours);
+            theirs = row.WithoutDifference(theirs);
             if (ours == theirs)
             {
                 row.Count++;
@@ -49,5 +49,12 @@ internal sealed record JsonReading(string Reason, string Different, string Same)
         }
 
         return false;
+    }
+
+    // An Any may be in an Any.
+    private string WithoutDifference(string text)
+    {
+        string shorter = _different.Replace(text, Same);
+        return shorter.Length < text.Length ? WithoutDifference(shorter) : shorter;
     }
 }
