@@ -63,6 +63,31 @@ public static class HostileRequestTests
         Assert.Equal(HttpStatusCode.OK, other);
     }
 
+    // Kestrel checks trailers like headers, but throws another exception for them.
+    [Theory]
+    [InlineData("application/json", "{\"query\":\"x\"}", "HTTP/1.1 400 .*cannot be read")]
+    [InlineData(
+        "application/json\r\nContent-Encoding: gzip", "\u001f\u008b\u0008\0\0\0\0\0\0\u0003",
+        "HTTP/1.1 400 ")]
+    [InlineData("application/grpc-web+proto", "\0\0\0\0\u0003\n\u0001x", "grpc-message:.*cannot be read")]
+    [InlineData("application/grpc-web-text", "AAAAAAMKAXg=", "HTTP/1.1 200 ")]
+    public static async Task A_malformed_chunk_or_trailer_is_an_error_of_the_caller(
+        string mediaType, string body, string expected)
+    {
+        using SearchServer server = new();
+        foreach (string end in (string[])
+            ["0\r\nT: \u00e2\r\n\r\n", "0\r\nT: \0\r\n\r\n", "fffffffff\r\n"])
+        {
+            string reply = await BareClient.ExchangeAsync(
+                server,
+                $"POST {Path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: {mediaType}"
+                + $"\r\nTransfer-Encoding: chunked\r\n\r\n{body.Length:x}\r\n{body}\r\n{end}");
+
+            Assert.Matches($"(?s){expected}", reply);
+            Assert.DoesNotContain("correlation", reply, StringComparison.OrdinalIgnoreCase);
+        }
+    }
+
     [Fact]
     public static async Task A_request_whose_headers_never_end_is_given_up()
     {

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Buffers.Text;
 using System.IO.Pipelines;
 using System.Text;
+using ProtoRpc.AspNetCore.Http;
 using ProtoRpc.Protocols;
 using ProtoRpc.Protocols.Grpc;
 using ProtoRpc.Server;
@@ -60,6 +61,10 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
                 await GrpcWebText.ReadAsync(
                     http.Request.BodyReader, host.Options.Limits.MaxMessageBytes, memory, http.RequestAborted)
                     .ConfigureAwait(false)));
+        }
+        catch (Exception e) when (HttpFraming.IsMalformed(http.Request, e))
+        {
+            throw FrameRules.Grpc.Violation($"the request cannot be read ({e.Message})", e);
         }
         finally
         {

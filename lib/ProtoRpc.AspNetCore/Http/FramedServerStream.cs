@@ -224,10 +224,10 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
             {
                 result = await _input.ReadAsync(_cancellation).ConfigureAwait(false);
             }
-            catch (IOException e)
+            catch (Exception e) when (e is IOException || HttpFraming.IsMalformed(Request, e))
             {
-                throw HttpFraming.IsReset(Request, e)
-                    ? Cut(e)
+                throw e is IOException broken && HttpFraming.IsReset(Request, broken)
+                    ? Cut(broken)
                     : _rules.Violation($"the request cannot be read ({e.Message})", e);
             }
 

@@ -207,7 +207,7 @@ internal class HttpCallProtocol(
         {
             return connect.Compression is { Length: > 0 } and not "identity"
                 ? RequestBody.InflateAsync(
-                    new MemoryStream(connect.Message()), connect.Compression, _maxBytes, Memory,
+                    http.Request, new MemoryStream(connect.Message()), connect.Compression, _maxBytes, Memory,
                     http.RequestAborted)
                 : new(RequestBody.From(connect.Message()));
         }
@@ -291,7 +291,7 @@ internal sealed class RequestBody : IDisposable
             return await ReadPlainAsync(request, maxBytes, memory, cancellation).ConfigureAwait(false);
         }
 
-        return await InflateAsync(request.Body, encoding, maxBytes, memory, cancellation)
+        return await InflateAsync(request, request.Body, encoding, maxBytes, memory, cancellation)
             .ConfigureAwait(false);
     }
 
@@ -302,7 +302,7 @@ internal sealed class RequestBody : IDisposable
     /// <summary>Reads compressed bytes to their end.</summary>
     /// <inheritdoc cref="ReadAsync"/>
     public static async ValueTask<RequestBody> InflateAsync(
-        Stream compressed, string encoding, int maxBytes, RequestMemory.Share memory,
+        HttpRequest request, Stream compressed, string encoding, int maxBytes, RequestMemory.Share memory,
         CancellationToken cancellation)
     {
         // Kestrel limits the compressed size, this the decompressed size.
@@ -329,6 +329,7 @@ internal sealed class RequestBody : IDisposable
                 InvalidDataException => new HttpRefusal(
                     StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
                     $"The body is not {encoding}: {e.Message}"),
+                _ when HttpFraming.IsMalformed(request, e) => Unreadable(e),
                 _ => e,
             };
         }
@@ -339,6 +340,10 @@ internal sealed class RequestBody : IDisposable
         _reader?.AdvanceTo(Bytes.End);
         _inflated?.Dispose();
     }
+
+    private static HttpRefusal Unreadable(Exception error) => new(
+        StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
+        $"The body cannot be read: {error.Message}");
 
     private static async ValueTask<RequestBody> ReadPlainAsync(
         HttpRequest request, int maxBytes, RequestMemory.Share memory, CancellationToken cancellation)
@@ -351,13 +356,9 @@ internal sealed class RequestBody : IDisposable
             {
                 result = await reader.ReadAsync(cancellation).ConfigureAwait(false);
             }
-            catch (IOException e)
-                when (e is not BadHttpRequestException && !HttpFraming.IsReset(request, e))
+            catch (Exception e) when (HttpFraming.IsMalformed(request, e))
             {
-                // Kestrel throws this exception if the size of a chunk overflows.
-                throw new HttpRefusal(
-                    StatusCodes.Status400BadRequest, RpcStatusCode.InvalidArgument,
-                    $"The body cannot be read: {e.Message}");
+                throw Unreadable(e);
             }
 
             if (result.Buffer.Length > maxBytes || !memory.TryHold(result.Buffer.Length))

@@ -39,6 +39,15 @@ internal static class HttpFraming
     public static bool IsReset(HttpRequest request, IOException error) => error is ConnectionResetException
         || (error is not BadHttpRequestException && !HttpProtocol.IsHttp11(request.Protocol));
 
+    /// <summary>Whether a body cannot be read because its chunks or its trailers are malformed. Kestrel checks
+    /// the trailers like headers, but does not translate the exception of the check.</summary>
+    public static bool IsMalformed(HttpRequest request, Exception error) => error switch
+    {
+        BadHttpRequestException or ObjectDisposedException => false,
+        IOException broken => !IsReset(request, broken),
+        _ => error is InvalidOperationException,
+    };
+
     /// <summary>Latin-1 that has no other number than one of digits. Kestrel also parses '+2'.</summary>
     private sealed class Digits : Encoding
     {

@@ -66,7 +66,7 @@ internal static class MediaTypes
         StringValues accept, MessageFormat? request, string? contentType = null)
     {
         MessageFormat preferred = request is null or { Row.IsByNameOnly: true } ? Offered[0] : request;
-        if (StringValues.IsNullOrEmpty(accept))
+        if (AcceptsAll(accept))
         {
             return (preferred, MediaTypeOf(preferred, NameOf(preferred, contentType)));
         }
@@ -105,7 +105,7 @@ internal static class MediaTypes
     /// <summary>Whether a client accepts a format, possibly by a wildcard.</summary>
     public static bool Accepts(StringValues accept, MessageFormat format)
     {
-        if (StringValues.IsNullOrEmpty(accept))
+        if (AcceptsAll(accept))
         {
             return true;
         }
@@ -125,7 +125,7 @@ internal static class MediaTypes
     public static HttpStreamFormat? StreamOf(StringValues accept, MessageFormat? request)
     {
         HttpStreamFormat preferred = HttpStreamFormat.From(request);
-        if (StringValues.IsNullOrEmpty(accept))
+        if (AcceptsAll(accept))
         {
             return preferred;
         }
@@ -142,6 +142,10 @@ internal static class MediaTypes
                     .ThenBy(offer => offer.format == preferred ? 0 : 1)
                     .FirstOrDefault().format;
     }
+
+    // Fast path: curl, browsers and clients of Connect accept all.
+    private static bool AcceptsAll(StringValues accept) =>
+        StringValues.IsNullOrEmpty(accept) || (accept.Count == 1 && accept[0] == "*/*");
 
     // The media type that the client used for this format, otherwise the format's first one.
     private static string NameOf(MessageFormat format, string? contentType)

@@ -57,6 +57,11 @@ internal sealed class RestCallProtocol(
 
     protected override MessageFormat FormatOf(HttpRequest request, in ReadOnlySequence<byte> body)
     {
+        if (_binding.IsPlain && !body.IsEmpty)
+        {
+            return BodyFormatOf(request, body);
+        }
+
         bool isRead = _binding.HasBody && !_binding.IsBodyRaw;
         return new RestRequestFormat(
             match, request.QueryString.Value ?? "",

@@ -12,11 +12,11 @@ internal sealed class HttpCaller : IAsyncCaller
     private readonly DynamicRecords? _dynamic;
     private readonly int _records;
 
-    private HttpCaller(RpcClient client, string messages, int records)
+    private HttpCaller(RpcClient client, HttpStack stack, int records)
     {
         _client = client;
-        _method = client.GetMethod("Test");
-        _dynamic = messages == CallKind.Dynamic ? new DynamicRecords(_method.RequestType) : null;
+        _method = client.GetMethod($"{stack.Service}/Test");
+        _dynamic = stack.Messages == CallKind.Dynamic ? new DynamicRecords(_method.RequestType) : null;
         _records = records;
     }
 
@@ -28,10 +28,11 @@ internal sealed class HttpCaller : IAsyncCaller
     {
         MessageFormats.TryFind(stack.Format, out MessageFormat? format);
         RpcClient client = RpcClient.Connect(
-            stack.ClientAddress(address), SchemaOf(stack), new RpcClientOptions { Format = format ?? MessageFormats.Binary });
+            stack.ClientAddress(address), SchemaOf(stack),
+            new RpcClientOptions { Format = format ?? MessageFormats.Binary });
         return [.. Enumerable.Range(0, count).Select(_ =>
         {
-            HttpCaller caller = new(client, stack.Messages, records);
+            HttpCaller caller = new(client, stack, records);
             return stack.IsBlocking ? new BlockingCaller(caller) : (ICaller)caller;
         })];
     }
@@ -41,7 +42,7 @@ internal sealed class HttpCaller : IAsyncCaller
     /// <param name="address">Where to listen.</param>
     /// <param name="records">In each reply.</param>
     public static RpcServer Serve(HttpStack stack, string address, int records) =>
-        FreshCaller.Serve(stack.Messages, SchemaOf(stack), address, records);
+        FreshCaller.Serve(stack.Messages, SchemaOf(stack), address, records, stack.Service);
 
     public void Call() => CallAsync().GetAwaiter().GetResult();
 

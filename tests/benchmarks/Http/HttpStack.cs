@@ -63,7 +63,10 @@ internal sealed record HttpStack(string Kind)
         _ => "http://127.0.0.1:0/",
     };
 
-    /// <summary>Whether the method needs a path of REST.</summary>
+    /// <summary>The service, which is in a schema of its own where the method has a path of REST.</summary>
+    public string Service => IsRouted ? "Benchmark.RoutedService" : "Benchmark.SampleService";
+
+    /// <summary>Whether the method has a path of REST.</summary>
     public bool IsRouted => Format == Rest;
 
     /// <summary>The endpoint that clients connect to.</summary>

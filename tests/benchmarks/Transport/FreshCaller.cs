@@ -49,11 +49,13 @@ internal sealed class FreshCaller : ICaller
     /// <param name="schema">The benchmark's schema.</param>
     /// <param name="endpoint">Where to listen.</param>
     /// <param name="records">How many records each reply has.</param>
-    public static RpcServer Serve(string kind, RpcSchema schema, string endpoint, int records)
+    /// <param name="service">The name of the service; null for the only one of the schema.</param>
+    public static RpcServer Serve(
+        string kind, RpcSchema schema, string endpoint, int records, string? service = null)
     {
         RpcServerOptions options = new() { Security = CallSecurity.OfServer(CallKind.SecurityOf(kind)) };
-        RpcServer server = RpcServer.Create(schema, options: options.WithHttp());
-        RpcMessageInfo type = schema.GetMethod("Test").ReplyType;
+        RpcServer server = RpcServer.Create(schema, service, options.WithHttp());
+        RpcMessageInfo type = schema.FindMessage("Benchmark.SampleResponse")!;
         DynamicRecords replies = new(type);
         MessageMapper mapper = new();
         _ = CallKind.MessagesOf(kind) switch

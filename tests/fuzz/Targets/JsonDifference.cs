@@ -51,6 +51,9 @@ internal sealed partial record JsonDifference(string Reason, string Refusal, str
         new(
             "With IgnoreUnknownFields: it passes over what is in an Any without \"@type\".",
             "an Any needs '@type'"),
+        new(
+            "An Any without \"@type\": it passes over its fields, whatever they are.",
+            @"google\.protobuf\.Any(\.(type_url|value) needs| has no field)"),
     ];
 
     /// <summary>What only Google.Protobuf refuses to read.</summary>

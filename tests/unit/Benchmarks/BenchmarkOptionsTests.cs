@@ -42,16 +42,16 @@ public static class BenchmarkOptionsTests
     }
 
     [Theory]
-    [InlineData("protobuf", 4)]
+    [InlineData("protobuf", 6)]
     [InlineData("binary", 4)]
-    [InlineData("JSON", 4)]
-    [InlineData("json", 4)]
+    [InlineData("JSON", 6)]
+    [InlineData("json", 6)]
     [InlineData("gRPC", 4)]
     [InlineData("unix", 2)]
     [InlineData("http", 8)]
-    [InlineData("dynamic", 6)]
+    [InlineData("dynamic", 8)]
     [InlineData("blocking", 4)]
-    [InlineData("async", 8)]
+    [InlineData("async", 12)]
     public static void Stacks_are_named_by_the_words_of_their_titles_and_kinds(string word, int count)
     {
         Assert.Equal([word], BenchmarkOptions.Parse(["--stacks", word]).Stacks);

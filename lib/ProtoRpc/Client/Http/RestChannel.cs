@@ -63,8 +63,9 @@ internal sealed class RestChannel : HttpChannel, IRpcChannelMaker
     protected override HttpCallRequest NewRequest(CallSpec call, HttpBody body)
     {
         RestCall rest = body.Rest!;
-        HttpCallRequest message = new(
-            new HttpMethod(rest.HttpMethod), AddressOf(rest), MethodOf(call.Method).RepliesOf(rest.Binding));
+        RestReplies replies = MethodOf(call.Method).RepliesOf(rest.Binding);
+        Uri address = rest.Binding.IsPlain ? replies.PlainAddress ??= AddressOf(rest) : AddressOf(rest);
+        HttpCallRequest message = new(HttpMethod.Parse(rest.HttpMethod), address, replies);
         if (rest.ContentType is { } contentType)
         {
             message.Content = new HttpMessageContent(body, contentType);
@@ -123,8 +124,16 @@ internal sealed class RestMethod
         };
 
     /// <summary>How the replies to a binding are read.</summary>
-    public HttpReplies RepliesOf(RestBinding binding) =>
-        _replies.First(replies => ReferenceEquals(replies.Binding, binding));
+    public RestReplies RepliesOf(RestBinding binding)
+    {
+        int i = 0;
+        while (!ReferenceEquals(_replies[i].Binding, binding))
+        {
+            i++;
+        }
+
+        return _replies[i];
+    }
 }
 
 /// <summary>Replies of REST servers: JSON, raw bytes if the rule says so, and errors as
@@ -141,6 +150,9 @@ internal sealed class RestReplies(RestBinding binding) : HttpReplies
     private readonly RestErrors _errors = new(binding.Method.Service.Schema);
 
     public RestBinding Binding => binding;
+
+    /// <summary>The address of a plain binding, which all calls share.</summary>
+    public Uri? PlainAddress { get; set; }
 
     public override string AcceptedOf(RpcMethodInfo method) => binding.IsReplyRaw
         ? "*/*"

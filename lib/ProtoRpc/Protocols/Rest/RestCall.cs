@@ -15,6 +15,7 @@ internal sealed record RestCall(
     RestBinding Binding, string HttpMethod, string PathAndQuery, string? ContentType)
 {
     private const int MaxShown = 4;
+    private const string Json = "application/json";
 
     /// <summary>Writes a request with the first binding for whose path it has the fields.</summary>
     /// <param name="bindings">The bindings of the method, at least one.</param>
@@ -27,6 +28,12 @@ internal sealed record RestCall(
         IReadOnlyList<RestBinding> bindings, IMessage request, IBufferWriter<byte> body,
         FormatOptions options)
     {
+        if (bindings[0] is { IsPlain: true } plain)
+        {
+            MessageFormats.Json.Write(request, body, options);
+            return new RestCall(plain, MethodOf(plain), plain.PlainPath, Json);
+        }
+
         DynamicMessage message = GeneratedMessages.ToDynamic(request, options);
         message.CheckRequired();
         List<(RestBinding Binding, RestVariable Variable, string? Value)> misfits = [];
@@ -44,14 +51,16 @@ internal sealed record RestCall(
 
             string query = writer.QueryOf(message);
             string? contentType = WriteBody(binding, message, body, options);
-            string method = binding.HttpMethod != RestBinding.AnyMethod ? binding.HttpMethod
-                : binding.HasBody ? "POST"
-                : "GET";
-            return new RestCall(binding, method, path + query, contentType);
+            return new RestCall(binding, MethodOf(binding), path + query, contentType);
         }
 
         throw Misfit(message.Type, misfits);
     }
+
+    private static string MethodOf(RestBinding binding) =>
+        binding.HttpMethod != RestBinding.AnyMethod ? binding.HttpMethod
+        : binding.HasBody ? "POST"
+        : "GET";
 
     // Names the field of each path. The error's field path is that of the first one.
     private static RpcException Misfit(
@@ -105,7 +114,7 @@ internal sealed record RestCall(
             MessageFormats.Json.WriteChecked(WithoutPath(binding, message), body, options);
         }
 
-        return "application/json";
+        return Json;
     }
 
     // Fields in the path are not repeated in the body.

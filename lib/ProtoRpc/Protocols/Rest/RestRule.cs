@@ -45,6 +45,12 @@ internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, Rest
     public MessageFormat ReplyFormatFor(string contentType) =>
         IsReplyRaw ? new RestRawFormat(this, contentType) : ReplyFormat;
 
+    /// <summary>Whether the body is the whole request, and the path is always the same.</summary>
+    public bool IsPlain { get; init; }
+
+    /// <summary>The path of a plain binding, in percent codes.</summary>
+    public string PlainPath => field ??= Template.Expand(static _ => null, out _)!;
+
     /// <summary>Whether requests have a body.</summary>
     public bool HasBody => IsBodyWhole || BodyField is not null;
 
@@ -189,6 +195,7 @@ internal static class RestRules
         {
             Fields = [.. template.Variables.Select(variable => FieldsOf(method.RequestType, variable))],
             IsBodyWhole = body == "*",
+            IsPlain = body == "*" && template.Variables.Count == 0 && !HttpBodies.Is(method.RequestType),
             BodyField = body is "" or "*" ? null : FieldOf(method.RequestType, body, "body"),
             ReplyField = replyBody.Length == 0
                 ? null
