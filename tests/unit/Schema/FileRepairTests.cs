@@ -56,14 +56,17 @@ public static class FileRepairTests
         Assert.Null(schema.GetMethod("alone.Alone/Do").Problem);
     }
 
-    [Fact]
-    public static void Files_of_a_package_whose_types_need_each_other_are_split()
+    [Theory]
+    [InlineData("second.proto")]
+    [InlineData("p.pb")]
+    [InlineData("p-1.proto")]
+    public static void Files_of_a_package_whose_types_need_each_other_are_split(string name)
     {
         FileDescriptorProto first = Money("p").Proto;
         first.MessageType.Add(new DescriptorProto { Name = "A", Field = { Field("p.B") } });
         FileDescriptorProto second = new()
         {
-            Name = "second.proto",
+            Name = name,
             Package = "p",
             Syntax = "proto3",
             MessageType =

@@ -37,17 +37,20 @@ internal static class ImportCircles
 
         StrongComponents needed = Components();
         List<RepairedFile> acyclic = [];
+
+        // Names of files that only differ in their extensions result in the same names of parts.
+        HashSet<string> names = new(indexOf.Keys, StringComparer.Ordinal);
         foreach (IGrouping<int, int> group in Enumerable.Range(0, files.Count).GroupBy(
             i => needed.IsInCircle(i) ? needed.ComponentOf(i) : -1))
         {
             IEnumerable<RepairedFile> members = group.Select(i => files[i]);
-            acyclic.AddRange(group.Key < 0 ? members : Split([.. members], indexOf.ContainsKey, began));
+            acyclic.AddRange(group.Key < 0 ? members : Split([.. members], names, began));
         }
 
-        HashSet<string> names = [.. acyclic.Select(file => file.Proto.Name)];
+        HashSet<string> kept = [.. acyclic.Select(file => file.Proto.Name)];
         foreach (RepairedFile file in acyclic)
         {
-            file.KeptImports = [.. file.KeptImports.Where(names.Contains)];
+            file.KeptImports = [.. file.KeptImports.Where(kept.Contains)];
         }
 
         return acyclic;
@@ -60,9 +63,9 @@ internal static class ImportCircles
         ]);
     }
 
-    // Creates a file for each type, or for several types that refer to each other.
+    // Creates a file for each type, or for several types that refer to each other, with a name that it adds.
     private static List<RepairedFile> Split(
-        IReadOnlyList<RepairedFile> files, Func<string, bool> isTaken, Action<string?> began)
+        IReadOnlyList<RepairedFile> files, HashSet<string> names, Action<string?> began)
     {
         List<Declaration> declarations = [.. files.SelectMany(file => file.Declarations)];
         Dictionary<Declaration, int> indexOf = [];
@@ -104,7 +107,7 @@ internal static class ImportCircles
                 int count = counts[whole] = counts.GetValueOrDefault(whole) + 1;
                 name = $"{Path.ChangeExtension(whole.Proto.Name, null)}-{count}.proto";
             }
-            while (isTaken(name));
+            while (!names.Add(name));
             return name;
         }
     }
