@@ -108,16 +108,21 @@ internal sealed class RestStreamFormat(
             switch (_place)
             {
                 case Place.Start when next == (byte)'[' && !isLines:
-                    // If each reply is a list, an array of replies begins with two brackets.
-                    if (names.IsList && reader.AdvancePastAny(Blanks) < MaxBlanks && reader.End && !isEnd)
+                    // If each reply is a list, an array of replies begins with two brackets. Whether the second
+                    // one counts may not depend on how many of the blanks between them have arrived.
+                    if (names.IsList)
                     {
-                        return false;
-                    }
+                        bool isNear = reader.AdvancePastAny(Blanks) < MaxBlanks;
+                        if (isNear && reader.End && !isEnd)
+                        {
+                            return false;
+                        }
 
-                    if (names.IsList && !(reader.TryPeek(out byte second) && second == (byte)'['))
-                    {
-                        _place = Place.BetweenValues;
-                        return true;
+                        if (!(isNear && reader.TryPeek(out byte second) && second == (byte)'['))
+                        {
+                            _place = Place.BetweenValues;
+                            return true;
+                        }
                     }
 
                     _place = Place.FirstElement;
