@@ -22,8 +22,8 @@ const string Usage = """
       --transports ncalrpc,tcp   the transports to measure, of ncalrpc, np and tcp
       --records 0                records in each message, as 0,10,100,1000
       --kinds raw,bound          the stacks of transport: raw, bound, generated, dynamic, hashtable, rpc
-      --stacks async             of http: those that one of the words names, as json, rest, connect, grpc, unix,
-                                 dynamic, generated, async, blocking; none for none
+      --stacks async             of http: those that one of the words names, as json, rest, connect, grpc,
+                                 unix, dynamic, generated, async, blocking; none for none
       --clients 5 --callers 3    client processes, and blocking callers in each
       --warmup 10                seconds, for each stack
       --rounds 5 --seconds 2     measured rounds for each stack, one stack after the other, and their length

@@ -39,8 +39,8 @@ internal static class HttpFraming
     public static bool IsReset(HttpRequest request, IOException error) => error is ConnectionResetException
         || (error is not BadHttpRequestException && !HttpProtocol.IsHttp11(request.Protocol));
 
-    /// <summary>Whether a body cannot be read because its chunks or its trailers are malformed. Kestrel checks
-    /// the trailers like headers, but does not translate the exception of the check.</summary>
+    /// <summary>Whether a body cannot be read because its chunks or its trailers are malformed. Kestrel
+    /// checks the trailers like headers, but does not translate the exception of the check.</summary>
     public static bool IsMalformed(HttpRequest request, Exception error) => error switch
     {
         BadHttpRequestException or ObjectDisposedException => false,

@@ -19,7 +19,7 @@ public static class SecuredFaultTests
                 (RpcMechanism.Negotiate, RpcProtectionLevel.Integrity),
             })
             {
-                // Each octet is cut and flipped once with each mechanism, and every fifth one at other levels.
+                // Each octet is cut and flipped once with each mechanism, every fifth one at other levels.
                 int step = level == RpcProtectionLevel.Integrity ? 1 : 5;
                 data.Add(mechanism, level, FaultKind.Cut, step);
                 data.Add(mechanism, level, FaultKind.Reset, 11);

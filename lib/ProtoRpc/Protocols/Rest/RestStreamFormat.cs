@@ -108,8 +108,8 @@ internal sealed class RestStreamFormat(
             switch (_place)
             {
                 case Place.Start when next == (byte)'[' && !isLines:
-                    // If each reply is a list, an array of replies begins with two brackets. Whether the second
-                    // one counts may not depend on how many of the blanks between them have arrived.
+                    // If each reply is a list, an array of replies begins with two brackets. Whether the
+                    // second one counts may not depend on how many of the blanks have arrived.
                     if (names.IsList)
                     {
                         bool isNear = reader.AdvancePastAny(Blanks) < MaxBlanks;

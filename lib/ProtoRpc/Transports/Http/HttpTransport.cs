@@ -269,9 +269,9 @@ internal sealed class BlockingSocketStream(Socket socket) : NetworkStream(socket
                 TaskScheduler.Default))
             : base.ReadAsync(buffer, cancellationToken);
 
-    // The thread waits before it reads. An asynchronous call may make the socket non-blocking at any time, and
-    // .NET takes what a read then finds, no bytes yet, for the end of a timeout. A read into an empty buffer
-    // waits for the first bytes and does not consume them.
+    // The thread waits before it reads. An asynchronous call may make the socket non-blocking at any time,
+    // and .NET takes what a read then finds, no bytes yet, for the end of a timeout. A read into an empty
+    // buffer waits for the first bytes and does not consume them.
     private int Receive(Memory<byte> buffer)
     {
         Socket.Poll(Timeout.InfiniteTimeSpan, SelectMode.SelectRead);
