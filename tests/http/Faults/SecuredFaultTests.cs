@@ -19,11 +19,9 @@ public static class SecuredFaultTests
                 (RpcMechanism.Negotiate, RpcProtectionLevel.Integrity),
             })
             {
-                // Each octet is cut and flipped once with each mechanism, every fifth one at other levels.
-                int step = level == RpcProtectionLevel.Integrity ? 1 : 5;
-                data.Add(mechanism, level, FaultKind.Cut, step);
+                data.Add(mechanism, level, FaultKind.Cut, 1);
                 data.Add(mechanism, level, FaultKind.Reset, 11);
-                data.Add(mechanism, level, FaultKind.Flip, level == RpcProtectionLevel.Connect ? 7 : step);
+                data.Add(mechanism, level, FaultKind.Flip, level == RpcProtectionLevel.Connect ? 7 : 1);
                 data.Add(mechanism, level, FaultKind.Drop, 47);
                 data.Add(mechanism, level, FaultKind.Duplicate, 3);
                 data.Add(mechanism, level, FaultKind.Swap, 23);
