@@ -297,21 +297,28 @@ public static class BalancedClientTests
     [Fact]
     public static void Says_once_why_many_servers_cannot_be_reached()
     {
-        RpcEndpoint[] dead =
-        [
-            .. Enumerable.Range(0, 20).Select(_ =>
-            {
-                using TcpListener listener = new(IPAddress.Loopback, 0);
-                listener.Start();
-                return RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)listener.LocalEndpoint).Port);
-            }),
-        ];
-
-        RpcException error = Assert.Throws<RpcException>(() =>
+        // A bound socket that does not listen rejects callers and keeps its port: if each were freed at once,
+        // two of the ports could be the same.
+        Socket[] bound = [.. Enumerable.Range(0, 20).Select(_ => BindOnly())];
+        RpcException error;
+        try
         {
-            using RpcClient client = RpcClient.Connect(dead, RpcLoadBalancing.PickFirst, EchoServer.Schema);
-            client.Invoke<EchoReply>("calls.Echo/Say", new EchoRequest { Text = "x" });
-        });
+            RpcEndpoint[] dead =
+            [
+                .. bound.Select(socket =>
+                    RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)socket.LocalEndPoint!).Port)),
+            ];
+            error = Assert.Throws<RpcException>(() =>
+            {
+                using RpcClient client =
+                    RpcClient.Connect(dead, RpcLoadBalancing.PickFirst, EchoServer.Schema);
+                client.Invoke<EchoReply>("calls.Echo/Say", new EchoRequest { Text = "x" });
+            });
+        }
+        finally
+        {
+            Array.ForEach(bound, socket => socket.Dispose());
+        }
 
         Assert.StartsWith("None of 20 servers can be reached. ", error.Message, StringComparison.Ordinal);
         Assert.Contains(" The same applies to 'ncacn_ip_tcp:", error.Message, StringComparison.Ordinal);
@@ -328,6 +335,13 @@ public static class BalancedClientTests
             EchoServer.Schema));
 
         Assert.Equal("MixedEndpoints", error.ErrorId);
+    }
+
+    private static Socket BindOnly()
+    {
+        Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        socket.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        return socket;
     }
 
     private static string Call(RpcClient client) =>
