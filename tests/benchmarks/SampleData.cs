@@ -6,12 +6,10 @@ namespace ProtoRpc.Benchmarks;
 /// <summary>The messages of the benchmark: any number of records of about 100 bytes.</summary>
 internal static class SampleData
 {
-    public static RpcSchema LoadSchema() =>
-        RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "benchmark.proto")]);
-
-    /// <summary>The same method with a path of REST.</summary>
-    public static RpcSchema LoadRoutedSchema() =>
-        RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "routed.proto")]);
+    /// <summary>Loads a schema of the benchmarks.</summary>
+    /// <param name="file">The name of its file.</param>
+    public static RpcSchema LoadSchema(string file = "benchmark.proto") =>
+        RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", file)]);
 
     public static SampleRequest Request(int records)
     {

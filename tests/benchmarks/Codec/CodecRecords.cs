@@ -69,9 +69,7 @@ internal sealed record CodecRecords(
     /// <summary>Records whose time is a google.protobuf.Timestamp, no field required.</summary>
     public static CodecRecords Timed(RecordValues values)
     {
-        RpcMessageInfo type = RpcSchema
-            .Load([Path.Combine(AppContext.BaseDirectory, "protos", "timed.proto")])
-            .GetMessage("Benchmark.TimedRequest");
+        RpcMessageInfo type = SampleData.LoadSchema("timed.proto").GetMessage("Benchmark.TimedRequest");
         RpcFieldInfo data = type.Fields[0];
         RpcMessageInfo record = data.MessageType!;
         RpcFieldInfo[] fields = [.. record.Fields];

@@ -36,9 +36,7 @@ internal static class MappingBenchmark
     /// <summary>Measures all kinds of fields.</summary>
     public static MicroGroup Measure(BenchmarkOptions options)
     {
-        RpcMessageInfo type = RpcSchema
-            .Load([Path.Combine(AppContext.BaseDirectory, "protos", "kinds.proto")])
-            .GetMessage("Benchmark.Kinds");
+        RpcMessageInfo type = SampleData.LoadSchema("kinds.proto").GetMessage("Benchmark.Kinds");
         MessageMapper mapper = new();
         return new MicroGroup(
             "Objects and messages, by the kind of the field",

@@ -5,8 +5,7 @@ internal static class NumbersServer
 {
     public const int Count = 1_000_000;
 
-    public static RpcSchema LoadSchema() =>
-        RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "numbers.proto")]);
+    public static RpcSchema LoadSchema() => SampleData.LoadSchema("numbers.proto");
 
     public static RpcServer Serve(string endpoint)
     {

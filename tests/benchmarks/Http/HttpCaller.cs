@@ -28,7 +28,7 @@ internal sealed class HttpCaller : IAsyncCaller
     {
         MessageFormats.TryFind(stack.Format, out MessageFormat? format);
         RpcClient client = RpcClient.Connect(
-            stack.ClientAddress(address), SchemaOf(stack),
+            stack.ClientAddress(address), SampleData.LoadSchema(stack.SchemaFile),
             new RpcClientOptions { Format = format ?? MessageFormats.Binary });
         return [.. Enumerable.Range(0, count).Select(_ =>
         {
@@ -42,7 +42,8 @@ internal sealed class HttpCaller : IAsyncCaller
     /// <param name="address">Where to listen.</param>
     /// <param name="records">In each reply.</param>
     public static RpcServer Serve(HttpStack stack, string address, int records) =>
-        FreshCaller.Serve(stack.Messages, SchemaOf(stack), address, records, stack.Service);
+        FreshCaller.Serve(
+            stack.Messages, SampleData.LoadSchema(stack.SchemaFile), address, records, stack.Service);
 
     public void Call() => CallAsync().GetAwaiter().GetResult();
 
@@ -59,9 +60,6 @@ internal sealed class HttpCaller : IAsyncCaller
     }
 
     public void Dispose() => _client.Dispose();
-
-    private static RpcSchema SchemaOf(HttpStack stack) =>
-        stack.IsRouted ? SampleData.LoadRoutedSchema() : SampleData.LoadSchema();
 
     private SampleRequest Request()
     {

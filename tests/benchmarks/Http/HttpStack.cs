@@ -64,10 +64,10 @@ internal sealed record HttpStack(string Kind)
     };
 
     /// <summary>The service, which is in a schema of its own where the method has a path of REST.</summary>
-    public string Service => IsRouted ? "Benchmark.RoutedService" : "Benchmark.SampleService";
+    public string Service => Format == Rest ? "Benchmark.RoutedService" : "Benchmark.SampleService";
 
-    /// <summary>Whether the method has a path of REST.</summary>
-    public bool IsRouted => Format == Rest;
+    /// <summary>The file of that schema.</summary>
+    public string SchemaFile => Format == Rest ? "routed.proto" : "benchmark.proto";
 
     /// <summary>The endpoint that clients connect to.</summary>
     /// <param name="server">The endpoint of the server.</param>

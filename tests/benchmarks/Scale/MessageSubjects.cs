@@ -20,8 +20,7 @@ internal static class MessageSubjects
     ];
 
     /// <summary>The schema of scale.proto.</summary>
-    public static RpcSchema Schema { get; } =
-        RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "scale.proto")]);
+    public static RpcSchema Schema { get; } = SampleData.LoadSchema("scale.proto");
 
     /// <summary>Its message.</summary>
     public static RpcMessageInfo Part { get; } = Schema.GetMessage("scale.Part");

@@ -7,7 +7,7 @@ internal static class SearchServer
 {
     public static RpcServer Serve(string endpoint)
     {
-        RpcSchema schema = RpcSchema.Load([Path.Combine(AppContext.BaseDirectory, "protos", "search.proto")]);
+        RpcSchema schema = SampleData.LoadSchema("search.proto");
         Dictionary<string, object?> hit = new()
         {
             ["url"] = "http://example.com/",
