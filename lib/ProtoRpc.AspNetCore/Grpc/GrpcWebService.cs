@@ -64,7 +64,7 @@ internal sealed class GrpcWebService(ServerHost host, RpcEndpoint endpoint)
         }
         catch (Exception e) when (HttpFraming.IsMalformed(http.Request, e))
         {
-            throw FrameRules.Grpc.Violation($"the request cannot be read ({e.Message})", e);
+            throw FrameRules.Grpc.Unreadable(e);
         }
         finally
         {

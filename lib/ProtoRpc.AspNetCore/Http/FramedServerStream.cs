@@ -228,7 +228,7 @@ internal abstract class FramedServerStream : RpcServerStream, IDisposable
             {
                 throw e is IOException broken && HttpFraming.IsReset(Request, broken)
                     ? Cut(broken)
-                    : _rules.Violation($"the request cannot be read ({e.Message})", e);
+                    : _rules.Unreadable(e);
             }
 
             if (LeavesReader)

@@ -124,6 +124,10 @@ internal sealed class FrameRules(
     /// <param name="why">The violation.</param>
     /// <param name="inner">The cause, or null.</param>
     public RpcException Violation(string why, Exception? inner = null) => violation(why, inner);
+
+    /// <summary>The error of a request whose bytes cannot be read.</summary>
+    public RpcException Unreadable(Exception cause) =>
+        Violation($"the request cannot be read ({cause.Message})", cause);
 }
 
 /// <summary>Writes messages as frames.</summary>

@@ -46,7 +46,7 @@ internal sealed record RestBinding(RpcMethodInfo Method, string HttpMethod, Rest
         IsReplyRaw ? new RestRawFormat(this, contentType) : ReplyFormat;
 
     /// <summary>Whether the body is the whole request, and the path is always the same.</summary>
-    public bool IsPlain { get; init; }
+    public bool IsPlain => IsBodyWhole && Template.Variables.Count == 0 && !IsBodyRaw;
 
     /// <summary>The path of a plain binding, in percent codes.</summary>
     public string PlainPath => field ??= Template.Expand(static _ => null, out _)!;
@@ -195,7 +195,6 @@ internal static class RestRules
         {
             Fields = [.. template.Variables.Select(variable => FieldsOf(method.RequestType, variable))],
             IsBodyWhole = body == "*",
-            IsPlain = body == "*" && template.Variables.Count == 0 && !HttpBodies.Is(method.RequestType),
             BodyField = body is "" or "*" ? null : FieldOf(method.RequestType, body, "body"),
             ReplyField = replyBody.Length == 0
                 ? null
