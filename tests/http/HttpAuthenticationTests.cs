@@ -111,11 +111,11 @@ public static class HttpAuthenticationTests
     public static async Task A_check_whose_own_call_fails_does_not_name_the_server_that_it_called(
         string endpoint)
     {
-        int closed = ClosedPort();
+        using ClosedPort closed = new();
         HttpServerOptions http = With((_, _) =>
         {
             using RpcClient client = RpcClient.Connect(
-                $"grpc://127.0.0.1:{closed}", SearchServer.Schema, new() { RetryCount = 0 });
+                $"grpc://127.0.0.1:{closed.Number}", SearchServer.Schema, new() { RetryCount = 0 });
             return default;
         });
         List<RpcFailedCall> failed = [];
@@ -123,8 +123,8 @@ public static class HttpAuthenticationTests
         RpcException error = await RefusalAsync(http, failed, endpoint);
 
         Assert.NotNull(error.CorrelationId);
-        Assert.DoesNotContain($"{closed}", error.ToString(), StringComparison.Ordinal);
-        Assert.Contains($"{closed}", Assert.Single(failed).Error.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain($"{closed.Number}", error.ToString(), StringComparison.Ordinal);
+        Assert.Contains($"{closed.Number}", Assert.Single(failed).Error.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -156,13 +156,6 @@ public static class HttpAuthenticationTests
         RpcCallOptions options = new() { Headers = new RpcMetadata { { "authorization", "Bearer x" } } };
         return await Assert.ThrowsAsync<RpcException>(
             () => client.InvokeAsync("Who", new { query = "x" }, options));
-    }
-
-    private static int ClosedPort()
-    {
-        using System.Net.Sockets.TcpListener listener = new(IPAddress.Loopback, 0);
-        listener.Start();
-        return ((IPEndPoint)listener.LocalEndpoint).Port;
     }
 
     [Fact]

@@ -49,7 +49,7 @@ public sealed class OnePortTests : IDisposable
     [InlineData("https", "grpcs", false)]
     public async Task Endpoints_of_both_kinds_share_a_port(string scheme, string grpc, bool grpcFirst)
     {
-        int port = FreePort();
+        int port = ClosedPort.FindFree();
         string[] endpoints = [$"{scheme}://127.0.0.1:{port}/", $"{grpc}://127.0.0.1:{port}"];
         using WordsServer server = new(
             endpoints[grpcFirst ? 1 : 0], OptionsOf(scheme),
@@ -141,7 +141,7 @@ public sealed class OnePortTests : IDisposable
     public async Task The_access_log_names_the_endpoint_of_each_call()
     {
         ConcurrentQueue<RpcAccessLogEntry> entries = new();
-        int port = FreePort();
+        int port = ClosedPort.FindFree();
         using (WordsServer server = new(
             $"http://127.0.0.1:{port}/", new() { AccessLog = RpcAccessLog.To(entries.Enqueue) }))
         {
@@ -248,12 +248,4 @@ public sealed class OnePortTests : IDisposable
 
     private static HttpRequestMessage New(HttpMethod method, Uri address, Version version) =>
         new(method, address) { Version = version, VersionPolicy = HttpVersionPolicy.RequestVersionExact };
-
-    // Taken and given back: nobody else is likely to get it in between.
-    private static int FreePort()
-    {
-        using TcpListener listener = new(IPAddress.Loopback, 0);
-        listener.Start();
-        return ((IPEndPoint)listener.LocalEndpoint).Port;
-    }
 }

@@ -52,14 +52,15 @@ public sealed class SeveralHostsTests : IDisposable
     [Fact]
     public void An_error_names_the_servers()
     {
-        int[] ports = [FreePort(), FreePort()];
+        using ClosedPort first = new();
+        using ClosedPort second = new();
 
         RpcException error = Assert.Throws<RpcException>(
-            () => Connect($"grpc://127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}"));
+            () => Connect($"grpc://127.0.0.1:{first.Number},127.0.0.1:{second.Number}"));
 
         Assert.Equal(RpcErrorIds.NoServerReached, error.ErrorId);
-        Assert.Contains($"{ports[0]}", error.Message, StringComparison.Ordinal);
-        Assert.Contains($"{ports[1]}", error.Message, StringComparison.Ordinal);
+        Assert.Contains($"{first.Number}", error.Message, StringComparison.Ordinal);
+        Assert.Contains($"{second.Number}", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -70,8 +71,9 @@ public sealed class SeveralHostsTests : IDisposable
     public void Names_of_gRPC_lead_to_servers_with_TLS(string name)
     {
         using WordsServer server = new("grpcs://localhost:0", new() { Certificate = _certificate });
+        using ClosedPort closed = new();
         using RpcClient client = Connect(
-            string.Format(null, name, server.Endpoint.Port, FreePort()),
+            string.Format(null, name, server.Endpoint.Port, closed.Number),
             new() { Tls = new() { CaCertificates = [_certificate] } });
 
         Assert.Equal("x", Say(client, "x"));
@@ -193,13 +195,5 @@ public sealed class SeveralHostsTests : IDisposable
         {
             // One of the two has gone.
         }
-    }
-
-    // Taken and given back: nobody else is likely to get it in between.
-    private static int FreePort()
-    {
-        using TcpListener listener = new(IPAddress.Loopback, 0);
-        listener.Start();
-        return ((IPEndPoint)listener.LocalEndpoint).Port;
     }
 }

@@ -1,5 +1,4 @@
 using System.Net;
-using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 
 namespace ProtoRpc.Http.Tests.Grpc;
@@ -28,7 +27,7 @@ public sealed class SharedPortTests : IDisposable
     [InlineData(false)]
     public async Task HTTP_and_gRPC_share_a_port(bool grpcFirst)
     {
-        int port = FreePort();
+        int port = ClosedPort.FindFree();
         string[] endpoints = [$"grpcs://127.0.0.1:{port}", $"https://127.0.0.1:{port}/"];
         using WordsServer server = new(
             endpoints[grpcFirst ? 0 : 1], options: new() { Certificate = _certificate },
@@ -101,7 +100,7 @@ public sealed class SharedPortTests : IDisposable
     [Fact]
     public void The_same_endpoint_twice_is_refused()
     {
-        int port = FreePort();
+        int port = ClosedPort.FindFree();
 
         Assert.Equal(RpcStatusCode.AlreadyExists, Assert.Throws<RpcException>(() => new WordsServer(
             $"grpcs://127.0.0.1:{port}", options: new() { Certificate = _certificate },
@@ -135,14 +134,6 @@ public sealed class SharedPortTests : IDisposable
 
     private static string Say(RpcClient client, string text) =>
         WordsServer.TextOf(client.Invoke(client.GetMethod("Say"), WordsServer.Text(text)));
-
-    // Taken and given back: nobody else is likely to get it in between.
-    private static int FreePort()
-    {
-        using TcpListener listener = new(IPAddress.Loopback, 0);
-        listener.Start();
-        return ((IPEndPoint)listener.LocalEndpoint).Port;
-    }
 
     private static X509Certificate2 NewCertificate() => TestCertificate.Create("CN=localhost", "127.0.0.1");
 }

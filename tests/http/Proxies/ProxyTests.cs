@@ -77,11 +77,12 @@ public sealed class ProxyTests : IDisposable
         string kind, RpcStatusCode code, string why)
     {
         using WordsServer server = new();
+        using ClosedPort closed = new();
         using ConnectProxy proxy = new(
-            kind == "502" ? FreePort() : server.Endpoint.Port, kind == "407" ? "user:secret" : null);
+            kind == "502" ? closed.Number : server.Endpoint.Port, kind == "407" ? "user:secret" : null);
         string address = kind switch
         {
-            "nobody" => $"http://127.0.0.1:{FreePort()}",
+            "nobody" => $"http://127.0.0.1:{closed.Number}",
             "socks" => "socks5://127.0.0.1:1080",
             _ => proxy.Address,
         };
@@ -162,9 +163,10 @@ public sealed class ProxyTests : IDisposable
     public async Task The_proxy_of_the_environment_is_not_asked_for_loopback()
     {
         using WordsServer server = new();
+        using ClosedPort closed = new();
 
         (int code, string output, string error) = await RunAsync(
-            new() { ["https_proxy"] = $"http://127.0.0.1:{FreePort()}" }, Call($"{server.Endpoint}"));
+            new() { ["https_proxy"] = $"http://127.0.0.1:{closed.Number}" }, Call($"{server.Endpoint}"));
 
         Assert.Equal((0, ""), (code, error));
         Assert.Contains("hello", output, StringComparison.Ordinal);
@@ -199,13 +201,6 @@ public sealed class ProxyTests : IDisposable
         "call", endpoint, "streams.Words/Say", "-d", "{\"text\":\"hello\"}", "--schema",
         Path.Combine(AppContext.BaseDirectory, "protos", "streams.proto"),
     ];
-
-    private static int FreePort()
-    {
-        using System.Net.Sockets.TcpListener listener = new(IPAddress.Loopback, 0);
-        listener.Start();
-        return ((IPEndPoint)listener.LocalEndpoint).Port;
-    }
 
     // A process of its own: .NET reads the variables once.
     private static async Task<(int Code, string Output, string Error)> RunAsync(

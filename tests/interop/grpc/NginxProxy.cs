@@ -19,7 +19,8 @@ internal sealed class NginxProxy : IInteropServer
 
     private NginxProxy()
     {
-        TlsPort = FreePort();
+        // nginx cannot take any port that is free, and say which.
+        TlsPort = ClosedPort.FindFree();
         string configuration = Path.Combine(_folder.FullName, "nginx.conf");
         File.WriteAllText(configuration, File.ReadAllText(
             Path.Combine(AppContext.BaseDirectory, "nginx", "nginx.conf"))
@@ -85,14 +86,6 @@ internal sealed class NginxProxy : IInteropServer
         _server.Dispose();
         _tls.Dispose();
         _folder.Delete(recursive: true);
-    }
-
-    // nginx cannot take any port that is free, and say which.
-    private static int FreePort()
-    {
-        using TcpListener listener = new(IPAddress.Loopback, 0);
-        listener.Start();
-        return ((IPEndPoint)listener.LocalEndpoint).Port;
     }
 
     private async Task<bool> IsListeningAsync()

@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using Google.Protobuf;
 using ProtoRpc.Client;
 using ProtoRpc.Messages.Binary;
@@ -175,8 +173,6 @@ public static class ReplayBufferTests
             return $"{kind}test-{Guid.NewGuid():N}";
         }
 
-        using TcpListener listener = new(IPAddress.Loopback, 0);
-        listener.Start();
-        return $"{kind}127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}";
+        return $"{kind}127.0.0.1:{ClosedPort.FindFree()}";
     }
 }

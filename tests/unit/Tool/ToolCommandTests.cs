@@ -88,11 +88,8 @@ public static class ToolCommandTests
                 "Sample.MyService", (await ToolRun.RunAsync("list", "--schema", folder.FullName)).Output,
                 StringComparison.Ordinal);
 
-            // A port that was free a moment ago.
-            using System.Net.Sockets.TcpListener listener = new(System.Net.IPAddress.Loopback, 0);
-            listener.Start();
-            string nobody = $"grpc://{listener.LocalEndpoint}";
-            listener.Stop();
+            using ClosedPort closed = new();
+            string nobody = $"grpc://127.0.0.1:{closed.Number}";
             ToolRun run = await ToolRun.RunAsync("list", "--schema", nobody);
 
             Assert.Equal(64 + (int)RpcStatusCode.Unavailable, run.ExitCode);

@@ -45,12 +45,10 @@ public static class TcpTransportTests
     [Fact]
     public static void The_error_of_the_last_address_is_told()
     {
-        using Socket free = Listen(IPAddress.Loopback, 0);
-        int port = ((IPEndPoint)free.LocalEndPoint!).Port;
-        free.Dispose();
+        using ClosedPort closed = new();
 
         SocketException error = Assert.Throws<SocketException>(() => TcpTransport.Dial(
-            [IPAddress.Loopback, IPAddress.Loopback], port, CallClock.Start(Patience)));
+            [IPAddress.Loopback, IPAddress.Loopback], closed.Number, CallClock.Start(Patience)));
 
         Assert.Equal(SocketError.ConnectionRefused, error.SocketErrorCode);
     }

@@ -297,17 +297,12 @@ public static class BalancedClientTests
     [Fact]
     public static void Says_once_why_many_servers_cannot_be_reached()
     {
-        // A bound socket that does not listen rejects callers and keeps its port: if each were freed at once,
-        // two of the ports could be the same.
-        Socket[] bound = [.. Enumerable.Range(0, 20).Select(_ => BindOnly())];
+        // All at the same time: if each were freed at once, two of the ports could be the same.
+        ClosedPort[] closed = [.. Enumerable.Range(0, 20).Select(_ => new ClosedPort())];
         RpcException error;
         try
         {
-            RpcEndpoint[] dead =
-            [
-                .. bound.Select(socket =>
-                    RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)socket.LocalEndPoint!).Port)),
-            ];
+            RpcEndpoint[] dead = [.. closed.Select(port => RpcEndpoint.Tcp("127.0.0.1", port.Number))];
             error = Assert.Throws<RpcException>(() =>
             {
                 using RpcClient client =
@@ -317,7 +312,7 @@ public static class BalancedClientTests
         }
         finally
         {
-            Array.ForEach(bound, socket => socket.Dispose());
+            Array.ForEach(closed, port => port.Dispose());
         }
 
         Assert.StartsWith("None of 20 servers can be reached. ", error.Message, StringComparison.Ordinal);
@@ -335,13 +330,6 @@ public static class BalancedClientTests
             EchoServer.Schema));
 
         Assert.Equal("MixedEndpoints", error.ErrorId);
-    }
-
-    private static Socket BindOnly()
-    {
-        Socket socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        socket.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        return socket;
     }
 
     private static string Call(RpcClient client) =>
