@@ -104,10 +104,33 @@ Describe 'Variables of the session that handlers read' {
             }
         }
 
-        It 'stops the start with -WarningAction Stop' {
-            { Start-TestListener { $word } -With @{ WarningAction = 'Stop' } } | Should -Throw '*$word (line*'
+        It 'stops the start with -WarningAction Stop, and nothing listens or runs: <Name>' -ForEach @(
+            @{ Name = 'a listener'; Start = {
+                Start-RpcListener $endpoint { $word } -Schema $schema -Service demo.Greeter -WarningAction Stop } }
+            @{ Name = 'a mock'; Start = {
+                New-RpcMock $schema -Endpoint $endpoint -Reply @{ SayHello = { $word } } -WarningAction Stop } }
+        ) {
+            $before = (Get-Runspace).Id
+            $schema = Join-Path $TestProtos greeter.proto
+            $endpoint = "inproc://$(New-TestName)"
+
+            $Start | Should -Throw '*$word (line*'
 
             Get-RpcListener | Should -BeNullOrEmpty
+            { Connect-RpcEndpoint $endpoint -Schema $schema -ErrorAction Stop } | Should -Throw '*inproc*'
+            Wait-Until { -not (Get-Runspace | Where-Object Id -NotIn $before) } | Should -BeTrue
+        }
+
+        It 'stops a change with -WarningAction Stop: the handlers stay' {
+            $listener = Start-TestListener { @{ text = 'old' } }
+            $rpc = Connect-Test $listener
+            $before = (Get-Runspace).Id
+
+            { $listener | Set-RpcListener -Handler { @{ text = $word } } -WarningAction Stop } |
+                Should -Throw '*$word (line*'
+
+            (Invoke-RpcMethod SayHello @{} -Connection $rpc).text | Should -Be 'old'
+            Wait-Until { -not (Get-Runspace | Where-Object Id -NotIn $before) } | Should -BeTrue
         }
 
         It 'does not come with -WhatIf' {

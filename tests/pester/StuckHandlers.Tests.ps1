@@ -101,3 +101,40 @@ Describe 'Handlers that cannot be stopped' {
         $watch.Elapsed.TotalSeconds | Should -BeLessThan 10
     }
 }
+
+Describe 'A shell that closes the runspaces of handlers' {
+    AfterEach { Clear-Test }
+
+    It 'does not wait for a worker that waits for a call, and the next call has another worker' {
+        $before = (Get-Runspace).Id
+        $listener = Start-TestListener { @{ text = 'served' } }
+        $rpc = Connect-Test $listener
+        (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc).text | Should -Be 'served'
+        $workers = @(Get-Runspace | Where-Object Id -NotIn $before)
+        $workers | Should -Not -BeNullOrEmpty
+
+        $workers.CloseAsync()
+
+        Wait-Until { -not ($workers.RunspaceStateInfo.State -ne 'Closed') } | Should -BeTrue
+        (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc -Deadline 20).text | Should -Be 'served'
+    }
+
+    It 'stops a handler that runs, and its call fails' {
+        $before = (Get-Runspace).Id
+        $running = [Threading.ManualResetEventSlim]::new()
+        $listener = Start-TestListener {
+            ($using:running).Set()
+            while ($true) { Start-Sleep -Milliseconds 10 }
+        }
+        $rpc = Connect-Test $listener
+        $job = Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc -Deadline 60 -AsJob
+        $running.Wait(20000) | Should -BeTrue
+        $workers = @(Get-Runspace | Where-Object Id -NotIn $before)
+
+        $workers.CloseAsync()
+
+        Wait-Until { -not ($workers.RunspaceStateInfo.State -ne 'Closed') } | Should -BeTrue
+        { $job | Receive-Job -Wait -ErrorAction Stop } | Should -Throw
+        $job | Remove-Job
+    }
+}

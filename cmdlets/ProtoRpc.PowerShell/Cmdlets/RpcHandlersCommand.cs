@@ -41,7 +41,8 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         }
     }
 
-    // Starts the workers, and then the services. If that fails, the pool is disposed.
+    // Starts the workers, warns, and then starts the services. If any of it fails, the pool is disposed: a
+    // warning fails with -WarningAction Stop, and on Ctrl+C.
     private protected void StartServing(HandlerPool? pool, Action? serve = null)
     {
         try
@@ -52,22 +53,23 @@ public abstract class RpcHandlersCommand : RpcCmdlet
                 pool?.Start();
             }
 
+            if (pool is not null)
+            {
+                WarnOfUnset(pool.Environment);
+            }
+
             serve?.Invoke();
         }
         catch (Exception e)
         {
             pool?.Dispose();
-            if (e is IContainsErrorRecord failed)
+            if (e is IContainsErrorRecord failed
+                and not (ActionPreferenceStopException or PipelineStoppedException))
             {
                 ThrowTerminatingError(failed.ErrorRecord);
             }
 
             throw;
-        }
-
-        if (pool is not null)
-        {
-            WarnOfUnset(pool.Environment);
         }
     }
 

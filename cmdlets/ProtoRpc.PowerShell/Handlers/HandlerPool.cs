@@ -207,6 +207,19 @@ internal sealed class HandlerPool : IDisposable
         return worker.WaitForCall();
     }
 
+    /// <summary>Ends a worker whose runspace is closing. Other workers take its place.</summary>
+    public void Withdraw(HandlerWorker worker)
+    {
+        lock (_gate)
+        {
+            _workers.Remove(worker);
+            HandlerWorker[] idle = [.. _idle.Reverse().Where(other => other != worker)];
+            _idle.Clear();
+            Array.ForEach(idle, _idle.Push);
+            worker.Retire();
+        }
+    }
+
     /// <summary>Removes a worker whose thread has ended. If no worker is left, the waiting calls
     /// fail.</summary>
     public void Remove(HandlerWorker worker, RpcException why)

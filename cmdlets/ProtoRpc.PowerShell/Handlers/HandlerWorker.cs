@@ -139,21 +139,31 @@ internal sealed class HandlerWorker
     /// <summary>Ends the worker: immediately if it is idle, otherwise by stopping its script.</summary>
     public void Close()
     {
+        Retire();
+        BeginStop();
+    }
+
+    /// <summary>Ends the worker: immediately if it is idle, otherwise after its call.</summary>
+    public void Retire()
+    {
         _closed = true;
         if (!IsLent)
         {
             // A lent runspace is in use; the worker is woken when the other thread returns it.
             _wake.Set();
         }
-
-        BeginStop();
     }
 
-    /// <summary>Ends an idle worker.</summary>
-    public void Retire()
+    /// <summary>Ends the worker if the shell stops its pipeline. The shell does so if the runspace closes,
+    /// and with every open runspace when the process ends. It waits for the pipeline, for ever if the worker
+    /// waits for a call.</summary>
+    public void EndWithPipeline()
     {
-        _closed = true;
-        _wake.Set();
+        // A worker that stops a call goes on in another pipeline.
+        if (!_stopping)
+        {
+            _pool.Withdraw(this);
+        }
     }
 
     /// <summary>Ends the worker's thread when the script that could not be stopped returns.</summary>
@@ -231,13 +241,25 @@ internal sealed class HandlerWorker
     {
         try
         {
-            using Runspace runspace = RunspaceFactory.CreateRunspace(_pool.Environment.State);
-            runspace.ThreadOptions = PSThreadOptions.UseCurrentThread;
-            runspace.Open();
-            _runspace = runspace;
-            while (!_closed)
+            Runspace runspace = RunspaceFactory.CreateRunspace(_pool.Environment.State);
+            try
             {
-                RunPipeline(runspace);
+                runspace.ThreadOptions = PSThreadOptions.UseCurrentThread;
+                runspace.Open();
+                _runspace = runspace;
+                while (!_closed)
+                {
+                    RunPipeline(runspace);
+                }
+            }
+            finally
+            {
+                // A runspace that another thread closes at the moment would never be closed after Dispose:
+                // the shell frees what the other thread still needs.
+                if (runspace.RunspaceStateInfo.State != RunspaceState.Closing)
+                {
+                    runspace.Dispose();
+                }
             }
         }
         catch (Exception e)
@@ -395,7 +417,7 @@ internal sealed class HandlerWorker
             _running = call;
             call.Run(this);
         }
-        catch (PipelineStoppedException) when (_stopping)
+        catch (PipelineStoppedException) when (_stopping || _closed)
         {
             throw;
         }
@@ -488,6 +510,8 @@ internal sealed class HandlerLoopCommand : PSCmdlet
     public HandlerWorker Worker { get; set; } = null!;
 
     protected override void EndProcessing() => Worker.RunCalls(this);
+
+    protected override void StopProcessing() => Worker.EndWithPipeline();
 }
 
 // Sends the replies of a streaming handler: the last command of its pipeline. Not public, so that the module

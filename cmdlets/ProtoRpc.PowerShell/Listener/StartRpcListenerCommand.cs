@@ -293,14 +293,23 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             }
         });
 
-        foreach (string text in Interlocked.Exchange(ref _ofStart, null)!)
-        {
-            WriteWarning(text);
-        }
-
         RunspaceStore store = RunspaceStore.Current;
         RpcListener listener = create(store.NextId());
         listener.Record = _record;
+        try
+        {
+            foreach (string text in Interlocked.Exchange(ref _ofStart, null)!)
+            {
+                WriteWarning(text);
+            }
+        }
+        catch
+        {
+            // With -WarningAction Stop. Nobody else could stop a listener that is not in the store.
+            listener.Stop(TimeSpan.Zero);
+            throw;
+        }
+
         store.Add(listener);
         WriteObject(listener);
     }
