@@ -47,12 +47,14 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
     }
 
     /// <summary>Sums up the results of the files of a shell. A file without a result counts as a failure,
-    /// with the tests that it printed.</summary>
+    /// with the tests that it printed. So does a shell that does not end, or crashes, after its last
+    /// file.</summary>
     /// <param name="run">The shell.</param>
     /// <param name="read">Reads the result of a file; null if there is none.</param>
     internal SuiteResult Judge(ChildProcess.Result run, Func<string, SuiteResult?> read)
     {
         SuiteResult sum = SuiteResult.Empty(suite);
+        bool isExplained = !run.Lines.Any(line => line.StartsWith(Begin, StringComparison.Ordinal));
         for (int at = NextFile(run.Lines, 0); at < run.Lines.Count;)
         {
             int next = NextFile(run.Lines, at + 1);
@@ -60,7 +62,9 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
             string[] lines = [.. run.Lines.Skip(at + 1).Take(next - at - 1)];
             try
             {
-                sum = sum.With(read(entry) ?? Unfinished(entry, EndOf(run), lines));
+                SuiteResult? result = read(entry);
+                isExplained |= result is null;
+                sum = sum.With(result ?? Unfinished(entry, EndOf(run), lines));
             }
             catch (FormatException e)
             {
@@ -70,7 +74,11 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
             at = next;
         }
 
-        return sum;
+        return run.Succeeded || isExplained
+            ? sum
+            : sum.WithFailure(
+                $"{suite}: the end of a shell",
+                $"All its files ended, but then {EndOf(run)}. {TailOf(run.Lines)}");
     }
 
     private static int NextFile(IReadOnlyList<string> lines, int from)

@@ -50,6 +50,21 @@ public static class PesterShellTests
         Assert.StartsWith("pwsh ended with 134", failure.Message, StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData(null, true, "then no test ended for 3 minutes")]
+    [InlineData(134, false, "then pwsh ended with 134")]
+    public static void A_shell_that_does_not_end_well_is_a_failure(int? code, bool timedOut, string why)
+    {
+        SuiteResult sum = Judge(
+            new ChildProcess.Result(code, timedOut, ["BEGIN 0000-A", "  [+] one 1ms"]),
+            _ => new SuiteResult("pester", new TestCounts(1, 0, 0), [], []));
+
+        Assert.Equal(new TestCounts(1, 1, 0), sum.Counts);
+        TestCase failure = Assert.Single(sum.Failures);
+        Assert.Equal("pester: the end of a shell", failure.Name);
+        Assert.Contains(why, failure.Message, StringComparison.Ordinal);
+    }
+
     [Fact]
     public static void A_result_that_is_not_complete_is_a_failure()
     {
