@@ -66,13 +66,7 @@ public sealed class KerberosFaultTests(KerberosRealm realm)
         string endpoint, RpcMechanism mechanism, RpcProtectionLevel level, FaultKind kind, int step)
     {
         realm.LogIn("1h");
-        FaultSetup setup = Setup(endpoint, mechanism, level);
-        using FaultTrial trial = new(setup);
-
-        FaultCount count = await trial.RunAsync(kind, step);
-
-        FaultReport.Add(endpoint.Split(':')[0], setup.Name, count);
-        Assert.InRange(count.All, 2, 10_000);
+        await FaultReport.TryAsync(Setup(endpoint, mechanism, level), kind, step);
     }
 
     [PeerTheory(Peer.Kdc)]

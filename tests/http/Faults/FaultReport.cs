@@ -14,8 +14,22 @@ internal static class FaultReport
     // Test classes run side by side.
     private static readonly Lock Gate = new();
 
-    /// <summary>Adds counts to the row of an endpoint and its protection.</summary>
-    public static void Add(string endpoint, string protection, FaultCount count)
+    /// <summary>Harms conversations in one way, and adds their counts.</summary>
+    /// <param name="setup">How to call.</param>
+    /// <param name="kind">The harm.</param>
+    /// <param name="step">One of so many octets is harmed.</param>
+    public static async Task TryAsync(FaultSetup setup, FaultKind kind, int step)
+    {
+        using FaultTrial trial = new(setup);
+
+        FaultCount count = await trial.RunAsync(kind, step);
+
+        Add(setup.Endpoint.Split(':')[0], setup.Name, count);
+        Assert.InRange(count.All, 2, 10_000);
+    }
+
+    // Adds counts to the row of an endpoint and its protection.
+    private static void Add(string endpoint, string protection, FaultCount count)
     {
         if (Environment.GetEnvironmentVariable(Variable) is not { Length: > 0 } path)
         {

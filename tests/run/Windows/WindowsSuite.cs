@@ -17,15 +17,15 @@ internal sealed class WindowsSuite(string root, bool isLong) : ITestSuite
     private const string Interop = "ProtoRpc.Interop";
     private const string LongOnly = "tests/windows/only-in-long-runs.txt";
 
-    // One Wine prefix and one processor for each.
-    private const int Workers = 2;
+    // One Wine prefix for each. More than there are processors, because many tests wait.
+    private static readonly int Workers = Environment.ProcessorCount + 1;
 
     // So few that starting programs takes little of the time, so many that the last parts end at the same
     // time.
     private const int Parts = 8;
 
     // Each of these processes starts all peers.
-    private const int InteropParts = 4;
+    private const int InteropParts = 3;
 
     // Of all other tests, exceptions or compiled expressions end or hang the process (seen with Wine 8).
     private static readonly string[] OldWine =
