@@ -3,8 +3,8 @@ using System.Net.Sockets;
 
 namespace ProtoRpc.TestServers;
 
-/// <summary>A port of 127.0.0.1 that is bound, so that no other program gets it, and at which nothing listens:
-/// connections to it are refused.</summary>
+/// <summary>A port of 127.0.0.1 that is bound, so that no other program gets it, and at which nothing
+/// listens: connections to it are refused.</summary>
 internal sealed class ClosedPort : IDisposable
 {
     private readonly Socket _socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
