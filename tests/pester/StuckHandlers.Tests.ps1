@@ -137,4 +137,28 @@ Describe 'A shell that closes the runspaces of handlers' {
         { $job | Receive-Job -Wait -ErrorAction Stop } | Should -Throw
         $job | Remove-Job
     }
+
+    It 'fails calls that wait for the only worker, and serves the next one' {
+        $before = (Get-Runspace).Id
+        $running = [Threading.ManualResetEventSlim]::new()
+        $listener = Start-TestListener -With @{ WorkerCount = 1 } -Handler {
+            param($Request)
+            if ($Request.name -eq 'first') {
+                ($using:running).Set()
+                while ($true) { Start-Sleep -Milliseconds 10 }
+            }
+            @{ text = 'served' }
+        }
+        $rpc = Connect-Test $listener
+        $job = @{ name = 'first' }, @{ name = 'second' } |
+            Invoke-RpcMethod SayHello -Connection $rpc -Deadline 60 -AsJob -PassThruResult
+        $running.Wait(20000) | Should -BeTrue
+
+        @(Get-Runspace | Where-Object Id -NotIn $before).CloseAsync()
+
+        $null = $job | Wait-Job -Timeout 30
+        $job.State | Should -Not -Be 'Running'
+        $job | Remove-Job -Force
+        (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc -Deadline 20).text | Should -Be 'served'
+    }
 }

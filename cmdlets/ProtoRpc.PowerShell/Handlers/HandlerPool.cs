@@ -183,7 +183,7 @@ internal sealed class HandlerPool : IDisposable
         {
             worker.End();
             _memory.NoteUse();
-            if (_closed || worker.IsStopping)
+            if (_closed || worker.IsEnding)
             {
                 return null;
             }
@@ -232,7 +232,8 @@ internal sealed class HandlerPool : IDisposable
                 return;
             }
 
-            if (_workers.Remove(worker) && _workers.Count == 0)
+            _workers.Remove(worker);
+            if (_workers.Count == 0)
             {
                 queued = _queue.Clear();
             }
