@@ -67,7 +67,7 @@ internal sealed class TestSuites
             },
             // Fuzzing and load tests find changes over weeks, not between commits.
             new ProgramSuite(
-                "fuzz", root, "tests/fuzz/ProtoRpc.Fuzz.csproj", ["--seconds", options.IsLong ? "90" : "5"],
+                "fuzz", root, "tests/fuzz/ProtoRpc.Fuzz.csproj", ["--seconds", options.IsLong ? "90" : "3"],
                 "the input that ran is in artifacts/fuzz/*.running"),
             new ProgramSuite(
                 "long-run", root, "tests/longrun/ProtoRpc.LongRun.csproj",
