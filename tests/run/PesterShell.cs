@@ -30,12 +30,12 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
                     "-Pester", pester, "-Queue", queue.Waiting, "-Results", queue.Results,
                     .. filter is null ? Array.Empty<string>() : ["-Filter", filter],
                 ],
-                root, Silence, line => IsEnd(line) || line.StartsWith(Begin, StringComparison.Ordinal));
+                root, Silence, line => IsEnd(line) || IsBegin(line));
             SuiteResult result = Judge(run, entry => queue.Read(suite, entry));
             sum = sum.With(result);
 
             // A shell that did not begin any file would fail again in the same way.
-            if (!run.Lines.Any(line => line.StartsWith(Begin, StringComparison.Ordinal)))
+            if (!run.Lines.Any(IsBegin))
             {
                 return queue.IsEmpty
                     ? sum
@@ -54,7 +54,7 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
     internal SuiteResult Judge(ChildProcess.Result run, Func<string, SuiteResult?> read)
     {
         SuiteResult sum = SuiteResult.Empty(suite);
-        bool isExplained = !run.Lines.Any(line => line.StartsWith(Begin, StringComparison.Ordinal));
+        bool allEnded = run.Lines.Any(IsBegin);
         for (int at = NextFile(run.Lines, 0); at < run.Lines.Count;)
         {
             int next = NextFile(run.Lines, at + 1);
@@ -63,28 +63,29 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
             try
             {
                 SuiteResult? result = read(entry);
-                isExplained |= result is null;
+                allEnded &= result is not null;
                 sum = sum.With(result ?? Unfinished(entry, EndOf(run), lines));
             }
             catch (FormatException e)
             {
+                allEnded = false;
                 sum = sum.With(Unfinished(entry, e.Message, lines));
             }
 
             at = next;
         }
 
-        return run.Succeeded || isExplained
-            ? sum
-            : sum.WithFailure(
+        return allEnded && !run.Succeeded
+            ? sum.WithFailure(
                 $"{suite}: the end of a shell",
-                $"All its files ended, but then {EndOf(run)}. {TailOf(run.Lines)}");
+                $"All its files ended, but then {EndOf(run)}. {TailOf(run.Lines)}")
+            : sum;
     }
 
     private static int NextFile(IReadOnlyList<string> lines, int from)
     {
         int at = from;
-        while (at < lines.Count && !lines[at].StartsWith(Begin, StringComparison.Ordinal))
+        while (at < lines.Count && !IsBegin(lines[at]))
         {
             at++;
         }
@@ -97,6 +98,8 @@ internal sealed partial class PesterShell(string suite, string shell, string pes
         : $"pwsh ended with {run.ExitCode}";
 
     private static string TailOf(IReadOnlyList<string> lines) => string.Join('\n', lines.TakeLast(30));
+
+    private static bool IsBegin(string line) => line.StartsWith(Begin, StringComparison.Ordinal);
 
     private static bool IsEnd(string line) => TestEnd().IsMatch(line);
 

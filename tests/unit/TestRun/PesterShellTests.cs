@@ -65,11 +65,13 @@ public static class PesterShellTests
         Assert.Contains(why, failure.Message, StringComparison.Ordinal);
     }
 
-    [Fact]
-    public static void A_result_that_is_not_complete_is_a_failure()
+    [Theory]
+    [InlineData(0)]
+    [InlineData(134)]
+    public static void A_result_that_is_not_complete_is_one_failure(int code)
     {
         SuiteResult sum = Judge(
-            new ChildProcess.Result(0, TimedOut: false, ["BEGIN 0000-A", "  [+] one 1ms"]),
+            new ChildProcess.Result(code, TimedOut: false, ["BEGIN 0000-A", "  [+] one 1ms"]),
             _ => JsonReport.Read("pester", "{\"passed\": 1"));
 
         Assert.Equal(new TestCounts(1, 1, 0), sum.Counts);
