@@ -73,9 +73,6 @@ internal sealed class HandlerWorker
     /// <summary>Stops the listener of the worker; returns at once.</summary>
     public Action? StopListener => _pool.StopListener;
 
-    /// <summary>Whether the pipeline is being stopped.</summary>
-    public bool IsStopping => _stopping;
-
     /// <summary>Whether the current thread belongs to this worker and must stop. Long .NET code polls it,
     /// because the shell can only stop scripts.</summary>
     public Func<bool> IsStoppedHere { get; }
@@ -417,7 +414,7 @@ internal sealed class HandlerWorker
             _running = call;
             call.Run(this);
         }
-        catch (PipelineStoppedException) when (_stopping || _closed)
+        catch (PipelineStoppedException) when (IsEnding)
         {
             throw;
         }
