@@ -1,7 +1,7 @@
 namespace ProtoRpc.Http.Tests.Faults;
 
-/// <summary>A network that harms conversations over TLS, and HTTP requests of callers who authenticate. No
-/// harmed octet is ever taken for a request or a reply.</summary>
+/// <summary>A network that harms conversations over TLS, where no harmed octet is ever taken for a request or
+/// a reply, and HTTP requests of callers who authenticate.</summary>
 public static class SecuredFaultTests
 {
     private const string Tcp = "ncacn_ip_tcp:127.0.0.1[0]";

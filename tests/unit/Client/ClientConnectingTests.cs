@@ -241,14 +241,7 @@ public static class ClientConnectingTests
         client.Invoke<EchoReply>("Say", new EchoRequest { Text = "x" }).Text;
 
     // Where nobody listens, and a server may listen later.
-    private static RpcEndpoint Unused(RpcTransport transport)
-    {
-        if (transport != RpcTransport.Tcp)
-        {
-            return EchoServer.NewEndpoint(transport);
-        }
-
-        using RpcServer server = EchoServer.Start(transport);
-        return server.Endpoints[0];
-    }
+    private static RpcEndpoint Unused(RpcTransport transport) => transport == RpcTransport.Tcp
+        ? RpcEndpoint.Tcp("127.0.0.1", ClosedPort.FindFree())
+        : EchoServer.NewEndpoint(transport);
 }
