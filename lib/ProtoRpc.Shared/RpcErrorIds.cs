@@ -161,7 +161,6 @@ public static class RpcErrorIds
     public const string RawHandlerFailed = nameof(RawHandlerFailed);
     public const string RawListener = nameof(RawListener);
     public const string ServerBusy = nameof(ServerBusy);
-    public const string SessionNotFound = nameof(SessionNotFound);
     public const string UsingVariableNotFound = nameof(UsingVariableNotFound);
     public const string WorkersStuck = nameof(WorkersStuck);
     public const string WrongCallContext = nameof(WrongCallContext);

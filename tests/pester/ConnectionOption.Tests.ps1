@@ -309,8 +309,8 @@ Describe 'The parameters of the cmdlets' {
         }
     }
 
-    It 'are at most 330, and 28 of a cmdlet' {
-        $parameters.Count | Should -BeLessOrEqual 330
-        $parameters | Group-Object Cmdlet | Where-Object Count -GT 28 | Should -BeNullOrEmpty
+    It 'are at most 300, and 26 of a cmdlet' {
+        $parameters.Count | Should -BeLessOrEqual 300
+        $parameters | Group-Object Cmdlet | Where-Object Count -GT 26 | Should -BeNullOrEmpty
     }
 }

@@ -16,8 +16,8 @@ Describe 'Export-RpcService' {
     AfterAll { Clear-Test }
 
     It 'writes a module that needs ProtoRpc and nothing else' {
-        $files = Export-RpcService -OutputModule $folder -Schema $proto -Prefix Shop -PassThru
-        $files.Name | Sort-Object |
+        Export-RpcService -OutputModule $folder -Schema $proto -Prefix Shop | Should -BeNullOrEmpty
+        (Get-ChildItem $folder).Name | Sort-Object |
             Should -Be ('schema.pb', 'Shop-Help.xml', 'Shop.psd1', 'Shop.psm1' | Sort-Object)
 
         $manifest = Import-PowerShellDataFile (Join-Path $folder Shop.psd1)

@@ -15,8 +15,7 @@ Describe 'Set-RpcListener' {
             $listener | Set-RpcListener -Handler @{ SayHello = { @{ text = $using:two } } } | Should -BeNullOrEmpty
             ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'two'
 
-            Set-RpcListener $listener.Id -Handler @{ SayHello = @{ text = 'three' } } -PassThru |
-                Should -Be $listener
+            Set-RpcListener $listener.Id -Handler @{ SayHello = @{ text = 'three' } }
             ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be 'three'
         }
 

@@ -106,13 +106,14 @@ Describe 'Stop-RpcListener' {
             Should -Throw -ErrorId 'ListenerNotFound,*' -ExpectedMessage '*12345*'
     }
 
-    It 'gives the listener with -PassThru, and stops nothing with -WhatIf' {
+    It 'writes nothing, and stops nothing with -WhatIf' {
         $listener = Start-TestListener { }
 
         $listener | Stop-RpcListener -WhatIf
         $listener.State | Should -Be 'Listening'
 
-        ($listener | Stop-RpcListener -PassThru).Id | Should -Be $listener.Id
+        $listener | Stop-RpcListener | Should -BeNullOrEmpty
+        $listener.State | Should -Be 'Stopped'
     }
 
     It 'leaves no threads behind' {

@@ -47,15 +47,11 @@ public sealed class GetRpcListenerCommand : RpcCmdlet
 
 [Cmdlet(
     VerbsLifecycle.Stop, "RpcListener", DefaultParameterSetName = ByListener, SupportsShouldProcess = true)]
-[OutputType(typeof(RpcListener))]
 public sealed class StopRpcListenerCommand : RpcListenerCommand
 {
     [Parameter]
     [Deadline(AllowZero = true)]
     public TimeSpan? DrainTimeout { get; set; }
-
-    [Parameter]
-    public SwitchParameter PassThru { get; set; }
 
     protected override void Process()
     {
@@ -64,10 +60,6 @@ public sealed class StopRpcListenerCommand : RpcListenerCommand
             if (ShouldProcess(listener.ToString(), "Stop the listener"))
             {
                 Stop(listener);
-                if (PassThru)
-                {
-                    WriteObject(listener);
-                }
             }
         }
     }

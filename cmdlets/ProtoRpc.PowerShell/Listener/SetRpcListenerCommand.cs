@@ -11,7 +11,6 @@ namespace ProtoRpc;
 
 [Cmdlet(
     VerbsCommon.Set, "RpcListener", DefaultParameterSetName = ByListener, SupportsShouldProcess = true)]
-[OutputType(typeof(RpcListener))]
 public sealed class SetRpcListenerCommand : RpcHandlersCommand
 {
     private const string ByListener = "Listener";
@@ -73,9 +72,6 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
     [Parameter]
     [Deadline(AllowZero = true)]
     public TimeSpan? DrainTimeout { get; set; }
-
-    [Parameter]
-    public SwitchParameter PassThru { get; set; }
 
     private CheckScripts Checks => new(BasicCheck, BearerCheck, CertificateCheck);
 
@@ -183,10 +179,6 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
 
         Apply(listener, change, pool);
         replaceChecks?.Invoke();
-        if (PassThru)
-        {
-            WriteObject(listener);
-        }
     }
 
     // Warns if clients reject the certificate now or soon.

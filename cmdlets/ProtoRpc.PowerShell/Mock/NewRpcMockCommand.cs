@@ -148,7 +148,6 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
 }
 
 [Cmdlet(VerbsCommon.Set, "RpcMock", SupportsShouldProcess = true)]
-[OutputType(typeof(RpcMockListener))]
 public sealed class SetRpcMockCommand : RpcMockSetupCommand
 {
     [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true)]
@@ -157,9 +156,6 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
 
     [Parameter]
     public SwitchParameter Reset { get; set; }
-
-    [Parameter]
-    public SwitchParameter PassThru { get; set; }
 
     protected override void Process()
     {
@@ -201,10 +197,6 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
 
         setup.Apply();
         Mock.Use(pool, setup.Methods);
-        if (PassThru)
-        {
-            WriteObject(Mock);
-        }
     }
 }
 

@@ -7,7 +7,6 @@ namespace ProtoRpc;
 
 [Cmdlet(
     VerbsData.Export, "RpcSchema", SupportsShouldProcess = true, DefaultParameterSetName = ByConnection)]
-[OutputType(typeof(FileInfo))]
 public sealed class ExportRpcSchemaCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
@@ -36,9 +35,6 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
 
     [Parameter]
     public SwitchParameter Force { get; set; }
-
-    [Parameter]
-    public SwitchParameter PassThru { get; set; }
 
     private bool IsProto => Is(Proto);
 
@@ -74,13 +70,17 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     {
         try
         {
-            IReadOnlyList<string> written = IsProto
-                ? ExportProto(schema, target)
-                : IsOpenApi ? ExportOpenApi(schema, target)
-                : ExportDescriptorSet(schema, target);
-            if (PassThru)
+            if (IsProto)
             {
-                WriteObject(written.Select(path => new FileInfo(path)), enumerateCollection: true);
+                ExportProto(schema, target);
+            }
+            else if (IsOpenApi)
+            {
+                ExportOpenApi(schema, target);
+            }
+            else
+            {
+                ExportDescriptorSet(schema, target);
             }
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)
@@ -91,7 +91,7 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
         }
     }
 
-    private string[] ExportDescriptorSet(RpcSchema schema, string path)
+    private void ExportDescriptorSet(RpcSchema schema, string path)
     {
         if (path.EndsWith(".proto", StringComparison.OrdinalIgnoreCase))
         {
@@ -108,15 +108,12 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
                 $"'{path}' is a descriptor set, a binary file. Name it .pb so that Import-RpcSchema reads "
                 + "it, or use -Format Proto to write .proto files in a folder.");
         }
-
-        return [path];
     }
 
-    private string[] ExportOpenApi(RpcSchema schema, string path)
+    private void ExportOpenApi(RpcSchema schema, string path)
     {
         string text = RpcOpenApi.Write(schema.ServedServices);
         WriteFile(path, Encoding.UTF8.GetBytes(text), "an OpenAPI document is one file", "api.openapi.json");
-        return [path];
     }
 
     private void WriteFile(string path, byte[] bytes, string what, string example)
@@ -135,13 +132,13 @@ public sealed class ExportRpcSchemaCommand : RpcCmdlet
     }
 
     // Importers name a .proto by its path, so the files are written below one folder.
-    private IReadOnlyList<string> ExportProto(RpcSchema schema, string folder)
+    private void ExportProto(RpcSchema schema, string folder)
     {
         foreach ((string name, _) in schema.ToProtoTexts())
         {
             RequireNew(System.IO.Path.Combine(folder, name), Force);
         }
 
-        return schema.WriteProtoFiles(folder);
+        schema.WriteProtoFiles(folder);
     }
 }

@@ -232,7 +232,6 @@ public sealed class ImportRpcServiceCommand : RpcConnectingCommand
 
 [Cmdlet(
     VerbsData.Export, "RpcService", SupportsShouldProcess = true, DefaultParameterSetName = BySchema)]
-[OutputType(typeof(FileInfo))]
 public sealed class ExportRpcServiceCommand : RpcCmdlet
 {
     private const string ByConnection = "Connection";
@@ -269,9 +268,6 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
 
     [Parameter]
     public SwitchParameter Force { get; set; }
-
-    [Parameter]
-    public SwitchParameter PassThru { get; set; }
 
     protected override void Process() => Guard(OutputModule, () =>
     {
@@ -331,10 +327,6 @@ public sealed class ExportRpcServiceCommand : RpcCmdlet
                 }
 
                 File.WriteAllBytes(path, content);
-                if (PassThru)
-                {
-                    WriteObject(new FileInfo(path));
-                }
             }
         }
         catch (Exception e) when (e is IOException or UnauthorizedAccessException)

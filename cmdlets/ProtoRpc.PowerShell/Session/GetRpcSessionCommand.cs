@@ -29,23 +29,15 @@ public sealed class GetRpcSessionCommand : RpcCmdlet
     }
 }
 
-[Cmdlet(VerbsCommon.Remove, "RpcSession", DefaultParameterSetName = BySession, SupportsShouldProcess = true)]
+[Cmdlet(VerbsCommon.Remove, "RpcSession", SupportsShouldProcess = true)]
 public sealed class RemoveRpcSessionCommand : RpcCmdlet
 {
-    private const string BySession = "Session";
-    private const string ById = "SessionId";
-
-    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true, ParameterSetName = BySession)]
+    [Parameter(Mandatory = true, Position = 0, ValueFromPipeline = true)]
     public RpcSessionInfo[] Session { get; set; } = [];
-
-    [Parameter(Mandatory = true, ParameterSetName = ById)]
-    [ArgumentCompleter(typeof(SessionIdCompleter))]
-    public Guid[] SessionId { get; set; } = [];
 
     protected override void Process()
     {
-        IReadOnlyList<RpcSessionInfo> sessions = ParameterSetName == ById ? Find() : Session;
-        foreach (RpcSessionInfo session in sessions)
+        foreach (RpcSessionInfo session in Session)
         {
             // A session that has already expired is not an error.
             if (ShouldProcess(session.ToString(), "End the session"))
@@ -53,22 +45,6 @@ public sealed class RemoveRpcSessionCommand : RpcCmdlet
                 session.Listener.RemoveSession(session.Id);
             }
         }
-    }
-
-    private List<RpcSessionInfo> Find()
-    {
-        List<RpcSessionInfo> all =
-            [.. RunspaceStore.Current.Listeners.SelectMany(RpcSessionInfo.GetSessions)];
-        foreach (Guid id in SessionId.Where(id => all.TrueForAll(session => session.Id != id)))
-        {
-            RpcException missing =
-                new(
-                    RpcStatusCode.NotFound, RpcErrorIds.SessionNotFound,
-                    $"No listener of this runspace has a session {id}.");
-            WriteError(RpcErrors.ToRecord(missing, id));
-        }
-
-        return all.FindAll(session => SessionId.Contains(session.Id));
     }
 }
 
