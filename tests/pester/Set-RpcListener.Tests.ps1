@@ -52,7 +52,7 @@ Describe 'Set-RpcListener' {
 
         It 'ends the workers of handlers that are gone' {
             $listener = Start-TestListener @{ SayHello = { @{ text = "$(Get-Variable n -ValueOnly)" } } } `
-                -With @{ InitializationScript = { $global:n = 1 } }
+                -With @{ ListenerOption = @{ InitializationScript = { $global:n = 1 } } }
             $rpc = Connect-Test $listener
             ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be '1'
 
@@ -169,7 +169,7 @@ Describe 'Set-RpcListener' {
             @{ Name = 'a field is unknown'; With = @{ Handler = @{ SayHello = @{ txt = 1 } } }; Id = 'UnknownField,*' }
             @{
                 Name = 'the initialization fails'
-                With = @{ Handler = @{ SayHello = { } }; InitializationScript = { throw 'no' } }
+                With = @{ Handler = @{ SayHello = { } }; ListenerOption = @{ InitializationScript = { throw 'no' } } }
                 Id = '*'
             }
             @{ Name = 'an endpoint is none'; With = @{ Endpoint = 'nowhere' }; Id = 'InvalidEndpoint,*' }
@@ -249,7 +249,7 @@ Describe 'Set-RpcListener' {
                 Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*password*'
             (Connect-Trusting $old $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
             $listener.Id | ForEach-Object {
-                Set-RpcListener $_ -Certificate $file -CertificatePassword (ConvertTo-SecureString hush -AsPlainText)
+                Set-RpcListener $_ -Certificate $file -ListenerOption @{ CertificatePassword = ConvertTo-SecureString hush -AsPlainText }
             }
             (Connect-Trusting $new $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
         }
@@ -262,7 +262,7 @@ Describe 'Set-RpcListener' {
 
             { Set-RpcListener $plain -Certificate $new -ErrorAction Stop } | Should -Throw -ErrorId 'TlsNotSupported,*'
             { Set-RpcListener $tls -Certificate $bare -ErrorAction Stop } | Should -Throw -ErrorId 'InvalidCertificate,*'
-            { Set-RpcListener $tls -CertificatePassword (ConvertTo-SecureString x -AsPlainText) -Filter @() -ErrorAction Stop } |
+            { Set-RpcListener $tls -ListenerOption @{ CertificatePassword = ConvertTo-SecureString x -AsPlainText } -Filter @() -ErrorAction Stop } |
                 Should -Throw -ErrorId 'ParameterNotSupported,*'
             Set-RpcListener $tls -Certificate $new -WhatIf
             (Connect-Trusting $old $tls | Invoke-RpcMethod SayHello).text | Should -Be 'x'
@@ -356,9 +356,9 @@ Describe 'Set-RpcListener' {
             $native = Start-TestListener @{ SayHello = $greet }
             { Set-RpcListener $native -CertificateCheck { } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'NoSuchCheck,*'
-            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -RawHandler { $Bytes }
+            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -Handler { $Bytes }
             { Set-RpcListener $raw -BasicCheck { } -ErrorAction Stop } | Should -Throw -ErrorId 'RawListener,*'
-            { Set-RpcListener $native -BasicCheck { } -WorkerCount 2 } | Should -Throw
+            { Set-RpcListener $native -BasicCheck { } -ListenerOption @{ WorkerCount = 2 } } | Should -Throw
         }
     }
 
@@ -368,7 +368,7 @@ Describe 'Set-RpcListener' {
         }
 
         It 'refuses a listener of the raw layer' {
-            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -RawHandler { $Bytes }
+            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -Handler { $Bytes }
             { $raw | Set-RpcListener -Filter { } -ErrorAction Stop } | Should -Throw -ErrorId 'RawListener,*'
         }
 
