@@ -127,7 +127,7 @@ Describe 'Certificate parameters' {
     It 'take a <_> with its password' -ForEach 'locked.pfx', 'locked.pem' {
         $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = $file[$_]; ListenerOption = @{ CertificatePassword = $secret } })
         $https = Get-To (Start-TestListener { @{ text = 'hi' } } -Endpoint 'https://127.0.0.1:0/' -With @{
-                Certificate = $file[$_]; ListenerOption = @{ CertificatePassword = $secret }
+                Certificate = $file[$_]; ListenerOption = New-RpcListenerOption -CertificatePassword $secret
             })
 
         (Connect-RpcEndpoint @to -ConnectionOption @{ Tls = $true } -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'

@@ -248,10 +248,12 @@ Describe 'Set-RpcListener' {
             { Set-RpcListener $listener -Certificate $file -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*password*'
             (Connect-Trusting $old $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
-            $listener.Id | ForEach-Object {
-                Set-RpcListener $_ -Certificate $file -ListenerOption @{ CertificatePassword = ConvertTo-SecureString hush -AsPlainText }
+            $password = ConvertTo-SecureString hush -AsPlainText
+            foreach ($option in @{ CertificatePassword = $password }, (New-RpcListenerOption -CertificatePassword $password)) {
+                $listener | Set-RpcListener -Certificate $old
+                Set-RpcListener $listener.Id -Certificate $file -ListenerOption $option
+                (Connect-Trusting $new $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
             }
-            (Connect-Trusting $new $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
         }
 
         It 'refuses one on endpoints without TLS, and one without its key' {
