@@ -267,7 +267,7 @@ function Measure-FanOut {
 $listen = {
     param($Manifest, $Schema, $Endpoint, $Workers)
     Import-Module $Manifest
-    $handler = @{ Handler = @{ Test = { @{} } }; WorkerCount = $Workers }
+    $handler = @{ Handler = @{ Test = { @{} } }; ListenerOption = @{ WorkerCount = $Workers } }
     $listener = Start-RpcListener $Endpoint -Schema $Schema @handler
     [Console]::Out.WriteLine("ready $($listener.Endpoint)")
     $null = [Console]::In.ReadToEnd()

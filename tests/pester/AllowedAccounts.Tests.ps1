@@ -112,7 +112,7 @@ catch { "`$_" }
     }
 
     It 'is for raw listeners as well' -Skip:($null -ne $missing) {
-        { Start-RpcListener "ncalrpc:[$(New-TestName)]" -RawHandler { param($Bytes) $Bytes } -InterfaceId (New-Guid) -ListenerOption @{ AllowedUser = 'daemon' } -ErrorAction Stop } |
+        { Start-RpcListener "ncalrpc:[$(New-TestName)]" -Handler { param($Bytes) $Bytes } -InterfaceId (New-Guid) -ListenerOption @{ AllowedUser = 'daemon' } -ErrorAction Stop } |
             Should -Not -Throw
     }
 }

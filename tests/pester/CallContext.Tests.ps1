@@ -93,7 +93,7 @@ Describe 'The call context' {
             @{ text = "$($RpcContext.Session['n']) $($RpcContext.CallContext.'[demo.context.visits]')" }
         }
         $back = $counter.Endpoint[0]
-        $front = Start-Context -With @{ WorkerCount = 1 } {
+        $front = Start-Context -With @{ ListenerOption = @{ WorkerCount = 1 } } {
             $null = Invoke-RpcMethod Do -Endpoint $using:back -Schema $using:proto
             Invoke-RpcMethod Do -Endpoint $using:back -Schema $using:proto
         }

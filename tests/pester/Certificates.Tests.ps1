@@ -125,9 +125,9 @@ Describe 'Certificate parameters' {
     }
 
     It 'take a <_> with its password' -ForEach 'locked.pfx', 'locked.pem' {
-        $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = $file[$_]; CertificatePassword = $secret })
+        $to = Get-To (Start-Tcp @{ Tls = $true; Certificate = $file[$_]; ListenerOption = @{ CertificatePassword = $secret } })
         $https = Get-To (Start-TestListener { @{ text = 'hi' } } -Endpoint 'https://127.0.0.1:0/' -With @{
-                Certificate = $file[$_]; CertificatePassword = $secret
+                Certificate = $file[$_]; ListenerOption = New-RpcListenerOption -CertificatePassword $secret
             })
 
         (Connect-RpcEndpoint @to -ConnectionOption @{ Tls = $true } -CACertificate $certificate | Invoke-RpcMethod SayHello).text | Should -Be 'hi'
@@ -138,7 +138,7 @@ Describe 'Certificate parameters' {
 
     It 'take one for TLS on TCP and for HTTPS, and a password that it does not need' {
         $listener = Start-TestListener { @{ text = 'hi' } } -Endpoint 'tcp://127.0.0.1:0', 'https://127.0.0.1:0/' -With @{
-            Tls = $true; Certificate = $file['key.pem']; CertificatePassword = $secret
+            Tls = $true; Certificate = $file['key.pem']; ListenerOption = @{ CertificatePassword = $secret }
         }
         $to = @{ Schema = $listener.Schema; Service = 'demo.Greeter'; CACertificate = $certificate }
 

@@ -13,7 +13,7 @@ Describe 'Handlers that GetNewClosure() made' {
         $listener = Start-TestListener @{
             SayHello = New-Handler one @{ word = 'and' }
             Fail = New-Handler two @{ word = 'or' }
-        } -With @{ WorkerCount = 1 }
+        } -With @{ ListenerOption = @{ WorkerCount = 1 } }
         $rpc = Connect-Test $listener
 
         (Invoke-RpcMethod SayHello @{ name = 'x' } -Connection $rpc).text | Should -Be 'one and x'
@@ -34,7 +34,7 @@ Describe 'Handlers that GetNewClosure() made' {
         $listener = Start-TestListener {
             $script:count++
             @{ number = $count }
-        }.GetNewClosure() -With @{ WorkerCount = 1 }
+        }.GetNewClosure() -With @{ ListenerOption = @{ WorkerCount = 1 } }
         $rpc = Connect-Test $listener
 
         $null = Invoke-RpcMethod SayHello -Connection $rpc
@@ -78,12 +78,12 @@ Describe 'Handlers that GetNewClosure() made' {
 
     It 'are refused where their variables cannot be brought: <Name>' -ForEach @(
         @{ Name = 'the initialization'; Id = 'ClosureNotSupported'; Says = '*InitializationScript*$word*$using:*'
-            Start = { param($Block) Start-TestListener { } -With @{ InitializationScript = $Block } } }
+            Start = { param($Block) Start-TestListener { } -With @{ ListenerOption = @{ InitializationScript = $Block } } } }
         @{ Name = 'a check'; Id = 'ClosureNotSupported'; Says = '*check*$word*$using:*'
             Start = { param($Block) Start-TestListener { } -Endpoint http://127.0.0.1:0 -With @{ BasicCheck = $Block } } }
         @{ Name = '$using:'; Id = 'ClosureNotSupported'; Says = '*$using:Block*$word*'
             Start = { param($Block) Start-TestListener { & $using:Block } } }
-        @{ Name = 'a function of a dynamic module'; Id = 'ClosureFunctionNotSupported'; Says = "*'Get-Private'*-Module*"
+        @{ Name = 'a function of a dynamic module'; Id = 'ClosureFunctionNotSupported'; Says = "*'Get-Private'*Module of -ListenerOption*"
             Start = {
                 $module = New-Module { function Get-Private { 1 }; function Get-Block { { Get-Private } }; Export-ModuleMember Get-Block }
                 Start-TestListener (& $module { Get-Block })

@@ -115,10 +115,22 @@ service S {
     }
 
     It 'offers headers for gateways' {
-        foreach ($line in 'New-RpcListenerOption -ForwardHeader ', 'Set-RpcListener 1 -BlockHeader ') {
-            (Expand "${line}auth").CompletionText | Should -Contain 'authorization'
-            (Expand "${line}tracep").CompletionText | Should -Be 'traceparent'
-        }
+        (Expand 'New-RpcListenerOption -ForwardHeader auth').CompletionText | Should -Contain 'authorization'
+        (Expand 'New-RpcListenerOption -ForwardHeader tracep').CompletionText | Should -Be 'traceparent'
+        $line = 'Set-RpcListener 1 -ListenerOption @{ BlockHeader = '
+        (Expand "${line}auth").CompletionText | Should -Contain "'authorization'"
+        (Expand "${line}tracep").CompletionText | Should -Be "'traceparent'"
+    }
+
+    It 'offers the settings of listeners that the cmdlet supports' {
+        $ofWorkers = 'Impersonate', 'InitializationScript', 'Module', 'WorkerCount'
+        (Expand 'Set-RpcMock $mock -ListenerOption @{ ').CompletionText | Should -Be $ofWorkers
+        (Expand 'Set-RpcListener 1 -ListenerOption @{ ').CompletionText |
+            Should -Be (@('BlockHeader', 'CertificatePassword', 'ForwardHeader') + $ofWorkers)
+        (Expand 'New-RpcMock x.proto -ListenerOption @{ Allow').CompletionText |
+            Should -Be 'AllowGet', 'AllowedHost', 'AllowedOrigin'
+        (Expand 'Start-RpcListener inproc://x { } -ListenerOption @{ Max').CompletionText |
+            Should -Be 'MaxCalls', 'MaxRequestBytes'
     }
 
     It 'offers the fields to mask, nested ones as well' {
@@ -138,7 +150,7 @@ service S {
     It 'offers modules, references of secrets, and tags' {
         $env:PROTORPC_TEST_SECRET = 'hush'
         try {
-            (Expand 'Start-RpcListener inproc://x { } -Module Proto').CompletionText | Should -Contain 'ProtoRpc'
+            (Expand 'Start-RpcListener inproc://x { } -ListenerOption @{ Module = Proto').CompletionText | Should -Contain "'ProtoRpc'"
             $secret = Expand "Register-RpcEndpoint x inproc://x -ConnectionOption @{ Token = 'env:PROTORPC_TEST_S"
             $secret.CompletionText | Should -Be "'env:PROTORPC_TEST_SECRET'"
             "$($secret.ToolTip)" | Should -Not -BeLike '*hush*'

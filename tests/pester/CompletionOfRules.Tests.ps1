@@ -44,7 +44,7 @@ service Clock { rpc Now (Nothing) returns (Nothing); rpc Set (Nothing) returns (
 
     It 'offers the ids of listeners of the raw layer' {
         $id = New-Guid
-        $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId $id -RawHandler { $Bytes }
+        $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId $id -Handler { $Bytes }
         try {
             (Expand 'Connect-RpcEndpoint ncalrpc:[x] -InterfaceId ').CompletionText.Trim("'") | Should -Contain "$id"
         }

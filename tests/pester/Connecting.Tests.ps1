@@ -91,7 +91,7 @@ Describe 'Connecting' {
             $id = New-Guid
             $name = "ncalrpc:[$(New-TestName)]"
             $rpc = Connect-RpcEndpoint $name -InterfaceId $id -Lazy -RetryCount 3
-            $raw = Start-RpcListener $name -InterfaceId $id -RawHandler { param([byte[]] $Request) , $Request }
+            $raw = Start-RpcListener $name -InterfaceId $id -Handler { param([byte[]] $Request) , $Request }
 
             (Invoke-RpcMethod -Bytes 1, 2 -Connection $rpc) -join ' ' | Should -Be '1 2'
             Stop-RpcListener $raw

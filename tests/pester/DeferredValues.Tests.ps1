@@ -105,7 +105,7 @@ service Trees { rpc Grow (Node) returns (Node); }
         # What the handler looks at takes seconds; its worker is free again at once.
         $handler = { param($Request) if ($Request.many.Count) { @{ name = 'done' } } }
         $listener = Start-RpcListener "ncalrpc:[$(New-TestName)]" $handler -Schema $proto `
-            -WorkerCount 1 -Limits @{ MaxMessageElements = 10000000 }
+            -ListenerOption @{ WorkerCount = 1 } -Limits @{ MaxMessageElements = 10000000 }
         $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $proto
         $null = Invoke-RpcMethod Grow @{ } -Connection $rpc
         $large = [byte[]]::new(1400000)

@@ -14,7 +14,7 @@ Describe 'What remote callers are told' {
         function Get-Told([scriptblock] $Handler, [int] $Index, [hashtable] $With = @{}) {
             # Beside a local endpoint, whose callers are told more.
             $served = @($endpoints[$Index]) + $endpoints[3] | Select-Object -Unique
-            $listener = Start-TestListener $Handler -Endpoint $served -With (@{ Module = $module } + $With)
+            $listener = Start-TestListener $Handler -Endpoint $served -With (@{ ListenerOption = @{ Module = $module } } + $With)
             try {
                 $rpc = Connect-Test $listener
                 $null = Invoke-RpcMethod SayHello @{ name = $script } -Connection $rpc -ErrorAction SilentlyContinue -ErrorVariable failed

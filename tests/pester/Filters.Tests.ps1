@@ -81,7 +81,7 @@ Describe 'What stands around calls' {
                     { $r = $Next.Invoke(); $r.text = "<$($r.text)>"; $r }
                     { $r = $Next.Invoke(); $r.text = "($($r.text))"; $r }
                 )
-                WorkerCount = 1
+                ListenerOption = @{ WorkerCount = 1 }
             })
 
             (Invoke-RpcMethod SayHello -Connection $rpc).text | Should -Be '<(x)>'

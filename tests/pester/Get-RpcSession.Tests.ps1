@@ -33,7 +33,7 @@ Describe 'Get-RpcSession' {
     }
 
     It 'gives nothing of a raw listener' {
-        $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId ([guid]::NewGuid()) -RawHandler { }
+        $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId ([guid]::NewGuid()) -Handler { }
 
         $raw | Get-RpcSession | Should -BeNullOrEmpty
     }

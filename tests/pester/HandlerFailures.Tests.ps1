@@ -94,7 +94,7 @@ Describe 'Records of calls that failed in a handler' {
 
         It 'is information of a raw listener' {
             $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId ([guid]::NewGuid()) `
-                -RawHandler { throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not you') }
+                -Handler { throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not you') }
             $connected = $raw | Connect-RpcEndpoint
             $null = Invoke-RpcMethod -Bytes 1, 2 -Connection $connected -ErrorAction Ignore
 

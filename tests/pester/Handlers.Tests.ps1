@@ -119,9 +119,11 @@ Describe 'Handlers that are no script blocks' {
             (Connect-Test $listener | Invoke-RpcMethod SayHello).text | Should -Be 'lax Continue SilentlyContinue 0'
         }
 
-        It 'can be set by -InitializationScript' {
+        It 'can be set by InitializationScript' {
             $listener = Start-TestListener @{ SayHello = $look } -With @{
-                InitializationScript = { Set-StrictMode -Version Latest; $global:ErrorActionPreference = 'Stop' }
+                ListenerOption = @{
+                    InitializationScript = { Set-StrictMode -Version Latest; $global:ErrorActionPreference = 'Stop' }
+                }
             }
 
             (Connect-Test $listener | Invoke-RpcMethod SayHello).text | Should -Be 'strict Stop SilentlyContinue 0'
@@ -131,8 +133,10 @@ Describe 'Handlers that are no script blocks' {
             # Signal returns true for the second worker. The first waits for it, so that a call needs it.
             $starts = [Threading.CountdownEvent]::new(2)
             $listener = Start-TestListener { $null = ($using:starts).Wait(20000); @{ text = 'served' } } -With @{
-                WorkerCount = 2
-                InitializationScript = { if (($using:starts).Signal()) { throw 'no second worker' } }
+                ListenerOption = @{
+                    WorkerCount = 2
+                    InitializationScript = { if (($using:starts).Signal()) { throw 'no second worker' } }
+                }
             }
             $rpc = Connect-Test $listener
             $jobs = 1..2 | ForEach-Object { Invoke-RpcMethod SayHello -Connection $rpc -AsJob }

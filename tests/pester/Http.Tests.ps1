@@ -264,7 +264,7 @@ Describe 'HTTP endpoints' {
         $gate = [Threading.ManualResetEventSlim]::new()
         $slow = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }
         $busy = Start-TestListener @{ SayHello = $slow } -Endpoint 'http://127.0.0.1:0/' -With @{
-            WorkerCount = 1
+            ListenerOption = @{ WorkerCount = 1 }
             Limits = @{ MaxQueuedCalls = 1 } -as [ProtoRpc.RpcLimits]
         }
         $http = [Net.Http.HttpClient]::new()

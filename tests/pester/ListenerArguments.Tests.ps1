@@ -103,9 +103,12 @@ Describe 'The arguments of Start-RpcListener' {
         @{ Name = 'CertificatePassword'; Value = [securestring]::new(); Needs = '-Certificate' }
         @{ Name = 'Tls'; Value = $true; Needs = '-Certificate' }
     ) {
-        { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With @{ $Name = $Value } } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*' `
-                -ExpectedMessage "-$Name requires $Needs*"
+        $isOption = (Get-Command New-RpcListenerOption).Parameters.ContainsKey($Name)
+        $with = $isOption ? @{ ListenerOption = @{ $Name = $Value } } : @{ $Name = $Value }
+        $written = $isOption ? "$Name of -ListenerOption" : "-$Name"
+
+        { Start-TestListener { } -Endpoint 'tcp://127.0.0.1:0' -With $with } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "$written requires $Needs*"
     }
 
     It 'rejects a protection level without -Authentication' {
@@ -116,9 +119,9 @@ Describe 'The arguments of Start-RpcListener' {
 
     It 'rejects a setting of the other kind of listener' {
         { Start-TestListener { } -With @{ ListenerOption = @{ MaxCalls = 3 } } } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'MaxCalls of -ListenerOption*-RawHandler*'
-        { Start-RpcListener 'tcp://127.0.0.1:0' -RawHandler { } -InterfaceId (New-Guid) -ListenerOption @{ ErrorDetail = 'None' } } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'ErrorDetail of -ListenerOption*-Handler*'
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'MaxCalls of -ListenerOption applies only to a raw listener*'
+        { Start-RpcListener 'tcp://127.0.0.1:0' -Handler { } -InterfaceId (New-Guid) -ListenerOption @{ ErrorDetail = 'None' } } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'ErrorDetail of -ListenerOption does not apply to a raw listener*'
     }
 
     It 'refuses -Tls where no endpoint asks for it' {

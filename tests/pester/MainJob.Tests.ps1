@@ -59,7 +59,7 @@ Import-Module '$ModuleManifest'
 
     It 'serves many callers at once' {
         $listener = Start-TestListener @{ SayHello = { param($Request) @{ text = "hi $($Request.name)" } } } `
-            -With @{ WorkerCount = 3 }
+            -With @{ ListenerOption = @{ WorkerCount = 3 } }
         $endpoint = "$($listener.Endpoint)"
 
         $wrong = 1..6 | ForEach-Object -ThrottleLimit 6 -Parallel {

@@ -292,7 +292,7 @@ Describe 'New-RpcMock' {
         It 'changes nothing when <Name>' -ForEach @(
             @{ Name = 'the initialization fails'; Id = '*'; With = @{
                     Reply = @{ SayHello = { @{ text = 'new' } } }
-                    InitializationScript = { throw 'no' }
+                    ListenerOption = @{ InitializationScript = { throw 'no' } }
                 } }
             @{ Name = 'a reply does not fit and a file could be played back'; Id = 'UnknownField,*'; With = @{
                     Reply = @{ Fail = @{ txt = 'new' } }

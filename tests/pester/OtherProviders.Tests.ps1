@@ -28,7 +28,7 @@ Describe 'A path that is not on the file system' {
         @{ What = 'Export-RpcSchema -Format Proto'; Run = { Export-RpcSchema s $schema -Format Proto -ErrorAction Stop } }
         @{ What = '-AccessLog'; Run = { Start-TestListener $handler -With @{ AccessLog = 'a.log' } } }
         @{ What = '-Record'; Run = { Start-TestListener $handler -With @{ Record = 'a.jsonl' } } }
-        @{ What = '-Module'; Run = { Start-TestListener $handler -With @{ Module = './a.psm1' } } }
+        @{ What = 'Module of -ListenerOption'; Run = { Start-TestListener $handler -With @{ ListenerOption = @{ Module = './a.psm1' } } } }
         @{ What = 'the schema of Register-RpcEndpoint'; Run = {
                 Register-RpcEndpoint shop grpc://h:1 s.proto -ErrorAction Stop
             } }

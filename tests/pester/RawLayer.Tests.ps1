@@ -4,8 +4,8 @@ Describe 'The raw layer' {
     BeforeAll {
         $id = [guid]'b1f2c2b4-5d3e-4c7a-9f10-2a6b8c0d4e5f'
 
-        function Start-Raw([scriptblock] $RawHandler, [hashtable] $With = @{}) {
-            Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId $id -RawHandler $RawHandler @With
+        function Start-Raw([scriptblock] $Handler, [hashtable] $With = @{}) {
+            Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId $id -Handler $Handler @With
         }
     }
 
@@ -104,7 +104,7 @@ Describe 'The raw layer' {
                 { $reply = $Next.Invoke($Bytes + 1); $reply + 10 }
                 { $reply = $Next.Invoke(@($Bytes) + 2); $reply + 20 }
             )
-            WorkerCount = 1
+            ListenerOption = @{ WorkerCount = 1 }
         } | Connect-RpcEndpoint
 
         (Invoke-RpcMethod -Bytes 9) | Should -Be 9, 1, 2, 0, 20, 10
@@ -194,8 +194,63 @@ Describe 'The raw layer' {
             Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
     }
 
+    It 'has one script block as -Handler, also by its place' {
+        $listener = Start-RpcListener "ncalrpc:[$(New-TestName)]" { , $Bytes } -InterfaceId $id
+
+        $listener.IsRaw | Should -BeTrue
+        ($listener | Connect-RpcEndpoint | Invoke-RpcMethod -Bytes 1, 2) | Should -Be 1, 2
+    }
+
+    It 'rejects <What> as -Handler' -ForEach @(
+        @{ What = 'a hashtable'; Value = @{ SayHello = { } } }
+        @{ What = 'a text'; Value = 'text' }
+    ) {
+        { Start-RpcListener "ncalrpc:[$(New-TestName)]" $Value -InterfaceId $id } |
+            Should -Throw -ErrorId 'InvalidHandler,*' `
+                -ExpectedMessage '-Handler of a raw listener*must be one script block*by their names, give -Schema.'
+        Get-RpcListener | Should -BeNullOrEmpty
+    }
+
+    It 'rejects -<Name>, which needs a schema' -ForEach @(
+        @{ Name = 'Service'; Value = 'demo.Greeter' }
+        @{ Name = 'Ping'; Value = { } }
+        @{ Name = 'BasicCheck'; Value = { } }
+        @{ Name = 'AllowUnencrypted'; Value = $true }
+    ) {
+        $with = @{ $Name = $Value }
+        { Start-RpcListener "ncalrpc:[$(New-TestName)]" { } -InterfaceId $id @with } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                -ExpectedMessage "-$Name requires a schema, and a raw listener*Give -Schema, or remove -$Name."
+    }
+
+    It 'needs the id of its interface' {
+        { Start-RpcListener "ncalrpc:[$(New-TestName)]" { } } |
+            Should -Throw -ErrorId 'NoSchema,*' -ExpectedMessage '-Schema is missing.*raw listener, give -InterfaceId.'
+    }
+
+    It 'is not meant by -InterfaceId with a schema, nor with a connection as -Handler' {
+        $service = Start-TestListener { @{ text = 'typed' } } -With @{ InterfaceId = $id }
+        $with = @{ Schema = $service.Schema; Service = 'demo.Greeter'; ConnectionOption = @{ InterfaceId = $id } }
+        $gateway = Start-RpcListener "ncalrpc:[$(New-TestName)]" (Connect-RpcEndpoint $service.Endpoint[0] @with) -InterfaceId $id
+
+        $service.IsRaw, $gateway.IsRaw | Should -Be $false, $false
+        $gateway.InterfaceId | Should -Contain $id
+        $rpc = Connect-RpcEndpoint $gateway.Endpoint[0] @with
+        ($rpc | Invoke-RpcMethod SayHello).text | Should -Be 'typed'
+    }
+
+    It 'has a parameter set that shows nothing else' {
+        $sets = (Get-Command Start-RpcListener).ParameterSets
+        $raw = ($sets | Where-Object Name -EQ Raw).Parameters
+
+        $sets.Name | Sort-Object | Should -Be Handler, Raw
+        ($raw | Where-Object IsMandatory).Name | Sort-Object | Should -Be Endpoint, Handler, InterfaceId
+        $raw.Name | Where-Object { $_ -in 'Schema', 'Service', 'Ping', 'Record', 'Mask', 'BasicCheck' } |
+            Should -BeNullOrEmpty
+    }
+
     It 'is not there on HTTP' {
-        { Start-RpcListener 'http://127.0.0.1:0/' -InterfaceId $id -RawHandler { } } |
+        { Start-RpcListener 'http://127.0.0.1:0/' -InterfaceId $id -Handler { } } |
             Should -Throw -ErrorId 'RpcStatus.Unimplemented,*' -ExpectedMessage '*Raw calls work on*'
     }
 }

@@ -167,7 +167,7 @@ Describe 'Recorded calls' {
 
     It 'need a schema, which a raw listener has not' {
         foreach ($with in @{ Record = $file }, @{ Mask = 'name' }, @{ Record = $file; Mask = 'name' }) {
-            { Start-RpcListener tcp://127.0.0.1:0 -RawHandler { , $args[0] } -InterfaceId (New-Guid) @with } |
+            { Start-RpcListener tcp://127.0.0.1:0 -Handler { , $args[0] } -InterfaceId (New-Guid) @with } |
                 Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage '-* requires a schema*-AccessLog*'
         }
 

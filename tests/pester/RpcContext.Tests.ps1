@@ -65,7 +65,7 @@ Describe '$RpcContext' {
         }
 
         It 'says so when the listener starts, for every call' -Skip:$IsWindows {
-            { Start-TestListener { } -With @{ Impersonate = $true } } |
+            { Start-TestListener { } -With @{ ListenerOption = @{ Impersonate = $true } } } |
                 Should -Throw -ErrorId 'ImpersonationNotSupported,*' -ExpectedMessage '*only on Windows*'
             Get-RpcListener | Should -BeNullOrEmpty
         }
@@ -79,7 +79,7 @@ Describe '$RpcContext' {
         }
 
         It 'runs handlers as the caller' -Skip:(-not $IsWindows) {
-            $rpc = Connect-Test (Start-TestListener -With @{ Impersonate = $true } {
+            $rpc = Connect-Test (Start-TestListener -With @{ ListenerOption = @{ Impersonate = $true } } {
                 @{ text = [Security.Principal.WindowsIdentity]::GetCurrent().ImpersonationLevel }
             })
 

@@ -58,7 +58,7 @@ Describe 'Variables of the session that handlers read' {
         }
 
         It 'comes for <Name>' -ForEach @(
-            @{ Name = 'the initialization'; With = @{ InitializationScript = { $global:x = $word } } }
+            @{ Name = 'the initialization'; With = @{ ListenerOption = @{ InitializationScript = { $global:x = $word } } } }
             @{ Name = 'the ping'; With = @{ Ping = { $word } } }
             @{ Name = 'the access log'; With = @{ AccessLog = { $word } } }
             @{ Name = 'a check, without workers'; Handler = @{}; With = @{
@@ -186,8 +186,8 @@ Describe 'Variables of the session that handlers read' {
         }
 
         It 'comes for what <Name> sets' -ForEach @(
-            @{ Name = 'the initialization'; With = @{ InitializationScript = { $word = 'worker' } } }
-            @{ Name = 'a file of the initialization'; With = @{ InitializationScript = { . $using:file } } }
+            @{ Name = 'the initialization'; With = @{ ListenerOption = @{ InitializationScript = { $word = 'worker' } } } }
+            @{ Name = 'a file of the initialization'; With = @{ ListenerOption = @{ InitializationScript = { . $using:file } } } }
             @{ Name = 'a filter'; With = @{ Filter = { $word = 'filter'; $Next.Invoke() } } }
         ) {
             $file = Join-Path $TestDrive settings.ps1
@@ -201,7 +201,7 @@ Describe 'Variables of the session that handlers read' {
             Set-Content $file '$exported = 1; Export-ModuleMember -Variable exported'
             Import-Module $file
             try {
-                Get-StartWarning { $exported } -With @{ Module = $file } | Should -BeNullOrEmpty
+                Get-StartWarning { $exported } -With @{ ListenerOption = @{ Module = $file } } | Should -BeNullOrEmpty
             }
             finally {
                 Remove-Module Exporting

@@ -51,7 +51,7 @@ Describe 'Set-RpcListener' {
 
         It 'ends the workers of handlers that are gone' {
             $listener = Start-TestListener @{ SayHello = { @{ text = "$(Get-Variable n -ValueOnly)" } } } `
-                -With @{ InitializationScript = { $global:n = 1 } }
+                -With @{ ListenerOption = @{ InitializationScript = { $global:n = 1 } } }
             $rpc = Connect-Test $listener
             ($rpc | Invoke-RpcMethod SayHello @{}).text | Should -Be '1'
 
@@ -168,7 +168,7 @@ Describe 'Set-RpcListener' {
             @{ Name = 'a field is unknown'; With = @{ Handler = @{ SayHello = @{ txt = 1 } } }; Id = 'UnknownField,*' }
             @{
                 Name = 'the initialization fails'
-                With = @{ Handler = @{ SayHello = { } }; InitializationScript = { throw 'no' } }
+                With = @{ Handler = @{ SayHello = { } }; ListenerOption = @{ InitializationScript = { throw 'no' } } }
                 Id = '*'
             }
             @{ Name = 'an endpoint is none'; With = @{ Endpoint = 'nowhere' }; Id = 'InvalidEndpoint,*' }
@@ -247,10 +247,12 @@ Describe 'Set-RpcListener' {
             { Set-RpcListener $listener -Certificate $file -ErrorAction Stop } |
                 Should -Throw -ErrorId 'InvalidCertificate,*' -ExpectedMessage '*password*'
             (Connect-Trusting $old $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
-            $listener.Id | ForEach-Object {
-                Set-RpcListener $_ -Certificate $file -CertificatePassword (ConvertTo-SecureString hush -AsPlainText)
+            $password = ConvertTo-SecureString hush -AsPlainText
+            foreach ($option in @{ CertificatePassword = $password }, (New-RpcListenerOption -CertificatePassword $password)) {
+                $listener | Set-RpcListener -Certificate $old
+                Set-RpcListener $listener.Id -Certificate $file -ListenerOption $option
+                (Connect-Trusting $new $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
             }
-            (Connect-Trusting $new $listener | Invoke-RpcMethod SayHello).text | Should -Be 'x'
         }
 
         It 'refuses one on endpoints without TLS, and one without its key' {
@@ -261,7 +263,7 @@ Describe 'Set-RpcListener' {
 
             { Set-RpcListener $plain -Certificate $new -ErrorAction Stop } | Should -Throw -ErrorId 'TlsNotSupported,*'
             { Set-RpcListener $tls -Certificate $bare -ErrorAction Stop } | Should -Throw -ErrorId 'InvalidCertificate,*'
-            { Set-RpcListener $tls -CertificatePassword (ConvertTo-SecureString x -AsPlainText) -Filter @() -ErrorAction Stop } |
+            { Set-RpcListener $tls -ListenerOption @{ CertificatePassword = ConvertTo-SecureString x -AsPlainText } -Filter @() -ErrorAction Stop } |
                 Should -Throw -ErrorId 'ParameterNotSupported,*'
             Set-RpcListener $tls -Certificate $new -WhatIf
             (Connect-Trusting $old $tls | Invoke-RpcMethod SayHello).text | Should -Be 'x'
@@ -355,9 +357,9 @@ Describe 'Set-RpcListener' {
             $native = Start-TestListener @{ SayHello = $greet }
             { Set-RpcListener $native -CertificateCheck { } -ErrorAction Stop } |
                 Should -Throw -ErrorId 'NoSuchCheck,*'
-            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -RawHandler { $Bytes }
+            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -Handler { $Bytes }
             { Set-RpcListener $raw -BasicCheck { } -ErrorAction Stop } | Should -Throw -ErrorId 'RawListener,*'
-            { Set-RpcListener $native -BasicCheck { } -WorkerCount 2 } | Should -Throw
+            { Set-RpcListener $native -BasicCheck { } -ListenerOption @{ WorkerCount = 2 } } | Should -Throw
         }
     }
 
@@ -367,7 +369,7 @@ Describe 'Set-RpcListener' {
         }
 
         It 'refuses a listener of the raw layer' {
-            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -RawHandler { $Bytes }
+            $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId (New-Guid) -Handler { $Bytes }
             { $raw | Set-RpcListener -Filter { } -ErrorAction Stop } | Should -Throw -ErrorId 'RawListener,*'
         }
 

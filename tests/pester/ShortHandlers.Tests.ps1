@@ -30,7 +30,7 @@ Describe 'Handlers that are short' {
         function Get-Double($Number) { 2 * $Number }
 
         function Start-ShortListener([hashtable] $With = @{}) {
-            Start-TestListener $handler -With (@{ WorkerCount = 1 } + $With)
+            Start-TestListener $handler -With (@{ ListenerOption = @{ WorkerCount = 1 } } + $With)
         }
 
         # Until the listener has seen that its runs are short, which a busy machine may make long.

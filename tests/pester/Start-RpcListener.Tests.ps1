@@ -148,7 +148,7 @@ Describe 'Start-RpcListener' {
         }
 
         It 'keeps what a handler keeps in the global scope of its worker' {
-            $listener = Start-TestListener { $global:count++; @{ text = "$count" } } -With @{ WorkerCount = 1 }
+            $listener = Start-TestListener { $global:count++; @{ text = "$count" } } -With @{ ListenerOption = @{ WorkerCount = 1 } }
 
             Get-Answer $listener | Should -Be '1'
             Get-Answer $listener | Should -Be '2'
@@ -156,7 +156,7 @@ Describe 'Start-RpcListener' {
 
         It 'does not see what the last handler had in its own scope' {
             $listener = Start-TestListener { $seen = "$seen$($Request.name)"; @{ text = $seen } } `
-                -With @{ WorkerCount = 1 }
+                -With @{ ListenerOption = @{ WorkerCount = 1 } }
 
             Get-Answer $listener 'a' | Should -Be 'a'
             Get-Answer $listener 'b' | Should -Be 'b'
@@ -253,12 +253,12 @@ Describe 'Start-RpcListener' {
             Get-Answer $outer 'Ann' | Should -Be 'inner Ann'
         }
 
-        It 'imports -Module into the workers, by a path relative to here' {
+        It 'imports Module into the workers, by a path relative to here' {
             Set-Content (Join-Path $TestDrive Other.psm1) 'function Get-Other { "other" }'
             Push-Location $TestDrive
             try {
                 $listener = Start-TestListener { @{ text = & (Get-Command Get-Other) } } `
-                    -With @{ Module = './Other.psm1' }
+                    -With @{ ListenerOption = @{ Module = './Other.psm1' } }
             }
             finally {
                 Pop-Location
@@ -268,23 +268,25 @@ Describe 'Start-RpcListener' {
         }
 
         It 'fails when a module cannot be imported' {
-            { Start-TestListener { } -With @{ Module = (Join-Path $TestDrive missing.psm1) } } |
+            { Start-TestListener { } -With @{ ListenerOption = @{ Module = (Join-Path $TestDrive missing.psm1) } } } |
                 Should -Throw '*missing.psm1*'
         }
 
-        It 'runs -InitializationScript once in each worker' {
+        It 'runs InitializationScript once in each worker' {
             $prefix = 'set up'
             $listener = Start-TestListener { @{ text = "$prepared $global:runs" } } -With @{
-                InitializationScript = { $prepared = $using:prefix; $global:runs++ }
-                WorkerCount = 1
+                ListenerOption = @{
+                    InitializationScript = { $prepared = $using:prefix; $global:runs++ }
+                    WorkerCount = 1
+                }
             }
 
             Get-Answer $listener | Should -Be 'set up 1'
             Get-Answer $listener | Should -Be 'set up 1'
         }
 
-        It 'fails with the error of -InitializationScript' {
-            { Start-TestListener { } -With @{ InitializationScript = { throw 'no printer' } } } |
+        It 'fails with the error of InitializationScript' {
+            { Start-TestListener { } -With @{ ListenerOption = @{ InitializationScript = { throw 'no printer' } } } } |
                 Should -Throw '*no printer*'
 
             Get-RpcListener | Should -BeNullOrEmpty
@@ -294,8 +296,10 @@ Describe 'Start-RpcListener' {
             $count = @{ Value = 0 }
             $gate = [Threading.ManualResetEventSlim]::new()
             $listener = Start-TestListener { $null = ($using:gate).Wait([timespan]'00:01'); @{ text = 'served' } } -With @{
-                InitializationScript = { if (($using:count).Value++ -gt 0) { throw 'the port is in use' } }
-                WorkerCount = 2
+                ListenerOption = @{
+                    InitializationScript = { if (($using:count).Value++ -gt 0) { throw 'the port is in use' } }
+                    WorkerCount = 2
+                }
             }
             $rpc = Connect-Test $listener
 
@@ -407,9 +411,9 @@ Import-Module '$ModuleManifest'
     }
 
     Context 'limits' {
-        It 'runs no more handlers at once than -WorkerCount' {
+        It 'runs no more handlers at once than WorkerCount' {
             $two = [Threading.Barrier]::new(2)
-            $listener = Start-TestListener { $null = ($using:two).SignalAndWait(20000) } -With @{ WorkerCount = 2 }
+            $listener = Start-TestListener { $null = ($using:two).SignalAndWait(20000) } -With @{ ListenerOption = @{ WorkerCount = 2 } }
             $endpoint = "$($listener.Endpoint)"
 
             $null = 1..6 | ForEach-Object -ThrottleLimit 6 -Parallel {
@@ -426,7 +430,7 @@ Import-Module '$ModuleManifest'
         It 'refuses calls when too many wait already' {
             $gate = [Threading.ManualResetEventSlim]::new()
             $listener = Start-TestListener { $null = ($using:gate).Wait(20000) } `
-                -With @{ WorkerCount = 1; Limits = @{ MaxQueuedCalls = 1; MaxQueueTime = '00:00:20' } }
+                -With @{ ListenerOption = @{ WorkerCount = 1 }; Limits = @{ MaxQueuedCalls = 1; MaxQueueTime = '00:00:20' } }
             try {
                 $rpc = 1..3 | ForEach-Object { Connect-Test $listener }
                 $jobs = foreach ($i in 0, 1) {
@@ -451,7 +455,7 @@ Import-Module '$ModuleManifest'
             $gate = [Threading.ManualResetEventSlim]::new()
             $wait = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }
             $listener = Start-TestListener @{ SayHello = $wait } -With @{
-                WorkerCount = 4
+                ListenerOption = @{ WorkerCount = 4 }
                 Limits = @{ MaxConcurrentCalls = 1; MaxQueuedCalls = 1; MaxQueueTime = '00:00:20' }
             }
             try {
@@ -482,7 +486,7 @@ Import-Module '$ModuleManifest'
             $gate = [Threading.ManualResetEventSlim]::new()
             $wait = { $null = ($using:gate).Wait(20000); @{ text = 'done' } }
             $listener = Start-TestListener @{ SayHello = $wait } -With @{
-                WorkerCount = 1
+                ListenerOption = @{ WorkerCount = 1 }
                 Limits = @{ MaxQueueTime = '00:00:00.3' }
             }
             try {

@@ -48,7 +48,7 @@ Describe '$RpcContext.StopListener()' {
         ($mock | Wait-RpcListener -Timeout 20).State | Should -Be 'Stopped'
 
         $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId ([guid]::NewGuid()) `
-            -RawHandler { $RpcContext.StopListener(); , [byte[]] (7, 8) }
+            -Handler { $RpcContext.StopListener(); , [byte[]] (7, 8) }
         $rpc = $raw | Connect-RpcEndpoint
         Invoke-RpcMethod -Bytes 1 -Connection $rpc | ForEach-Object { $_ } | Should -Be 7, 8
         ($raw | Wait-RpcListener -Timeout 20).State | Should -Be 'Stopped'

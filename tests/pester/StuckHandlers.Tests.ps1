@@ -28,7 +28,7 @@ Describe 'Handlers that cannot be stopped' {
     }
 
     It 'leave the listener answering: their workers are replaced, counted and told of' {
-        $listener = Start-StuckListener @{ WorkerCount = 2 }
+        $listener = Start-StuckListener @{ ListenerOption = @{ WorkerCount = 2 } }
         $rpc = Connect-Test $listener
 
         Invoke-Stuck 2 | Should -BeLike 'RpcStatus.DeadlineExceeded,*'
@@ -42,7 +42,7 @@ Describe 'Handlers that cannot be stopped' {
     }
 
     It 'keep calls that wait for a worker from waiting for ever' {
-        $listener = Start-StuckListener @{ WorkerCount = 1 }
+        $listener = Start-StuckListener @{ ListenerOption = @{ WorkerCount = 1 } }
         $rpc = Connect-Test $listener
         $null = Invoke-Stuck 1
 
@@ -51,7 +51,7 @@ Describe 'Handlers that cannot be stopped' {
 
     It 'fail further calls at once when there are too many, until they return' {
         $listener = Start-StuckListener @{
-            WorkerCount = 1; Limits = @{ MaxStuckWorkers = 1 }; ListenerOption = @{ ErrorDetail = 'None' }
+            Limits = @{ MaxStuckWorkers = 1 }; ListenerOption = @{ WorkerCount = 1; ErrorDetail = 'None' }
         }
         $rpc = Connect-Test $listener
         $null = Invoke-Stuck 1
@@ -91,7 +91,7 @@ Describe 'Handlers that cannot be stopped' {
     }
 
     It 'do not keep a listener from stopping' {
-        $listener = Start-StuckListener @{ WorkerCount = 1 }
+        $listener = Start-StuckListener @{ ListenerOption = @{ WorkerCount = 1 } }
         $rpc = Connect-Test $listener
         $null = Invoke-Stuck 1
         $watch = [Diagnostics.Stopwatch]::StartNew()
@@ -141,7 +141,7 @@ Describe 'A shell that closes the runspaces of handlers' {
     It 'fails calls that wait for the only worker, and serves the next one' {
         $before = (Get-Runspace).Id
         $running = [Threading.ManualResetEventSlim]::new()
-        $listener = Start-TestListener -With @{ WorkerCount = 1 } -Handler {
+        $listener = Start-TestListener -With @{ ListenerOption = @{ WorkerCount = 1 } } -Handler {
             param($Request)
             if ($Request.name -eq 'first') {
                 ($using:running).Set()

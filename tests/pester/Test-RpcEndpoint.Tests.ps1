@@ -203,7 +203,7 @@ Describe 'Test-RpcEndpoint' {
     }
 
     It 'answers while all workers are busy' {
-        $busy = Start-TestListener { while ($true) { } } -With @{ WorkerCount = 1 }
+        $busy = Start-TestListener { while ($true) { } } -With @{ ListenerOption = @{ WorkerCount = 1 } }
         $endpoint = "$($busy.Endpoint)"
         $job = 0 | ForEach-Object -AsJob -Parallel {
             Import-Module $using:ModuleManifest

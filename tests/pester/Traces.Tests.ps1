@@ -126,7 +126,7 @@ Describe 'Traces' {
 
     It 'tells the same of a call of the raw layer' {
         $id = [guid]::NewGuid()
-        $raw = Start-RpcListener -InterfaceId $id -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]' -RawHandler {
+        $raw = Start-RpcListener -InterfaceId $id -Endpoint 'ncacn_ip_tcp:127.0.0.1[0]' -Handler {
             param([byte[]] $Bytes)
             if ($Bytes[0] -eq 0) { throw 'no tape' }
             $Bytes + $Bytes

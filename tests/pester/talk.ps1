@@ -28,7 +28,7 @@ $Global:TalkHandlers = @{
 }
 
 function Global:Start-Talk([string[]] $Endpoint = "inproc://$(New-TestName)") {
-    Start-RpcListener $Endpoint -Schema $TalkProto -Service talk.Talk -Handler $TalkHandlers -WorkerCount 32
+    Start-RpcListener $Endpoint -Schema $TalkProto -Service talk.Talk -Handler $TalkHandlers -ListenerOption @{ WorkerCount = 32 }
 }
 
 function Global:Connect-Talk($Listener, [int] $Index = 0) {

@@ -53,7 +53,7 @@ function Test-Original([string] $Protocol, [string] $OriginalName, [string] $End
         Get-RpcConnection | Disconnect-RpcEndpoint
         Remove-Job $server -Force
     }
-    $listener = Start-RpcListener $ListenEndpoint -InterfaceId $id -RawHandler {
+    $listener = Start-RpcListener $ListenEndpoint -InterfaceId $id -Handler {
         param([byte[]] $Bytes)
         [array]::Reverse($Bytes)
         $Bytes

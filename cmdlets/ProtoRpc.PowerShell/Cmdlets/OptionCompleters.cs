@@ -40,7 +40,9 @@ internal sealed class RetryCompleter : RpcCompleter
 /// makes the object.</summary>
 /// <param name="option">The type of the object.</param>
 /// <param name="bound">The other arguments of the command line.</param>
-internal sealed class OptionShape(Type option, IDictionary bound) : HashtableShape
+/// <param name="supported">The settings that the cmdlet supports; null for all.</param>
+internal sealed class OptionShape(
+    Type option, IDictionary bound, IReadOnlyCollection<string>? supported = null) : HashtableShape
 {
     /// <summary>A hashtable to begin with.</summary>
     public static RpcCompleter.Candidate Empty { get; } =
@@ -48,7 +50,8 @@ internal sealed class OptionShape(Type option, IDictionary bound) : HashtableSha
 
     public override IEnumerable<HashtableKey> Keys(IReadOnlyCollection<string> given) => option
         .GetProperties(RpcOption.Settings)
-        .Where(setting => !given.Contains(setting.Name, StringComparer.OrdinalIgnoreCase))
+        .Where(setting => supported?.Contains(setting.Name) != false
+            && !given.Contains(setting.Name, StringComparer.OrdinalIgnoreCase))
         .OrderBy(setting => setting.Name, StringComparer.Ordinal)
         .Select(setting => new HashtableKey(setting.Name, TypeOf(setting).Name, ""));
 

@@ -1,6 +1,8 @@
 using Google.Protobuf;
+using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
+using ProtoRpc.PowerShell.Parameters;
 
 namespace ProtoRpc;
 
@@ -8,36 +10,42 @@ namespace ProtoRpc;
 /// with what they use of the caller's session.</summary>
 public abstract class RpcHandlersCommand : RpcCmdlet
 {
-    private const int MaxDefaultWorkers = 8;
-
     private protected RpcHandlersCommand()
     {
     }
 
     [Parameter]
-    [ValidateRange(1, 1024)]
-    public int WorkerCount { get; set; } = Math.Min(MaxDefaultWorkers, 2 * Environment.ProcessorCount);
+    [ValidateNotNull]
+    [ListenerOptionTable]
+    [ArgumentCompleter(typeof(ListenerOptionCompleter))]
+    public RpcListenerOption? ListenerOption { get; set; }
 
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(ModuleCompleter))]
-    public string[] Module { get; set; } = [];
+    private protected RpcListenerOption Option => ListenerOption ??= new();
 
-    [Parameter]
-    public ScriptBlock? InitializationScript { get; set; }
+    /// <summary>The names of the given parameters and settings.</summary>
+    private protected IEnumerable<string> Given => MyInvocation.BoundParameters.Keys
+        .Where(name => name != nameof(ListenerOption))
+        .Concat(Option.Given);
 
-    [Parameter]
-    public SwitchParameter Impersonate { get; set; }
+    /// <summary>A parameter or setting as the user wrote it, for errors.</summary>
+    private protected string NameOf(string name) =>
+        Option.IsGiven(name) ? ListenerSettings.NameOf(name) : $"-{name}";
+
+    /// <summary>Checks that the parameter that another one depends on is given.</summary>
+    /// <exception cref="RpcException">InvalidArgument: it is missing.</exception>
+    private protected void CheckNeeded(string name, string? missing) =>
+        EndpointParameters.CheckNeeded(Given, name, missing, NameOf(name));
 
     // Checked when the listener starts, instead of failing at the first call.
     private protected void RequireImpersonation()
     {
-        if (Impersonate && !OperatingSystem.IsWindows())
+        if (Option.Impersonate && !OperatingSystem.IsWindows())
         {
             throw new RpcException(
                 RpcStatusCode.Unimplemented, RpcErrorIds.ImpersonationNotSupported,
-                "-Impersonate works only on Windows, where a thread can act as another user. "
-                + "Check what callers may do with -Authorization, or with $RpcContext.User in the handler.");
+                $"{NameOf(nameof(Option.Impersonate))} works only on Windows, where a thread can act as "
+                + "another user. Check what callers may do with -Authorization, or with $RpcContext.User in "
+                + "the handler.");
         }
     }
 
@@ -48,7 +56,8 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         try
         {
             // A listener whose handlers are all fixed replies needs no worker.
-            if (pool?.Scripts.Count > 0 || InitializationScript is not null || Module.Length > 0)
+            if (pool?.Scripts.Count > 0 || Option.InitializationScript is not null
+                || Option.Module.Length > 0)
             {
                 pool?.Start();
             }
@@ -84,10 +93,34 @@ public abstract class RpcHandlersCommand : RpcCmdlet
 
     private protected HandlerPool CreatePool(
         HandlerEnvironment environment, RpcLimits limits, bool hasFilters) =>
-        new(environment, CreateStreams(), WorkerCount, limits)
+        new(environment, CreateStreams(), Option.WorkerCount, limits)
         {
             HasFilters = hasFilters,
-            Impersonates = Impersonate,
+            Impersonates = Option.Impersonate,
+        };
+
+    private protected RpcGatewayOptions CreateGateway() =>
+        new() { ForwardHeaders = Option.ForwardHeader, BlockHeaders = Option.BlockHeader };
+
+    /// <summary>The HTTP endpoints, with the settings of -ListenerOption. Anonymous callers must be allowed
+    /// explicitly, even if checks are given.</summary>
+    private protected HttpEndpoints CreateHttp(
+        HandlerPool pool, CheckScripts? checks = null, bool allowAnonymous = false,
+        bool allowUnencrypted = false) => new()
+        {
+            AllowUnencrypted = allowUnencrypted,
+            AllowedOrigins = Option.AllowedOrigin,
+            AllowedHosts = Option.AllowedHost,
+            AllowGet = Option.AllowGet,
+            ReplyCompression = Option.ReplyCompression,
+            EnableReflection = !Option.NoReflection,
+            EnableHealth = !Option.NoHealth,
+            ClientAuthorities = Option.ClientCACertificate.Length == 0
+                ? null
+                : [.. Option.ClientCACertificate.SelectMany(source => source.ReadAll(ResolveLiteral))],
+            Checks = checks ?? new(),
+            AllowAnonymous = allowAnonymous,
+            Streams = pool.Streams,
         };
 
     private protected static List<ScriptFilter> CreateFilters(
@@ -112,14 +145,15 @@ public abstract class RpcHandlersCommand : RpcCmdlet
             environment.SetVariable($"{name}Preference", PreferenceOf(name));
         }
 
-        foreach (string module in Module)
+        foreach (string module in Option.Module)
         {
             environment.AddModule(PathOfModule(module));
         }
 
-        if (InitializationScript is not null)
+        if (Option.InitializationScript is { } initialization)
         {
-            environment.SetInitialization(InitializationScript);
+            environment.SetInitialization(
+                initialization, ListenerSettings.NameOf(nameof(Option.InitializationScript)));
         }
 
         return environment;
@@ -157,13 +191,13 @@ public abstract class RpcHandlersCommand : RpcCmdlet
         ? RpcTrace.To(entry => pool.Streams.Add(new DebugRecord(entry.ToString())))
         : null;
 
-    private bool Shows(string name) =>
-        Given(name) is ActionPreference.Continue or ActionPreference.Inquire or ActionPreference.Stop;
+    private bool Shows(string name) => GivenPreference(name)
+        is ActionPreference.Continue or ActionPreference.Inquire or ActionPreference.Stop;
 
-    private ActionPreference PreferenceOf(string name) => Given(name)
+    private ActionPreference PreferenceOf(string name) => GivenPreference(name)
         ?? LanguagePrimitives.ConvertTo<ActionPreference>(GetVariableValue($"{name}Preference"));
 
-    private ActionPreference? Given(string name)
+    private ActionPreference? GivenPreference(string name)
     {
         if (MyInvocation.BoundParameters.TryGetValue($"{name}Action", out object? action))
         {
@@ -189,19 +223,4 @@ internal sealed class ScriptFilter(HandlerPool pool, ScriptSource script)
     public ValueTask<ReadOnlyMemory<byte>?> InvokeAsync(
         RpcRawContext client, ReadOnlyMemory<byte> request, RpcRawHandler next) =>
         pool.HandleAsync(client, request, script, next);
-}
-
-/// <summary>Offers the modules of the session. For a path, the shell offers files.</summary>
-internal sealed class ModuleCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
-    {
-        using System.Management.Automation.PowerShell shell =
-            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
-        return
-        [
-            .. shell.AddCommand(@"Microsoft.PowerShell.Core\Get-Module").Invoke<PSModuleInfo>()
-                .Select(module => new Candidate(module.Name, $"{module.Name} {module.Version}")),
-        ];
-    }
 }

@@ -19,6 +19,9 @@ internal abstract class RpcCompleter : IArgumentCompleter
     internal static readonly char[] Quotes =
         ['\'', '\u2018', '\u2019', '\u201A', '\u201B', '"', '\u201C', '\u201D', '\u201E'];
 
+    /// <summary>The name of the cmdlet whose argument is completed.</summary>
+    private protected string Command { get; private set; } = "";
+
     public IEnumerable<CompletionResult> CompleteArgument(
         string commandName,
         string parameterName,
@@ -26,6 +29,7 @@ internal abstract class RpcCompleter : IArgumentCompleter
         CommandAst commandAst,
         IDictionary fakeBoundParameters)
     {
+        Command = commandName;
         IDictionary bound = WithSplatted(fakeBoundParameters, commandAst);
         if (RunspaceStore.Current.Completion.Asked is { } asked)
         {

@@ -108,8 +108,9 @@ internal sealed class HandlerEnvironment
         }
     }
 
-    public void SetInitialization(ScriptBlock block) =>
-        Initialization = AddPlain(block, "-InitializationScript");
+    /// <param name="block">The block that each worker runs once.</param>
+    /// <param name="name">How the user wrote its setting, for errors.</param>
+    public void SetInitialization(ScriptBlock block, string name) => Initialization = AddPlain(block, name);
 
     /// <summary>Adds a block, the parts of the caller's session that it uses, and the variables that
     /// <c>GetNewClosure()</c> stored in it.</summary>
@@ -358,7 +359,7 @@ internal static class ClosureVariables
                     RpcStatusCode.InvalidArgument, RpcErrorIds.ClosureFunctionNotSupported,
                     $"The handler calls '{name}', a function of the dynamic module in which the handler "
                     + "was made. The listener's workers cannot load this module. Put the function into a "
-                    + "module file, and give its path with -Module.");
+                    + "module file, and set Module of -ListenerOption to its path.");
             }
         }
     }

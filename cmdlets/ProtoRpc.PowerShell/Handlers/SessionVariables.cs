@@ -29,7 +29,7 @@ internal sealed class SessionVariables
     }
 
     /// <summary>Removes the variables that a worker has: automatic variables, and those of its modules and of
-    /// <c>-InitializationScript</c>.</summary>
+    /// <c>InitializationScript</c>.</summary>
     public void Compare(Func<string, PSVariable?> worker)
     {
         _isCompared = true;

@@ -1,4 +1,3 @@
-using System.Security;
 using System.Security.Cryptography.X509Certificates;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
@@ -42,20 +41,6 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
     [ValidateNotNull]
     [ArgumentCompleter(typeof(CertificateCompleter))]
     public RpcCertificateSource? Certificate { get; set; }
-
-    [Parameter]
-    [ValidateNotNull]
-    public SecureString? CertificatePassword { get; set; }
-
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(HeaderNameCompleter))]
-    public string[] ForwardHeader { get; set; } = [];
-
-    [Parameter]
-    [ValidateNotNullOrEmpty]
-    [ArgumentCompleter(typeof(HeaderNameCompleter))]
-    public string[] BlockHeader { get; set; } = [];
 
     [Parameter]
     [ValidateNotNull]
@@ -109,7 +94,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
 
     private void CheckParameters()
     {
-        ICollection<string> given = MyInvocation.BoundParameters.Keys;
+        ListenerSettings.CheckChange(Option);
         bool hasHandlers = Handler is not null || HasFilters;
         bool hasScripts = hasHandlers || Checks.Given.Any();
         if (!hasScripts && Endpoint.Length == 0 && Certificate is null)
@@ -120,27 +105,17 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
                 + "-BasicCheck.");
         }
 
-        foreach (string name in new[] { nameof(WorkerCount), nameof(Impersonate) })
-        {
-            EndpointParameters.CheckNeeded(given, name, hasHandlers ? null : "-Handler or -Filter");
-        }
-
-        foreach (string name in new[] { nameof(Module), nameof(InitializationScript) })
-        {
-            EndpointParameters.CheckNeeded(
-                given, name, hasScripts ? null : "-Handler, -Filter or a check");
-        }
-
-        foreach (string name in new[] { nameof(ForwardHeader), nameof(BlockHeader) })
-        {
-            EndpointParameters.CheckNeeded(
-                given, name, Handler?.Forwards == true ? null : "-Handler, with a connection");
-        }
-
-        EndpointParameters.CheckNeeded(
-            given, nameof(CertificatePassword), Certificate is null ? "-Certificate" : null);
-        EndpointParameters.CheckNeeded(
-            given, nameof(DrainTimeout), Endpoint.Length == 0 ? "-Endpoint" : null);
+        string? handlers = hasHandlers ? null : "-Handler or -Filter";
+        CheckNeeded(nameof(Option.WorkerCount), handlers);
+        CheckNeeded(nameof(Option.Impersonate), handlers);
+        string? scripts = hasScripts ? null : "-Handler, -Filter or a check";
+        CheckNeeded(nameof(Option.Module), scripts);
+        CheckNeeded(nameof(Option.InitializationScript), scripts);
+        string? forwarding = Handler?.Forwards == true ? null : "-Handler, with a connection";
+        CheckNeeded(nameof(Option.ForwardHeader), forwarding);
+        CheckNeeded(nameof(Option.BlockHeader), forwarding);
+        CheckNeeded(nameof(Option.CertificatePassword), Certificate is null ? "-Certificate" : null);
+        CheckNeeded(nameof(DrainTimeout), Endpoint.Length == 0 ? "-Endpoint" : null);
     }
 
     private void Change(RpcListener listener)
@@ -151,12 +126,11 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
         HandlerPool? pool = environment is null ? null : CreatePool(environment, listener);
         HandlerEnvironment? ofChecks = Checks.Given.Any() ? CreateEnvironment() : null;
         Action? replaceChecks = ofChecks is null ? null : listener.Http?.Replace(Checks, ofChecks);
-        RpcGatewayOptions gateway = new() { ForwardHeaders = ForwardHeader, BlockHeaders = BlockHeader };
         RpcServerChange change = new()
         {
             Handlers = Handler?.Resolve(
                 server.Services.Select(service => service.Key),
-                new HandlerValue(environment!, pool!, gateway))
+                new HandlerValue(environment!, pool!, CreateGateway()))
                 .ToDictionary(pair => pair.Key.FullName, pair => pair.Value),
             Interceptors = HasFilters
                 ? [.. listener.Authorization, .. CreateFilters(Filter ?? [], environment!, pool!)]
@@ -164,7 +138,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
             Endpoints = endpoints.Length > 0 ? endpoints : null,
             Protocols = endpoints.Length > 0 ? listener.AddHttp?.Invoke(endpoints).Protocols : null,
             Certificate = ReadCertificate(),
-            CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
+            CertificateChain = Certificate?.ReadChain(ResolveLiteral, Option.CertificatePassword),
             DrainTimeout = DrainTimeout,
         };
         if (!ShouldProcess(listener.ToString(), "Change the listener"))
@@ -184,7 +158,7 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
     // Warns if clients reject the certificate now or soon.
     private X509Certificate2? ReadCertificate()
     {
-        X509Certificate2? certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword);
+        X509Certificate2? certificate = Certificate?.ReadWithKey(ResolveLiteral, Option.CertificatePassword);
         if (certificate is not null
             && CertificateWatch.WarningOf(certificate, DateTimeOffset.Now) is { } warning)
         {
@@ -217,15 +191,16 @@ public sealed class SetRpcListenerCommand : RpcHandlersCommand
     private HandlerPool CreatePool(HandlerEnvironment environment, RpcListener listener)
     {
         HandlerPool before = listener.Handlers;
-        ICollection<string> given = MyInvocation.BoundParameters.Keys;
         return new HandlerPool(
             environment,
             before.Streams,
-            given.Contains(nameof(WorkerCount)) ? WorkerCount : before.MaxWorkers,
+            Option.IsGiven(nameof(Option.WorkerCount)) ? Option.WorkerCount : before.MaxWorkers,
             before.Limits)
         {
             HasFilters = HasFilters && Filter is { Length: > 0 },
-            Impersonates = given.Contains(nameof(Impersonate)) ? Impersonate : before.Impersonates,
+            Impersonates = Option.IsGiven(nameof(Option.Impersonate))
+                ? Option.Impersonate
+                : before.Impersonates,
         };
     }
 }

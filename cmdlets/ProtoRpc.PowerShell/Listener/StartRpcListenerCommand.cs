@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using System.Security;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
@@ -17,21 +16,10 @@ namespace ProtoRpc;
 public sealed class StartRpcListenerCommand : RpcHandlersCommand
 {
     private const string ByHandler = "Handler";
-    private const string ByRawHandler = "Raw";
 
-    // The other settings apply to both kinds of listeners.
-    private static readonly string[] OfRawHandlers =
-        [nameof(RpcListenerOption.MaxCalls), nameof(RpcListenerOption.MaxRequestBytes)];
-
-    private static readonly string[] OfHandlers =
-    [
-        nameof(RpcListenerOption.AllowedHost), nameof(RpcListenerOption.AllowedOrigin),
-        nameof(RpcListenerOption.AllowGet), nameof(RpcListenerOption.BlockHeader),
-        nameof(RpcListenerOption.ClientCACertificate), nameof(RpcListenerOption.ErrorDetail),
-        nameof(RpcListenerOption.ForwardHeader),
-        nameof(RpcListenerOption.NoHealth), nameof(RpcListenerOption.NoReflection),
-        nameof(RpcListenerOption.ReplyCompression),
-    ];
+    // For the syntax of the help. The shell always chooses the default set, because all parameters of this
+    // set are also in the other one.
+    private const string Raw = "Raw";
 
     private IDisposable? _accessLog;
     private ConcurrentQueue<string>? _ofStart = new();
@@ -55,7 +43,7 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [ArgumentCompleter(typeof(ListenerEndpointCompleter))]
     public string[] Endpoint { get; set; } = [];
 
-    [Parameter(Mandatory = true, Position = 1, ParameterSetName = ByHandler)]
+    [Parameter(Mandatory = true, Position = 1)]
     [ArgumentCompleter(typeof(HandlerCompleter))]
     public RpcHandlerSource Handler { get; set; } = null!;
 
@@ -63,11 +51,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [ValidateNotNull]
     public ScriptBlock? Ping { get; set; }
 
-    [Parameter(Mandatory = true, ParameterSetName = ByRawHandler)]
-    public ScriptBlock RawHandler { get; set; } = null!;
-
     [Parameter(ParameterSetName = ByHandler)]
-    [Parameter(Mandatory = true, ParameterSetName = ByRawHandler)]
+    [Parameter(Mandatory = true, ParameterSetName = Raw)]
     [ArgumentCompleter(typeof(InterfaceIdCompleter))]
     public Guid? InterfaceId { get; set; }
 
@@ -98,24 +83,14 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
 
     [Parameter]
     [ValidateNotNull]
-    public SecureString? CertificatePassword { get; set; }
-
-    [Parameter]
-    [ValidateNotNull]
     public object? AccessLog { get; set; }
-
-    [Parameter]
-    [ValidateNotNull]
-    [ListenerOptionTable]
-    [ArgumentCompleter(typeof(ListenerOptionCompleter))]
-    public RpcListenerOption? ListenerOption { get; set; }
 
     protected override void Begin()
     {
         try
         {
             RequireImpersonation();
-            if (ParameterSetName == ByRawHandler)
+            if (IsRaw)
             {
                 StartRaw();
             }
@@ -131,15 +106,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         }
     }
 
-    private RpcListenerOption Option => ListenerOption ??= new();
-
-    private IEnumerable<string> Given => MyInvocation.BoundParameters.Keys
-        .Where(name => name != nameof(ListenerOption))
-        .Concat(Option.Given);
-
-    // As the user wrote it, for errors.
-    private string NameOf(string setting) =>
-        Option.IsGiven(setting) ? $"{setting} of -{nameof(ListenerOption)}" : $"-{setting}";
+    // A connection as the handler has a schema, and -InterfaceId is then the id of its service.
+    private bool IsRaw => InterfaceId is not null && Schema is null && Handler.Connection is null;
 
     // If the listener has checks, anonymous callers must be allowed explicitly with None.
     private bool IsAuthenticationGiven => MyInvocation.BoundParameters.ContainsKey(nameof(Authentication));
@@ -152,7 +120,10 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         HandlerEnvironment environment = CreateEnvironment();
         _outer = [.. CreateRecord(), .. CreateAuthorization()];
         HandlerPool pool = CreatePool(environment, Limits, hasFilters: Filter.Length > 0);
-        HttpEndpoints http = CreateHttp(pool);
+        HttpEndpoints http = CreateHttp(
+            pool, new CheckScripts(BasicCheck, BearerCheck, CertificateCheck),
+            allowAnonymous: IsAuthenticationGiven && Authentication.HasFlag(RpcAuthentication.None),
+            AllowUnencrypted);
         RpcServerOptions options = CreateOptions(environment, pool);
         RpcServer server = CreateServer(schema, endpoints, http.AddTo(options, endpoints, environment));
         server.Completion.ContinueWith(
@@ -163,13 +134,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
             },
             TaskScheduler.Default);
         _services = [.. server.Services.Select(service => service.Key)];
-        RpcGatewayOptions gateway = new()
-        {
-            ForwardHeaders = Option.ForwardHeader,
-            BlockHeaders = Option.BlockHeader,
-        };
         foreach ((RpcMethodInfo method, RpcMethodHandler handler) in Handler.Resolve(
-            _services, new HandlerValue(environment, pool, gateway)))
+            _services, new HandlerValue(environment, pool, CreateGateway())))
         {
             server.Handle(method.FullName, handler);
         }
@@ -187,27 +153,16 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         : Handler.Connection is not { } connection ? throw new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.NoSchema,
             "-Schema is missing. Give the .proto files of the services, or a connection with a schema as "
-            + "-Handler.")
+            + "-Handler. For a raw listener, give -InterfaceId.")
         : RpcGateway.ServicesOf(connection.Client)[0].Schema;
 
     private RpcEndpoint[] ParseEndpoints() => [.. Endpoint.Select(RpcEndpoint.Parse)];
 
     private void CheckParameters(RpcEndpoint[] endpoints)
     {
-        if (ParameterSetName == ByRawHandler && (Record is not null || Mask.Length > 0))
-        {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                $"-{(Record is null ? nameof(Mask) : nameof(Record))} requires a schema to record the fields "
-                + "of messages, and a raw listener has none. Give -Handler and -Schema, or use -AccessLog "
-                + "to log calls without their contents.");
-        }
-
-        CheckSet();
+        ListenerSettings.CheckStart(Option, IsRaw);
         EndpointParameters.Check(
-            Given, NameOf,
-            [.. endpoints.Select(
-                endpoint => new EndpointUse(endpoint, Tls, ParameterSetName == ByRawHandler))]);
+            Given, NameOf, [.. endpoints.Select(endpoint => new EndpointUse(endpoint, Tls, IsRaw))]);
         if (Tls && !endpoints.Any(endpoint => endpoint.Has(EndpointFeatures.OptionalTls)))
         {
             throw EndpointErrors.NoTls(endpoints[0]);
@@ -216,47 +171,50 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CheckNeeded(
             nameof(Option.ProtectionLevel),
             Authentication == RpcAuthentication.None ? "-Authentication, with more than None" : null);
-        CheckNeeded(nameof(CertificatePassword), Certificate is null ? "-Certificate" : null);
+        CheckNeeded(nameof(Option.CertificatePassword), Certificate is null ? "-Certificate" : null);
         CheckNeeded(nameof(Tls), Certificate is null ? "-Certificate" : null);
         CheckNeeded(nameof(Mask), Record is null ? "-Record" : null);
-        string? forwarding = Handler?.Forwards == true ? null : "-Handler, with a connection";
+        string? forwarding = Handler.Forwards ? null : "-Handler, with a connection";
         CheckNeeded(nameof(Option.ForwardHeader), forwarding);
         CheckNeeded(nameof(Option.BlockHeader), forwarding);
     }
 
-    private void CheckNeeded(string name, string? missing) =>
-        EndpointParameters.CheckNeeded(Given, name, missing, NameOf(name));
-
-    // The settings of -ListenerOption belong to the parameter sets, as the cmdlet's parameters do.
-    private void CheckSet()
+    private void RejectSchemaParameters()
     {
-        bool isRaw = ParameterSetName == ByRawHandler;
-        if (Option.Given.FirstOrDefault(name => isRaw
-                ? OfHandlers.Contains(name, StringComparer.OrdinalIgnoreCase)
-                : OfRawHandlers.Contains(name, StringComparer.OrdinalIgnoreCase)) is { } other)
+        if (MyInvocation.BoundParameters.Keys.FirstOrDefault(IsOfSchema) is not { } name)
         {
-            throw new RpcException(
-                RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-                $"{NameOf(other)} does not apply to -{(isRaw ? nameof(RawHandler) : nameof(Handler))}, only "
-                + $"to -{(isRaw ? nameof(Handler) : nameof(RawHandler))}.");
+            return;
         }
+
+        throw new RpcException(
+            RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
+            $"-{name} requires a schema, and a raw listener (-InterfaceId without -Schema) has none. Give "
+            + "-Schema, "
+            + (name is nameof(Record) or nameof(Mask)
+                ? "or use -AccessLog to log calls without their contents."
+                : $"or remove -{name}."));
     }
+
+    private bool IsOfSchema(string name) => MyInvocation.MyCommand.Parameters[name].ParameterSets.Keys
+        .All(set => set == ByHandler);
 
     private void StartRaw()
     {
+        RejectSchemaParameters();
+        ScriptBlock handler = Handler.RequireRaw();
         RpcEndpoint[] endpoints = ParseEndpoints();
         Array.ForEach(endpoints, RawEndpoints.RequireNative);
         CheckParameters(endpoints);
         HandlerEnvironment environment = CreateEnvironment();
         HandlerPool pool = CreatePool(environment, Limits, hasFilters: Filter.Length > 0);
-        ScriptSource script = environment.Add(RawHandler);
+        ScriptSource script = environment.Add(handler);
         pool.Scripts.Add(script);
         RpcRawServerOptions options = new()
         {
             Limits = Limits,
             Security = CreateSecurity(),
-            Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
-            CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
+            Certificate = Certificate?.ReadWithKey(ResolveLiteral, Option.CertificatePassword),
+            CertificateChain = Certificate?.ReadChain(ResolveLiteral, Option.CertificatePassword),
             UseTls = Tls,
             Interceptors = [.. CreateAuthorization(), .. CreateFilters(Filter, environment, pool)],
             MaxCalls = Option.MaxCalls,
@@ -328,8 +286,8 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
         CallFailed = failed => pool.Streams.Add(FailureRecord.Create(failed)),
         PingHandlers = CreatePing(environment, pool),
         Interceptors = [.. _outer, .. CreateFilters(Filter, environment, pool)],
-        Certificate = Certificate?.ReadWithKey(ResolveLiteral, CertificatePassword),
-        CertificateChain = Certificate?.ReadChain(ResolveLiteral, CertificatePassword),
+        Certificate = Certificate?.ReadWithKey(ResolveLiteral, Option.CertificatePassword),
+        CertificateChain = Certificate?.ReadChain(ResolveLiteral, Option.CertificatePassword),
         UseTls = Tls,
         Security = CreateSecurity(),
         AccessLog = CreateAccessLog(environment, pool),
@@ -406,36 +364,14 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
     [ValidateNotNull]
     public ScriptBlock? CertificateCheck { get; set; }
 
-    // Anonymous callers must be allowed explicitly, even if checks are given.
-    private HttpEndpoints CreateHttp(HandlerPool pool) => new()
-    {
-        AllowUnencrypted = AllowUnencrypted,
-        AllowedOrigins = Option.AllowedOrigin,
-        AllowedHosts = Option.AllowedHost,
-        AllowGet = Option.AllowGet,
-        ReplyCompression = Option.ReplyCompression,
-        EnableReflection = !Option.NoReflection,
-        EnableHealth = !Option.NoHealth,
-        ClientAuthorities = Option.ClientCACertificate.Length == 0
-            ? null
-            : [.. Option.ClientCACertificate.SelectMany(source => source.ReadAll(ResolveLiteral))],
-        Checks = new CheckScripts(BasicCheck, BearerCheck, CertificateCheck),
-        AllowAnonymous = IsAuthenticationGiven && Authentication.HasFlag(RpcAuthentication.None),
-        Streams = pool.Streams,
-    };
-
     private CallRecord? _record;
     private RpcServiceInfo[] _services = [];
 
-    // Also a parameter for raw listeners, which reject it with a reason. PowerShell's own error would not
-    // give one.
     [Parameter(ParameterSetName = ByHandler)]
-    [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
     [ValidateNotNullOrEmpty]
     public string? Record { get; set; }
 
     [Parameter(ParameterSetName = ByHandler)]
-    [Parameter(ParameterSetName = ByRawHandler, DontShow = true)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(FieldNameCompleter))]
     public string[] Mask { get; set; } = [];
@@ -463,65 +399,6 @@ public sealed class StartRpcListenerCommand : RpcHandlersCommand
                 + "maps and Struct.");
         }
     }
-}
-
-/// <summary>The value of <c>NtlmAccount</c>: a credential, or a name with the NT hash of its
-/// password.</summary>
-/// <remarks>The shell converts arguments with these constructors.</remarks>
-public sealed class NtlmAccountSource
-{
-    private const string NameKey = "UserName";
-    private const string HashKey = "NtHash";
-
-    /// <summary>An account with a password.</summary>
-    public NtlmAccountSource(PSCredential credential) =>
-        Account = NtlmAccount.From(credential.GetNetworkCredential());
-
-    /// <summary>An account given by the NT hash of its password: <c>@{ UserName = 'bob'; NtHash = '8846f7...'
-    /// }</c>.</summary>
-    public NtlmAccountSource(IDictionary account)
-    {
-        foreach (object key in account.Keys)
-        {
-            if (!Is(key, NameKey) && !Is(key, HashKey))
-            {
-                throw Invalid($"'{key}' is not a known key");
-            }
-        }
-
-        string name = Find(account, NameKey) ?? throw Invalid($"{NameKey} is missing");
-        string hash = Find(account, HashKey) ?? throw Invalid($"{HashKey} is missing");
-        try
-        {
-            Account = NtlmAccount.FromHash(name, Convert.FromHexString(hash));
-        }
-        catch (FormatException)
-        {
-            throw Invalid($"the {HashKey} of '{name}' is not hexadecimal");
-        }
-    }
-
-    internal NtlmAccount Account { get; }
-
-    private static bool Is(object key, string name) =>
-        name.Equals(key as string, StringComparison.OrdinalIgnoreCase);
-
-    private static string? Find(IDictionary account, string name)
-    {
-        foreach (DictionaryEntry entry in account)
-        {
-            if (Is(entry.Key, name))
-            {
-                return LanguagePrimitives.ConvertTo<string>(entry.Value);
-            }
-        }
-
-        return null;
-    }
-
-    private static RpcException Invalid(string what) => new(
-        RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidNtlmAccount,
-        $"An NTLM account must be a credential, or a hashtable with {NameKey} and {HashKey}: {what}.");
 }
 
 /// <summary>Offers the names of the fields in messages of the services, nested ones included.</summary>
@@ -565,14 +442,4 @@ internal sealed class AuthorizationCompleter : RpcCompleter
 
     internal override HashtableShape? TableOf(IDictionary bound) =>
         HashtableShape.OfRules(SchemasOf(bound).SelectMany(schema => schema.Services));
-}
-
-/// <summary>Offers host names that clients can use to call a listener.</summary>
-internal sealed class AllowedHostCompleter : RpcCompleter
-{
-    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
-    [
-        new Candidate(Environment.MachineName.ToLowerInvariant(), "This machine"),
-        new Candidate("*", "Every name"),
-    ];
 }

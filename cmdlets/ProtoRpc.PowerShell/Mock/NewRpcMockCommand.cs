@@ -4,6 +4,7 @@ using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
 using ProtoRpc.PowerShell.Objects;
+using ProtoRpc.PowerShell.Parameters;
 using ErrorDetails = ProtoRpc.PowerShell.Handlers.ErrorDetails;
 
 namespace ProtoRpc;
@@ -96,6 +97,7 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
     {
         try
         {
+            ListenerSettings.CheckMock(Option);
             RequireImpersonation();
             Start(Resolve(Schema));
         }
@@ -110,17 +112,15 @@ public sealed class NewRpcMockCommand : RpcMockSetupCommand
     {
         string[] endpoints = Endpoint.Length > 0 ? Endpoint : [RpcMock.NewEndpoint()];
         RpcEndpoint[] parsed = [.. endpoints.Select(RpcEndpoint.Parse)];
+        EndpointParameters.Check(
+            Option.Given, NameOf, [.. parsed.Select(endpoint => new EndpointUse(endpoint))]);
         HandlerEnvironment environment = CreateEnvironment();
         HandlerPool pool = CreatePool(environment, Limits, hasFilters: false);
-        HttpEndpoints http = new()
-        {
-            EnableReflection = true,
-            EnableHealth = true,
-            Streams = pool.Streams,
-        };
+        HttpEndpoints http = CreateHttp(pool);
         RpcServerOptions options = new()
         {
             Limits = Limits,
+            ErrorDetail = Option.ErrorDetail,
             CallFailed = failed => pool.Streams.Add(FailureRecord.Create(failed)),
         };
         RpcMock mock = RpcMock.Create(
@@ -177,13 +177,14 @@ public sealed class SetRpcMockCommand : RpcMockSetupCommand
 
     private void Change()
     {
+        ListenerSettings.CheckMockChange(Option);
         RequireImpersonation();
         HandlerEnvironment environment = CreateEnvironment();
         // The scripts of earlier replies have their own workers, because they may still be running.
-        HandlerPool pool = new(environment, Mock.Streams, WorkerCount, Limits)
+        HandlerPool pool = new(environment, Mock.Streams, Option.WorkerCount, Limits)
         {
-            Impersonates = MyInvocation.BoundParameters.ContainsKey(nameof(Impersonate))
-                ? Impersonate
+            Impersonates = Option.IsGiven(nameof(Option.Impersonate))
+                ? Option.Impersonate
                 : Mock.Handlers.Impersonates,
         };
         MockSetup setup = ReadSetup(Mock.Mock, environment, pool);

@@ -237,7 +237,7 @@ public sealed class RpcCertificateSource
     private RpcException Locked(string why, Exception? cause = null) => Invalid(
         why,
         "Read the file with Get-PfxCertificate, which asks for the password, and give the certificate that "
-        + "it returns. Start-RpcListener also has -CertificatePassword.",
+        + "it returns. For a listener, you can also set CertificatePassword of -ListenerOption.",
         cause);
 
     private RpcException Invalid(string why, string remedy, Exception? cause) => new(

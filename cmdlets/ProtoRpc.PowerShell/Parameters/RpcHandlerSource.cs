@@ -20,6 +20,12 @@ public sealed class RpcHandlerSource
     internal bool Forwards => _value is RpcConnection || (_value is IDictionary byMethod
         && byMethod.Values.Cast<object?>().Any(value => HandlerValue.Bare(value) is RpcConnection));
 
+    /// <summary>The script block of a raw listener.</summary>
+    /// <exception cref="RpcException">InvalidArgument: the value is not one script block.</exception>
+    internal ScriptBlock RequireRaw() => _value as ScriptBlock ?? throw HandlerValue.Invalid(
+        "-Handler of a raw listener (-InterfaceId without -Schema) must be one script block. To handle "
+        + "methods by their names, give -Schema.");
+
     /// <summary>Creates the handlers by method.</summary>
     /// <exception cref="RpcException">A name is not a method, or a value cannot handle the method, and
     /// why.</exception>

@@ -75,7 +75,7 @@ public sealed class ClientKeyTests
         Assert.Equal(keys[1], ClientKey.Create(Endpoint, EchoServer.Schema, new()));
     }
 
-    // On Windows, a handler with -Impersonate connects as its caller.
+    // On Windows, a handler with Impersonate of -ListenerOption connects as its caller.
     [Fact]
     public void TheImpersonatedAccountCounts()
     {

@@ -1,3 +1,4 @@
+using System.Security;
 using ProtoRpc.Messages;
 using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
@@ -8,6 +9,8 @@ namespace ProtoRpc;
 /// hashtable for <c>-ListenerOption</c>.</summary>
 public sealed class RpcListenerOption : RpcOption
 {
+    private const int MaxDefaultWorkers = 8;
+
     /// <summary>The groups whose members may connect to local endpoints.</summary>
     [Parameter]
     [ValidateNotNullOrEmpty]
@@ -40,6 +43,11 @@ public sealed class RpcListenerOption : RpcOption
     [ArgumentCompleter(typeof(HeaderNameCompleter))]
     public string[] BlockHeader { get => Get<string[]>([]); set => Set(value); }
 
+    /// <summary>The password of the file of the listener's certificate.</summary>
+    [Parameter]
+    [ValidateNotNull]
+    public SecureString? CertificatePassword { get => Get<SecureString?>(null); set => Set(value); }
+
     /// <summary>The certificate authorities whose client certificates HTTP and gRPC endpoints
     /// accept.</summary>
     [Parameter]
@@ -60,6 +68,15 @@ public sealed class RpcListenerOption : RpcOption
     [ArgumentCompleter(typeof(HeaderNameCompleter))]
     public string[] ForwardHeader { get => Get<string[]>([]); set => Set(value); }
 
+    /// <summary>Whether script blocks run as the caller.</summary>
+    [Parameter]
+    public SwitchParameter Impersonate { get => Get(default(SwitchParameter)); set => Set(value); }
+
+    /// <summary>Runs once in each worker, before its first call.</summary>
+    [Parameter]
+    [ValidateNotNull]
+    public ScriptBlock? InitializationScript { get => Get<ScriptBlock?>(null); set => Set(value); }
+
     /// <summary>The calls that a raw listener serves at the same time.</summary>
     [Parameter]
     [ValidateRange(ValidateRangeKind.Positive)]
@@ -69,6 +86,12 @@ public sealed class RpcListenerOption : RpcOption
     [Parameter]
     [ValidateRange(ValidateRangeKind.Positive)]
     public int? MaxRequestBytes { get => Get<int?>(null); set => Set(value); }
+
+    /// <summary>The modules that each worker imports, by name or path.</summary>
+    [Parameter]
+    [ValidateNotNullOrEmpty]
+    [ArgumentCompleter(typeof(ModuleCompleter))]
+    public string[] Module { get => Get<string[]>([]); set => Set(value); }
 
     /// <summary>Whether HTTP and gRPC endpoints serve no health checks.</summary>
     [Parameter]
@@ -105,6 +128,15 @@ public sealed class RpcListenerOption : RpcOption
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(PrincipalCompleter))]
     public string? ServicePrincipalName { get => Get<string?>(null); set => Set(value); }
+
+    /// <summary>The number of script blocks that run at the same time.</summary>
+    [Parameter]
+    [ValidateRange(1, 1024)]
+    public int WorkerCount
+    {
+        get => Get(Math.Min(MaxDefaultWorkers, 2 * Environment.ProcessorCount));
+        set => Set(value);
+    }
 }
 
 [Cmdlet(VerbsCommon.New, "RpcListenerOption")]
@@ -123,11 +155,36 @@ public sealed class NewRpcListenerOptionCommand : RpcCmdlet, IDynamicParameters
 internal sealed class ListenerOptionTableAttribute() : OptionTableAttribute(
     "New-RpcListenerOption", typeof(NewRpcListenerOptionCommand), typeof(RpcListenerOption));
 
-/// <summary>Offers the settings of a listener in a hashtable.</summary>
+/// <summary>Offers the settings of a listener in a hashtable, if the cmdlet supports them.</summary>
 internal sealed class ListenerOptionCompleter : RpcCompleter
 {
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
 
     internal override HashtableShape? TableOf(IDictionary bound) =>
-        new OptionShape(typeof(RpcListenerOption), bound);
+        new OptionShape(typeof(RpcListenerOption), bound, ListenerSettings.SupportedBy(Command));
+}
+
+/// <summary>Offers host names that clients can use to call a listener.</summary>
+internal sealed class AllowedHostCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) =>
+    [
+        new Candidate(Environment.MachineName.ToLowerInvariant(), "This machine"),
+        new Candidate("*", "Every name"),
+    ];
+}
+
+/// <summary>Offers the modules of the session. For a path, the shell offers files.</summary>
+internal sealed class ModuleCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound)
+    {
+        using System.Management.Automation.PowerShell shell =
+            System.Management.Automation.PowerShell.Create(RunspaceMode.CurrentRunspace);
+        return
+        [
+            .. shell.AddCommand(@"Microsoft.PowerShell.Core\Get-Module").Invoke<PSModuleInfo>()
+                .Select(module => new Candidate(module.Name, $"{module.Name} {module.Version}")),
+        ];
+    }
 }
