@@ -93,9 +93,9 @@ Describe 'Connecting' {
             $rpc = Connect-RpcEndpoint $name -InterfaceId $id -Lazy -RetryCount 3
             $raw = Start-RpcListener $name -InterfaceId $id -RawHandler { param([byte[]] $Request) , $Request }
 
-            (Invoke-RpcMethod -Bytes 1, 2 -Connection $rpc) -join ' ' | Should -Be '1 2'
+            (Invoke-RpcMethod -Message 1, 2 -Connection $rpc) -join ' ' | Should -Be '1 2'
             Stop-RpcListener $raw
-            { Invoke-RpcMethod -Bytes 1 -Connection $rpc -ConnectionOption @{ WaitForReady = $true } -Deadline 0.4 -ErrorAction Stop } |
+            { Invoke-RpcMethod -Message 1 -Connection $rpc -ConnectionOption @{ WaitForReady = $true } -Deadline 0.4 -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*' -ExpectedMessage '*did not run*'
         }
     }

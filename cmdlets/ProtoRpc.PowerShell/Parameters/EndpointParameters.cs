@@ -44,6 +44,11 @@ internal static class EndpointParameters
         ["ExceptionType"] = EndpointGroup.OfMessages(EndpointFeatures.ExceptionTypes),
         ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
         ["ReplyInfoVariable"] = Messages,
+        ["All"] = Messages,
+        ["AllowUnknownField"] = Messages,
+        ["AsHashtable"] = Messages,
+        ["MessagePath"] = Messages,
+        ["Raw"] = Messages,
         // Parameters of listeners. HTTP endpoints also serve gRPC-Web.
         ["Certificate"] = [EndpointGroup.TlsThatIsAskedFor, .. EndpointGroup.Served(EndpointFeatures.Tls)],
         ["CertificatePassword"] = EndpointGroup.Served(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
