@@ -51,6 +51,13 @@ Describe 'Wait-RpcEndpoint' {
         ($rpc | Wait-RpcEndpoint -Timeout 20).Endpoint | Should -Be $listener.Endpoint[0]
     }
 
+    It 'waits for an interface' {
+        $with = @{ Endpoint = $listener.Endpoint[0]; Timeout = 20 }
+        (Wait-RpcEndpoint @with -ConnectionOption @{ InterfaceId = $listener.InterfaceId[0] }).Product | Should -Be 'ProtoRpc'
+        { Wait-RpcEndpoint $listener.Endpoint[0] -Timeout 0.2 -ConnectionOption @{ InterfaceId = New-Guid } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'EndpointNotReady,*'
+    }
+
     It 'says which endpoints were not ready in time, and why, and gives those that were' {
         $dead = New-DeadEndpoint
         $watch = [Diagnostics.Stopwatch]::StartNew()
