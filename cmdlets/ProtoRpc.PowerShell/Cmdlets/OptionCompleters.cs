@@ -36,11 +36,21 @@ internal sealed class RetryCompleter : RpcCompleter
         new OptionShape(typeof(RpcRetryPolicy), bound);
 }
 
+/// <summary>Offers the settings of random messages in a hashtable.</summary>
+internal sealed class RandomMessageCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
+
+    internal override HashtableShape? TableOf(IDictionary bound) => new OptionShape(
+        typeof(RpcRandomMessageOptions), bound, nameof(RpcRandomMessageOptions.StreamLength));
+}
+
 /// <summary>The keys and values of a hashtable of settings: those that the parameters of the cmdlet take that
 /// makes the object.</summary>
 /// <param name="option">The type of the object.</param>
 /// <param name="bound">The other arguments of the command line.</param>
-internal sealed class OptionShape(Type option, IDictionary bound) : HashtableShape
+/// <param name="except">A setting that is not offered; null for none.</param>
+internal sealed class OptionShape(Type option, IDictionary bound, string? except = null) : HashtableShape
 {
     /// <summary>A hashtable to begin with.</summary>
     public static RpcCompleter.Candidate Empty { get; } =
@@ -48,7 +58,8 @@ internal sealed class OptionShape(Type option, IDictionary bound) : HashtableSha
 
     public override IEnumerable<HashtableKey> Keys(IReadOnlyCollection<string> given) => option
         .GetProperties(RpcOption.Settings)
-        .Where(setting => !given.Contains(setting.Name, StringComparer.OrdinalIgnoreCase))
+        .Where(setting => setting.Name != except
+            && !given.Contains(setting.Name, StringComparer.OrdinalIgnoreCase))
         .OrderBy(setting => setting.Name, StringComparer.Ordinal)
         .Select(setting => new HashtableKey(setting.Name, TypeOf(setting).Name, ""));
 
