@@ -150,7 +150,7 @@ Describe 'Connecting' {
 
             $given = @{
                 Token = New-Secret 'right'; Header = @{ 'x-a' = 'b' }; SkipCertificateCheck = $true
-                ConnectionOption = @{ MultiPartThreshold = 4096; Compression = 'Gzip' }
+                ConnectionOption = @{ ExceptionType = 'None'; Compression = 'Gzip' }
             }
             $all = @($listener.Endpoint.Uri) + 'https://rpc.test:1/'
             $rpc, $notes = Connect-RpcEndpoint $all @with @given -Lazy -Verbose -ErrorAction Stop 4>&1 |

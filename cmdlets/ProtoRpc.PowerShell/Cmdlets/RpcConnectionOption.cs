@@ -98,11 +98,6 @@ public sealed class RpcConnectionOption : RpcOption
     [Parameter]
     public RpcMechanism Mechanism { get => Get(RpcMechanism.Default); set => Set(value); }
 
-    /// <summary>The bytes from which native requests are sent in parts; 0 for never.</summary>
-    [Parameter]
-    [ValidateRange(ValidateRangeKind.NonNegative)]
-    public int? MultiPartThreshold { get => Get<int?>(null); set => Set(value); }
-
     /// <summary>How calls are protected.</summary>
     [Parameter]
     [ValidateSet("Connect", "Packet", "Integrity", "Privacy")]

@@ -42,7 +42,6 @@ internal static class EndpointParameters
         ["CallContext"] = Messages,
         ["Extension"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
         ["ExceptionType"] = EndpointGroup.OfMessages(EndpointFeatures.ExceptionTypes),
-        ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
         ["ReplyInfoVariable"] = Messages,
         ["All"] = Messages,
         ["AllowUnknownField"] = Messages,
