@@ -200,11 +200,11 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         Headers = HeaderMapping.ToMetadata(Option.Header),
         Service = Option.Service,
         InterfaceId = Option.InterfaceId,
-        Format = MessageFormats.Named(Option.Format),
+        Format = Option.IsGrpcWebText ? MessageFormats.Binary : MessageFormats.Named(Option.Format),
         Compression = Option.Compression,
         ReplyCompression = Option.ReplyCompression,
         HttpGet = Option.HttpGet,
-        GrpcWebText = Option.GrpcWebText,
+        GrpcWebText = Option.IsGrpcWebText,
         KeepAlive = Option.KeepAlive,
         Retry = Option.Retry,
         Limits = Option.Limits,
@@ -237,9 +237,13 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     }
 
     private RpcException? FindMisfit(
-        RpcConnectionOption merged, string name, RpcEndpoint endpoint, bool isRaw) =>
-        EndpointParameters.FindMisfit(name, NameOf, new EndpointUse(endpoint, merged.Tls, isRaw))
-        ?? FindMisfit(merged, name, endpoint);
+        RpcConnectionOption merged, string name, RpcEndpoint endpoint, bool isRaw)
+    {
+        EndpointUse use = new(endpoint, merged.Tls, isRaw);
+        return name.Equals(nameof(merged.Format), StringComparison.OrdinalIgnoreCase)
+            ? EndpointParameters.FindFormatMisfit(merged.Format, NameOf, use)
+            : EndpointParameters.FindMisfit(name, NameOf, use) ?? FindMisfit(merged, name, endpoint);
+    }
 
     // Misfits that depend on the value of a setting, or on other settings.
     private static RpcException? FindMisfit(

@@ -244,8 +244,10 @@ public sealed class FormatNames : IValidateSetValuesGenerator
     public string[] GetValidValues() => [.. MessageFormats.All.Select(format => format.Name)];
 }
 
-/// <summary>The names of the message formats that HTTP endpoints accept.</summary>
-public sealed class HttpFormatNames : IValidateSetValuesGenerator
+/// <summary>The names of the formats of requests: the message formats that HTTP endpoints accept, and the
+/// text form of gRPC-Web.</summary>
+public sealed class RequestFormatNames : IValidateSetValuesGenerator
 {
-    public string[] GetValidValues() => [.. MessageFormats.OfHttp.Select(format => format.Name)];
+    public string[] GetValidValues() =>
+        [.. MessageFormats.OfHttp.Select(format => format.Name), RpcNamedEndpoint.GrpcWebText];
 }
