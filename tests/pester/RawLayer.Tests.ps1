@@ -238,8 +238,8 @@ Describe 'The raw layer' {
         It 'joins single bytes, as PowerShell sends the elements of an array' {
             $bytes = [byte[]](1, 2, 3)
 
-            $bytes | Invoke-RpcMethod -Connection $rpc | Should -Be 3, 1, 2, 3
-            4, 5 | Invoke-RpcMethod -Connection $rpc -PassThruResult | ForEach-Object Reply | Should -Be 2, 4, 5
+            ($bytes | Invoke-RpcMethod -Connection $rpc) | Should -Be 3, 1, 2, 3
+            (4, 5 | Invoke-RpcMethod -Connection $rpc -PassThruResult).Reply | Should -Be 2, 4, 5
             @() | Invoke-RpcMethod -Connection $rpc | Should -BeNullOrEmpty
         }
 
@@ -258,7 +258,7 @@ Describe 'The raw layer' {
         $rows = Invoke-RpcMethod -Message $bytes -Connection $raw -PassThruResult -ThrottleLimit 2 -Deadline 20
         $rows.Status | Should -Be OK, OK
         $rows[0].Reply | Should -Be 5, 6
-        $raw | Invoke-RpcMethod -Message $bytes -AsJob | Complete-Job | Should -Be 5, 6, 5, 6
+        $raw | Invoke-RpcMethod -Message $bytes -AsJob | Complete-Job | ForEach-Object { $_ } | Should -Be 5, 6, 5, 6
     }
 
     It 'says that an interface is not served' {

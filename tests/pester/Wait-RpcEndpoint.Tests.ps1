@@ -52,8 +52,8 @@ Describe 'Wait-RpcEndpoint' {
     }
 
     It 'waits for an interface' {
-        $with = @{ Endpoint = $listener.Endpoint[0]; Timeout = 20 }
-        (Wait-RpcEndpoint @with -ConnectionOption @{ InterfaceId = $listener.InterfaceId[0] }).Product | Should -Be 'ProtoRpc'
+        (Wait-RpcEndpoint $listener.Endpoint[0] -Timeout 20 -ConnectionOption @{ InterfaceId = $listener.InterfaceId[0] }).Endpoint |
+            Should -Be $listener.Endpoint[0]
         { Wait-RpcEndpoint $listener.Endpoint[0] -Timeout 0.2 -ConnectionOption @{ InterfaceId = New-Guid } -ErrorAction Stop } |
             Should -Throw -ErrorId 'EndpointNotReady,*'
     }
