@@ -32,7 +32,11 @@ public sealed class CancelledTokenTests : IDisposable
     public async Task A_token_that_is_already_cancelled_ends_every_operation_as_that(
         int endpoint, int retries)
     {
-        RpcClientOptions options = new() { RetryCount = retries, MultiPartThreshold = 2048 };
+        RpcClientOptions options = new()
+        {
+            RetryCount = retries,
+            Limits = new() { MultiPartThreshold = 2048 },
+        };
         using RpcClient client = RpcClient.Connect(_server.Endpoints[endpoint], SearchServer.Schema, options);
         using CancellationTokenSource source = new();
         await source.CancelAsync();

@@ -100,7 +100,8 @@ public static class UnaryByStreamsTests
             IMessage request = (await stream.ReadAsync())!;
             await stream.WriteAsync(SearchServer.Found($"{SearchServer.TextOf(request).Length}"));
         });
-        using RpcClient client = Connect(server, new RpcClientOptions { MultiPartThreshold = 2048 });
+        using RpcClient client = Connect(
+            server, new RpcClientOptions { Limits = new() { MultiPartThreshold = 2048 } });
 
         Assert.Equal("50000", Call(client, new string('x', 50_000)));
     }

@@ -263,7 +263,8 @@ public static class OldPeerTests
     [PeerFact(Peer.Impacket)]
     public static async Task An_old_server_takes_our_parts()
     {
-        using OldServer old = await OldServer.StartAsync(new RpcClientOptions { MultiPartThreshold = 2048 });
+        using OldServer old = await OldServer.StartAsync(
+            new RpcClientOptions { Limits = new() { MultiPartThreshold = 2048 } });
         string text = new('x', 5000);
 
         DynamicMessage reply = old.Client.Invoke(ShopSchema.Send, ShopSchema.Text(text));

@@ -61,6 +61,13 @@ service Orders {
         (Expand "${_}Handler").CompletionText | Should -Be 'HandlerTimeout'
     }
 
+    It 'offers the settings of random messages' {
+        $line = 'Measure-RpcEndpoint Get -Endpoint inproc://x -Schema $acmeSchema -RandomMessage '
+        (Expand $line).CompletionText | Should -Be '@{ }'
+        (Expand "$line@{ ").CompletionText | Should -Be MaxBytes, Seed
+        (Expand "$line@{ Seed = 1; ").CompletionText | Should -Be MaxBytes
+    }
+
     It 'offers a hashtable with a header as the whole argument' {
         $all = (Expand 'Invoke-RpcMethod Get -Endpoint inproc://x -Schema $acmeSchema -Header ').CompletionText
         $all | Should -Contain "@{ authorization = 'Bearer ' }"

@@ -143,7 +143,6 @@ Describe 'Connect-RpcEndpoint' {
             @{ Name = 'ProtectionLevel'; Value = 'Privacy'; Endpoint = 'https://127.0.0.1:1'; For = 'native endpoints' }
             @{ Name = 'InterfaceId'; Value = [guid]::NewGuid(); Endpoint = 'grpc://127.0.0.1:1'; For = $native }
             @{ Name = 'ExceptionType'; Value = 'None'; Endpoint = 'http://127.0.0.1:1'; For = $withSchema }
-            @{ Name = 'MultiPartThreshold'; Value = 4096; Endpoint = 'grpc://127.0.0.1:1'; For = $withSchema }
         ) {
             { Connect-RpcEndpoint $Endpoint -Schema $listener.Schema `
                 -Service demo.Greeter -ConnectionOption @{ $Name = $Value } -ErrorAction Stop } |
@@ -159,7 +158,7 @@ Describe 'Connect-RpcEndpoint' {
         It 'refuses -<Name> for an interface of the raw layer' -ForEach @(
             @{ Name = 'Header'; Value = @{ a = 'b' } }
             @{ Name = 'Service'; Value = 'demo.Greeter' }
-            @{ Name = 'MultiPartThreshold'; Value = 4096 }
+            @{ Name = 'ExceptionType'; Value = 'None' }
         ) {
             { Connect-RpcEndpoint tcp://127.0.0.1:1 -InterfaceId (New-Guid) -ConnectionOption @{ $Name = $Value } `
                 -ErrorAction Stop } |

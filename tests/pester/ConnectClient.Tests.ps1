@@ -42,11 +42,26 @@ Describe '<_> endpoints' -ForEach 'connect', 'grpcweb' {
     }
 
     It 'take their own settings and reject those of the other protocol' {
-        $own, $other = if ($scheme -eq 'connect') { 'HttpGet', 'GrpcWebText' } else { 'GrpcWebText', 'HttpGet' }
-        $with = Connect-RpcEndpoint $address -Schema $schema -ConnectionOption @{ $own = $true }
+        $own, $other, $text = if ($scheme -eq 'connect') {
+            @{ HttpGet = $true }, @{ Format = 'GrpcWebText' },
+                "'GrpcWebText' as Format of -ConnectionOption does not apply to 'connect:*, only to gRPC-Web endpoints (grpcweb://, grpcwebs://)."
+        }
+        else {
+            @{ Format = 'GrpcWebText' }, @{ HttpGet = $true }, 'HttpGet of -ConnectionOption does not apply to *'
+        }
+        $with = Connect-RpcEndpoint $address -Schema $schema -ConnectionOption $own
 
         (Invoke-RpcMethod Get @{ name = 'a' } -Connection $with).name | Should -Be 'a'
-        { Connect-RpcEndpoint $address -Schema $schema -ConnectionOption @{ $other = $true } -ErrorAction Stop } |
-            Should -Throw -ErrorId 'ParameterNotSupported,*'
+        { Connect-RpcEndpoint $address -Schema $schema -ConnectionOption $other -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage $text
+    }
+
+    It 'take the binary format, and gRPC-Web no other one than its own' {
+        $binary = Connect-RpcEndpoint $address -Schema $schema -ConnectionOption @{ Format = 'Binary' }
+        (Invoke-RpcMethod Get @{ name = 'a' } -Connection $binary).name | Should -Be 'a'
+        if ($scheme -eq 'grpcweb') {
+            { Connect-RpcEndpoint $address -Schema $schema -ConnectionOption @{ Format = 'Json' } -ErrorAction Stop } |
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'Format of -ConnectionOption does not apply to *'
+        }
     }
 }

@@ -93,9 +93,9 @@ Describe 'Connecting' {
             $rpc = Connect-RpcEndpoint $name -InterfaceId $id -Lazy -RetryCount 3
             $raw = Start-RpcListener $name -InterfaceId $id -Handler { param([byte[]] $Request) , $Request }
 
-            (Invoke-RpcMethod -Bytes 1, 2 -Connection $rpc) -join ' ' | Should -Be '1 2'
+            (Invoke-RpcMethod -Message 1, 2 -Connection $rpc) -join ' ' | Should -Be '1 2'
             Stop-RpcListener $raw
-            { Invoke-RpcMethod -Bytes 1 -Connection $rpc -ConnectionOption @{ WaitForReady = $true } -Deadline 0.4 -ErrorAction Stop } |
+            { Invoke-RpcMethod -Message 1 -Connection $rpc -ConnectionOption @{ WaitForReady = $true } -Deadline 0.4 -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.DeadlineExceeded,*' -ExpectedMessage '*did not run*'
         }
     }
@@ -150,7 +150,7 @@ Describe 'Connecting' {
 
             $given = @{
                 Token = New-Secret 'right'; Header = @{ 'x-a' = 'b' }; SkipCertificateCheck = $true
-                ConnectionOption = @{ MultiPartThreshold = 4096; Compression = 'Gzip' }
+                ConnectionOption = @{ ExceptionType = 'None'; Compression = 'Gzip' }
             }
             $all = @($listener.Endpoint.Uri) + 'https://rpc.test:1/'
             $rpc, $notes = Connect-RpcEndpoint $all @with @given -Lazy -Verbose -ErrorAction Stop 4>&1 |

@@ -243,7 +243,8 @@ Describe 'ConvertTo-RpcMessage' {
                 Should -Throw -ExpectedMessage '*"Yaml"*Binary,Json,Xml,Form,Text*'
             (Complete 'ConvertTo-RpcMessage -Format ').CompletionText |
                 Should -Be 'Binary', 'Form', 'Json', 'Text', 'Xml'
-            (Complete 'New-RpcConnectionOption -Format ').CompletionText | Should -Be 'Binary', 'Form', 'Json', 'Xml'
+            (Complete 'New-RpcConnectionOption -Format ').CompletionText |
+                Should -Be 'Binary', 'Form', 'GrpcWebText', 'Json', 'Xml'
         }
 
         It 'writes <Format>' -ForEach @(

@@ -96,7 +96,7 @@ Describe 'Records of calls that failed in a handler' {
             $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId ([guid]::NewGuid()) `
                 -Handler { throw [ProtoRpc.RpcException]::new('PermissionDenied', 'not you') }
             $connected = $raw | Connect-RpcEndpoint
-            $null = Invoke-RpcMethod -Bytes 1, 2 -Connection $connected -ErrorAction Ignore
+            $null = Invoke-RpcMethod -Message 1, 2 -Connection $connected -ErrorAction Ignore
 
             $records = @($raw | Receive-RpcListener *>&1)
 

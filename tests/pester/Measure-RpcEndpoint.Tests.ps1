@@ -162,13 +162,26 @@ Describe 'Measure-RpcEndpoint' {
         }
 
         It 'is random, and the same for the same seed' {
-            $null = $rpc | Measure-RpcEndpoint Say -RandomMessage -Seed 7 -MaxMessageBytes 50 -Count 30 -Concurrency 1
-            $first = @($got)
-            $got.Clear()
-            $null = $rpc | Measure-RpcEndpoint Say -RandomMessage -Seed 7 -MaxMessageBytes 50 -Count 30 -Concurrency 1
+            $all = @(foreach ($random in @{ Seed = 7; MaxBytes = 50 }, @{ maxBytes = '50'; seed = '7' }, @{ Seed = 8 }, @{}) {
+                $null = $rpc | Measure-RpcEndpoint Say -RandomMessage $random -Count 30 -Concurrency 1
+                , @($got)
+                $got.Clear()
+            })
 
-            @($got) | Should -Be $first
-            ($first | Sort-Object -Unique).Count | Should -BeGreaterThan 5
+            $all[0] | Should -Be $all[1]
+            ($all[0] | Sort-Object -Unique).Count | Should -BeGreaterThan 5
+            "$($all[2])" | Should -Not -Be "$($all[3])"
+        }
+
+        It 'is not random without a hashtable of settings: <Value>' -ForEach @(
+            @{ Value = $true; Text = "*'True' is not a hashtable*@{ Seed = 5; MaxBytes = 1000 }*" }
+            @{ Value = @{ Sed = 1 }; Text = "*'Sed' is not a setting of -RandomMessage. Did you mean 'Seed'*" }
+            @{ Value = @{ StreamLength = 2 }; Text = '*The settings are Seed, MaxBytes.*' }
+            @{ Value = @{ MaxBytes = -1 }; Text = '*MaxBytes of -RandomMessage is -1. It must be 0 to 4,194,304 bytes.*' }
+            @{ Value = @{ Seed = 'x' }; Text = '*Seed of -RandomMessage: *' }
+        ) {
+            { $rpc | Measure-RpcEndpoint Say -RandomMessage $Value -Count 1 } |
+                Should -Throw -ErrorId 'ParameterArgumentTransformationError,*' -ExpectedMessage $Text
         }
 
         It 'has the headers' {
@@ -224,10 +237,9 @@ Describe 'Measure-RpcEndpoint' {
             @{ With = @{ Message = @{ txt = 1 } }; Id = 'UnknownField'; Why = 'an unknown field' }
             @{ With = @{ Message = { @{ txt = 1 } } }; Id = 'UnknownField'; Why = 'an unknown field of a script block' }
             @{ With = @{ Message = { @{}; @{} } }; Id = 'InvalidLoadTest'; Why = 'two messages' }
-            @{ With = @{ Message = @{}; RandomMessage = $true }; Id = 'InvalidLoadTest'; Why = 'two sources' }
+            @{ With = @{ Message = @{}; RandomMessage = @{} }; Id = 'InvalidLoadTest'; Why = 'two sources' }
             @{ With = @{ Message = @(@{}, @{ txt = 1 }) }; Id = 'UnknownField'; Why = 'an unknown field of a list' }
             @{ With = @{ Message = @() }; Id = 'InvalidLoadTest'; Why = 'an empty list' }
-            @{ With = @{ Seed = 1 }; Id = 'InvalidLoadTest'; Why = 'a seed of nothing' }
             @{ With = @{ StreamLength = 1 }; Id = 'InvalidLoadTest'; Why = 'no stream' }
             @{ With = @{ Method = 'Nothing' }; Id = 'MethodNotFound'; Why = 'an unknown method' }
             @{ With = @{ Duration = [Threading.Timeout]::InfiniteTimeSpan }; Id = 'InvalidLoadTest'; Why = 'no end' }

@@ -3,27 +3,34 @@
 Describe 'Messages in parts' {
     AfterEach { Clear-Test }
 
-    It 'go when a request reaches -MultiPartThreshold' {
+    It 'go when a request reaches MultiPartThreshold of Limits' {
         $listener = Start-TestListener { @{ number = $Request.name.Length } }
         $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema `
-            -Service demo.Greeter -ConnectionOption @{ MultiPartThreshold = 2048 }
+            -Service demo.Greeter -ConnectionOption @{ Limits = @{ MultiPartThreshold = 2048 } }
 
         (Invoke-RpcMethod SayHello @{ name = 'x' * 100000 } -Connection $rpc).number | Should -Be 100000
         $listener.Calls | Should -BeGreaterThan 90
     }
 
-    It 'go not at all with -MultiPartThreshold 0' {
+    It 'go not at all with a MultiPartThreshold of 0' {
         $listener = Start-TestListener { @{ number = $Request.name.Length } }
         $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -Schema $listener.Schema `
-            -Service demo.Greeter -ConnectionOption @{ MultiPartThreshold = 0 }
+            -Service demo.Greeter -ConnectionOption @{ Limits = @{ MultiPartThreshold = 0 } }
 
         (Invoke-RpcMethod SayHello @{ name = 'x' * 100000 } -Connection $rpc).number | Should -Be 100000
         $listener.Calls | Should -Be 1
     }
 
     It 'refuse a threshold that is too small' {
-        { Connect-RpcEndpoint 'ncalrpc:[none]' -ConnectionOption @{ MultiPartThreshold = 100 } -ErrorAction Stop } |
-            Should -Throw -ErrorId 'RpcStatus.InvalidArgument,*' -ExpectedMessage '*2048*'
+        $problem = { Connect-RpcEndpoint 'ncalrpc:[none]' -ConnectionOption @{ Limits = @{ MultiPartThreshold = 100 } } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'InvalidLimit,*' -PassThru
+        "$problem" | Should -BeLike 'MultiPartThreshold of Limits is 100; it must be at least 2,048, or 0 to send no parts.*'
+    }
+
+    It 'have a threshold that is a limit, not a setting of its own' {
+        { Connect-RpcEndpoint 'ncalrpc:[none]' -ConnectionOption @{ MultiPartThreshold = 4096 } } |
+            Should -Throw -ErrorId 'ParameterArgumentTransformationError,*' `
+                -ExpectedMessage '*It is a limit: write Limits = @{ MultiPartThreshold = ... }.*'
     }
 
     It 'show their progress once they take longer than a second' {
@@ -32,7 +39,7 @@ Describe 'Messages in parts' {
         $null = $shell.AddScript({
             param($Manifest, $Endpoint, $Schema)
             Import-Module $Manifest
-            $rpc = Connect-RpcEndpoint $Endpoint -Schema $Schema -Service demo.Greeter -ConnectionOption @{ MultiPartThreshold = 2048 }
+            $rpc = Connect-RpcEndpoint $Endpoint -Schema $Schema -Service demo.Greeter -ConnectionOption @{ Limits = @{ MultiPartThreshold = 2048 } }
             Invoke-RpcMethod SayHello @{ name = 'x' * 8000 } -Connection $rpc
             Disconnect-RpcEndpoint $rpc
         })

@@ -39,16 +39,20 @@ Describe 'Named endpoints' {
         { Unregister-RpcEndpoint shop -ErrorAction Stop } | Should -Throw -ErrorId 'EndpointNameNotFound,*'
     }
 
-    It 'keep HttpGet and GrpcWebText' {
+    It 'keep HttpGet and the text form of gRPC-Web' {
         Register-RpcEndpoint get connect://h -ConnectionOption @{ HttpGet = $true }
-        $text = Register-RpcEndpoint text grpcweb://h -ConnectionOption @{ GrpcWebText = $true } -PassThru
+        $text = Register-RpcEndpoint text grpcweb://h -ConnectionOption @{ Format = 'GrpcWebText' } -PassThru
 
         (Get-RpcEndpoint get).HttpGet | Should -BeTrue
-        (Get-RpcEndpoint get).GrpcWebText | Should -BeFalse
-        $text.GrpcWebText | Should -BeTrue
+        $text.Format | Should -Be 'GrpcWebText'
         $file = Get-Content $env:PROTORPC_ENDPOINTS -Raw | ConvertFrom-Json
         $file.endpoints.get.httpGet | Should -BeTrue
-        $file.endpoints.text.PSObject.Properties.Name | Should -Be endpoint, grpcWebText
+        $file.endpoints.text.PSObject.Properties.Name | Should -Be endpoint, format
+        'Name,Endpoint,Format', 'row,grpcwebs://h,grpcwebtext' | ConvertFrom-Csv | Register-RpcEndpoint -ErrorAction Stop
+        (Get-RpcEndpoint row).Format | Should -Be 'grpcwebtext'
+        { Register-RpcEndpoint wrong http://h -ConnectionOption @{ Format = 'GrpcWebText' } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.InvalidArgument,*' `
+                -ExpectedMessage "The format GrpcWebText does not apply to 'http://h*', only to grpcweb:// and grpcwebs:// endpoints."
     }
 
     It 'are registered from rows whose cells are empty: <Row>' -ForEach @(

@@ -86,7 +86,7 @@ service Orders {
         'Invoke-RpcMethod Place -Schema $other @{ '
         'Invoke-RpcMethod Place -Endpoint grpc://nowhere.invalid:1 '
         'Invoke-RpcMethod Place -Header @{ '
-        'Invoke-RpcMethod -Bytes 1 '
+        'Invoke-RpcMethod -Message 1 '
         '"Invoke-RpcMethod Place @{ '
         '# Invoke-RpcMethod Place '
         'Invoke-RpcMethod Place @{ id = 1 } | Get-Member '

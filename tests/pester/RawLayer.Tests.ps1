@@ -15,7 +15,7 @@ Describe 'The raw layer' {
         $listener = Start-Raw { param([byte[]] $Bytes) [array]::Reverse($Bytes); $Bytes }
         $rpc = Connect-RpcEndpoint $listener.Endpoint[0] -InterfaceId $id
 
-        $reply = Invoke-RpcMethod -Bytes 1, 2, 3 -Connection $rpc
+        $reply = Invoke-RpcMethod -Message 1, 2, 3 -Connection $rpc
 
         , $reply | Should -BeOfType byte[]
         $reply | Should -Be 3, 2, 1
@@ -35,7 +35,7 @@ Describe 'The raw layer' {
         $listener = Start-Raw $Handler
         $null = $listener | Connect-RpcEndpoint
 
-        [Convert]::ToHexString((Invoke-RpcMethod -Bytes 42)) | Should -Be $Reply
+        [Convert]::ToHexString((Invoke-RpcMethod -Message 42)) | Should -Be $Reply
     }
 
     It 'tells the handler who calls' {
@@ -45,7 +45,7 @@ Describe 'The raw layer' {
         }
         $rpc = $listener | Connect-RpcEndpoint
 
-        $text = [Text.Encoding]::UTF8.GetString((Invoke-RpcMethod -Bytes @() -Connection $rpc))
+        $text = [Text.Encoding]::UTF8.GetString((Invoke-RpcMethod -Message @() -Connection $rpc))
 
         $text | Should -Be "$OwnName $PID $id"
     }
@@ -57,7 +57,7 @@ Describe 'The raw layer' {
     ) {
         $null = Start-Raw $Handler | Connect-RpcEndpoint
 
-        $null = Invoke-RpcMethod -Bytes 1 -ErrorAction SilentlyContinue -ErrorVariable errors
+        $null = Invoke-RpcMethod -Message 1 -ErrorAction SilentlyContinue -ErrorVariable errors
 
         $errors[0].Exception.NativeStatus | Should -Be $Code
     }
@@ -65,7 +65,7 @@ Describe 'The raw layer' {
     It 'keeps the error of a handler for Receive-RpcListener' {
         $listener = Start-Raw { throw 'out of paper' }
         $null = $listener | Connect-RpcEndpoint
-        $null = Invoke-RpcMethod -Bytes 1 -ErrorAction SilentlyContinue
+        $null = Invoke-RpcMethod -Message 1 -ErrorAction SilentlyContinue
 
         $null = $listener | Receive-RpcListener -ErrorAction SilentlyContinue -ErrorVariable shown
 
@@ -75,9 +75,9 @@ Describe 'The raw layer' {
     It 'refuses requests over -MaxRequestBytes' {
         $null = Start-Raw { $Bytes } -With @{ ListenerOption = @{ MaxRequestBytes = 3 } } | Connect-RpcEndpoint
 
-        { Invoke-RpcMethod -Bytes 1, 2, 3, 4 -ErrorAction Stop } |
+        { Invoke-RpcMethod -Message 1, 2, 3, 4 -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*'
-        (Invoke-RpcMethod -Bytes 1, 2, 3) | Should -Be 1, 2, 3
+        (Invoke-RpcMethod -Message 1, 2, 3) | Should -Be 1, 2, 3
     }
 
     It 'refuses calls over -MaxCalls' {
@@ -85,10 +85,10 @@ Describe 'The raw layer' {
         $listener = Start-Raw { $null = ($using:gate).Wait(20000); $Bytes } -With @{ ListenerOption = @{ MaxCalls = 1 } }
         try {
             $one, $two = 1..2 | ForEach-Object { Connect-RpcEndpoint $listener.Endpoint[0] -InterfaceId $id }
-            $job = Invoke-RpcMethod -Bytes 1 -Connection $one -AsJob
+            $job = Invoke-RpcMethod -Message 1 -Connection $one -AsJob
             Wait-Until { $listener.InFlight -eq 1 } | Should -BeTrue
 
-            { Invoke-RpcMethod -Bytes 2 -Connection $two -ErrorAction Stop } |
+            { Invoke-RpcMethod -Message 2 -Connection $two -ErrorAction Stop } |
                 Should -Throw -ErrorId 'RpcStatus.ResourceExhausted,*'
             $gate.Set()
             $job | Complete-Job | Should -Be 1
@@ -107,7 +107,7 @@ Describe 'The raw layer' {
             ListenerOption = @{ WorkerCount = 1 }
         } | Connect-RpcEndpoint
 
-        (Invoke-RpcMethod -Bytes 9) | Should -Be 9, 1, 2, 0, 20, 10
+        (Invoke-RpcMethod -Message 9) | Should -Be 9, 1, 2, 0, 20, 10
     }
 
     It 'lets a filter pass on what came, answer itself, or give nothing' {
@@ -115,9 +115,9 @@ Describe 'The raw layer' {
             Filter = { switch ($Bytes.Count) { 0 { $null } 1 { [byte[]](7, 7) } default { $Next.Invoke() } } }
         } | Connect-RpcEndpoint
 
-        (Invoke-RpcMethod -Bytes 1, 2, 3) | Should -Be 1, 2, 3
-        (Invoke-RpcMethod -Bytes 1) | Should -Be 7, 7
-        $null = Invoke-RpcMethod -Bytes @() -ErrorAction SilentlyContinue -ErrorVariable errors
+        (Invoke-RpcMethod -Message 1, 2, 3) | Should -Be 1, 2, 3
+        (Invoke-RpcMethod -Message 1) | Should -Be 7, 7
+        $null = Invoke-RpcMethod -Message @() -ErrorAction SilentlyContinue -ErrorVariable errors
         $errors[0].Exception.NativeStatus | Should -Be 1715
     }
 
@@ -132,7 +132,7 @@ Describe 'The raw layer' {
         }
         $null = $listener | Connect-RpcEndpoint
 
-        { Invoke-RpcMethod -Bytes 1 -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*'
+        { Invoke-RpcMethod -Message 1 -ErrorAction Stop } | Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*'
         $null = $listener | Receive-RpcListener -WarningVariable warnings -WarningAction SilentlyContinue `
             -InformationVariable shown -InformationAction SilentlyContinue
         $warnings | Should -BeNullOrEmpty
@@ -142,7 +142,7 @@ Describe 'The raw layer' {
     It 'says that a filter passed on what is no bytes' {
         $listener = Start-Raw { $Bytes } -With @{ Filter = { $Next.Invoke('text') } }
         $null = $listener | Connect-RpcEndpoint
-        $null = Invoke-RpcMethod -Bytes 1 -ErrorAction SilentlyContinue -ErrorVariable errors
+        $null = Invoke-RpcMethod -Message 1 -ErrorAction SilentlyContinue -ErrorVariable errors
         $null = $listener | Receive-RpcListener -ErrorVariable shown -ErrorAction SilentlyContinue
 
         $errors[0].Exception.NativeStatus | Should -Be 2147500037u
@@ -153,7 +153,7 @@ Describe 'The raw layer' {
     It 'says that a handler wrote what is no bytes' {
         $listener = Start-Raw { 'text' }
         $null = $listener | Connect-RpcEndpoint
-        $null = Invoke-RpcMethod -Bytes 1 -ErrorAction SilentlyContinue
+        $null = Invoke-RpcMethod -Message 1 -ErrorAction SilentlyContinue
         $null = $listener | Receive-RpcListener -ErrorVariable shown -ErrorAction SilentlyContinue
 
         $shown[0].FullyQualifiedErrorId | Should -BeLike 'RawHandlerFailed*'
@@ -166,8 +166,8 @@ Describe 'The raw layer' {
         $closed = Start-Raw { 1 } -With @{ Authorization = @{ '*' = $me; 'b1f2c2b4-*' = 'somebody' } } |
             Connect-RpcEndpoint
 
-        (Invoke-RpcMethod -Bytes 1 -Connection $open) | Should -Be 1
-        { Invoke-RpcMethod -Bytes 1 -Connection $closed -ErrorAction Stop } |
+        (Invoke-RpcMethod -Message 1 -Connection $open) | Should -Be 1
+        { Invoke-RpcMethod -Message 1 -Connection $closed -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.PermissionDenied,*'
     }
 
@@ -177,14 +177,88 @@ Describe 'The raw layer' {
                 -ExpectedMessage '-Certificate does not apply to *tcp://*'
     }
 
-    It 'says how to connect when bytes and messages are mixed up' {
+    It 'says how to call when bytes and messages are mixed up' {
         $raw = Start-Raw { $Bytes } | Connect-RpcEndpoint
         $messages = Start-TestListener { @{} } | Connect-RpcEndpoint
 
-        { Invoke-RpcMethod SayHello -Connection $raw -ErrorAction Stop } |
-            Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*-Bytes*'
-        { Invoke-RpcMethod -Bytes 1 -Connection $messages -ErrorAction Stop } |
-            Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*-InterfaceId*'
+        { Invoke-RpcMethod SayHello -Message 1 -Connection $raw -ErrorAction Stop } |
+            Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*is a raw connection, which has no methods. *without -Method*'
+        { Invoke-RpcMethod -Message 1 -Connection $messages -ErrorAction Stop } |
+            Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*is not a raw connection*-Method*-InterfaceId*'
+        $null = @{ name = 'Ann' }, @{ name = 'Bob' } | Invoke-RpcMethod -Connection $messages `
+            -ErrorAction SilentlyContinue -ErrorVariable errors
+        $errors[0].FullyQualifiedErrorId | Should -BeLike 'WrongConnection,*'
+        { Invoke-RpcMethod -Connection $messages -ErrorAction Stop } |
+            Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*requires -Method*'
+    }
+
+    It 'takes only parameters of bytes: -<Name>' -ForEach @(
+        @{ Name = 'All'; Value = $true }
+        @{ Name = 'AllowUnknownField'; Value = $true }
+        @{ Name = 'AsHashtable'; Value = $true }
+        @{ Name = 'Extension'; Value = @{ '[a.b]' = 1 } }
+        @{ Name = 'Header'; Value = @{ a = 'b' } }
+        @{ Name = 'MessagePath'; Value = 'request.bin' }
+        @{ Name = 'Raw'; Value = $true }
+        @{ Name = 'ReplyInfoVariable'; Value = 'info' }
+    ) {
+        $raw = Start-Raw { $Bytes } | Connect-RpcEndpoint
+        $with = @{ $Name = $Value }
+
+        { Invoke-RpcMethod -Connection $raw @with -ErrorAction Stop } |
+            Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                -ExpectedMessage "-$Name does not apply to 'ncalrpc:*', only to *endpoints with -Schema*"
+    }
+
+    It 'needs the bytes of a request: <Why>' -ForEach @(
+        @{ Why = 'nothing'; With = @{}; Text = 'A raw call requires the bytes of the request: *-Message @()*' }
+        @{ Why = 'null'; With = @{ Message = $null }; Text = 'A raw call requires the bytes of the request: *' }
+        @{ Why = 'a message'; With = @{ Message = @{ a = 1 } }; Text = 'The request of a raw call must be bytes, *Hashtable*' }
+        @{ Why = 'text'; With = @{ Message = 'abc' }; Text = 'The request of a raw call must be bytes, *abc*' }
+        @{ Why = 'a large number'; With = @{ Message = 1, 256 }; Text = 'The request of a raw call must be bytes, *256*' }
+    ) {
+        $raw = Start-Raw { $Bytes } | Connect-RpcEndpoint
+
+        { Invoke-RpcMethod -Connection $raw @With -ErrorAction Stop } |
+            Should -Throw -ErrorId 'WrongRequest,*' -ExpectedMessage $Text
+    }
+
+    Context 'from the pipeline' {
+        BeforeEach {
+            $rpc = Start-Raw { , [byte[]]@($Bytes.Count; $Bytes) } | Connect-RpcEndpoint
+        }
+
+        It 'takes each array as a request' {
+            $replies = [byte[]](1, 2), [byte[]]@(), @(3) | Invoke-RpcMethod -Connection $rpc
+
+            $replies | ForEach-Object { $_ -join ' ' } | Should -Be '2 1 2', '0', '1 3'
+            (, [byte[]](7, 8) | Invoke-RpcMethod -Connection $rpc) | Should -Be 2, 7, 8
+        }
+
+        It 'joins single bytes, as PowerShell sends the elements of an array' {
+            $bytes = [byte[]](1, 2, 3)
+
+            ($bytes | Invoke-RpcMethod -Connection $rpc) | Should -Be 3, 1, 2, 3
+            (4, 5 | Invoke-RpcMethod -Connection $rpc -PassThruResult).Reply | Should -Be 2, 4, 5
+            @() | Invoke-RpcMethod -Connection $rpc | Should -BeNullOrEmpty
+        }
+
+        It 'sends nothing if one of them is no byte' {
+            $calls = $rpc.Calls
+
+            { 1, 256, 2 | Invoke-RpcMethod -Connection $rpc } | Should -Throw -ErrorId 'WrongRequest,*' -ExpectedMessage '*256*'
+            $rpc.Calls | Should -Be $calls
+        }
+    }
+
+    It 'is called over several connections, in parallel and in jobs' {
+        $raw = 1..2 | ForEach-Object { Start-Raw { $Bytes } | Connect-RpcEndpoint }
+        $bytes = [byte[]](5, 6)
+
+        $rows = Invoke-RpcMethod -Message $bytes -Connection $raw -PassThruResult -ThrottleLimit 2 -Deadline 20
+        $rows.Status | Should -Be OK, OK
+        $rows[0].Reply | Should -Be 5, 6
+        $raw | Invoke-RpcMethod -Message $bytes -AsJob | Complete-Job | ForEach-Object { $_ } | Should -Be 5, 6, 5, 6
     }
 
     It 'says that an interface is not served' {

@@ -50,7 +50,7 @@ Describe '$RpcContext.StopListener()' {
         $raw = Start-RpcListener "ncalrpc:[$(New-TestName)]" -InterfaceId ([guid]::NewGuid()) `
             -Handler { $RpcContext.StopListener(); , [byte[]] (7, 8) }
         $rpc = $raw | Connect-RpcEndpoint
-        Invoke-RpcMethod -Bytes 1 -Connection $rpc | ForEach-Object { $_ } | Should -Be 7, 8
+        Invoke-RpcMethod -Message 1 -Connection $rpc | ForEach-Object { $_ } | Should -Be 7, 8
         ($raw | Wait-RpcListener -Timeout 20).State | Should -Be 'Stopped'
     }
 

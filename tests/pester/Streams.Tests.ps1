@@ -210,6 +210,24 @@ Describe 'A stream without a connection' {
         { Receive-RpcStream $stream -ErrorAction Stop } | Should -Throw -ErrorId 'StreamClosed,*'
     }
 
+    It 'authenticates with -ConnectionOption' {
+        $guarded = Start-RpcListener grpc://127.0.0.1:0 -Schema $TalkProto -Service talk.Talk -WorkerCount 2 -Handler @{
+            Chat = { param($Request) @{ text = $RpcContext.User.Name } }
+        } -BearerCheck { param($token) $token -eq 'right' ? 'ann' : $null }
+        $with = @{ Endpoint = $guarded.Endpoint[0]; Schema = $TalkProto }
+        $env:PROTORPC_TEST_TOKEN = 'right'
+        try {
+            $stream = Open-RpcStream Chat @with -ConnectionOption @{ Token = 'env:PROTORPC_TEST_TOKEN' }
+            Complete-RpcStream $stream
+            (Receive-RpcStream $stream).text | Should -Be 'ann'
+        }
+        finally {
+            $env:PROTORPC_TEST_TOKEN = $null
+        }
+
+        { Open-RpcStream Chat @with -Token 'env:PROTORPC_TEST_TOKEN' } | Should -Throw -ErrorId 'NamedParameterNotFound,*'
+    }
+
     It 'opens one stream, not several' {
         { Open-RpcStream Chat -Endpoint 'inproc://a', 'inproc://b' -Schema $TalkProto -ErrorAction Stop } |
             Should -Throw -ErrorId 'NotForManyCalls,*'

@@ -189,10 +189,14 @@ Describe 'Test-RpcEndpoint' {
     }
 
     It 'finds an interface without a schema, or that it is not there' {
-        (Test-RpcEndpoint $listener.Endpoint[0] -InterfaceId $listener.InterfaceId[0]).Endpoint |
+        (Test-RpcEndpoint $listener.Endpoint[0] -ConnectionOption @{ InterfaceId = $listener.InterfaceId[0] }).Endpoint |
             Should -Be $listener.Endpoint[0]
-        { Test-RpcEndpoint $listener.Endpoint[0] -InterfaceId (New-Guid) -ErrorAction Stop } |
+        { Test-RpcEndpoint $listener.Endpoint[0] -ConnectionOption @{ InterfaceId = New-Guid } -ErrorAction Stop } |
             Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
+        { Test-RpcEndpoint -Listener $listener -ConnectionOption @{ InterfaceId = New-Guid } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'RpcStatus.Unimplemented,*'
+        { Test-RpcEndpoint -Connection $rpc -ConnectionOption @{ InterfaceId = New-Guid } } |
+            Should -Throw -ErrorId 'AmbiguousParameterSet,*'
     }
 
     It 'says what a parameter is for, with -Quiet too' {

@@ -133,8 +133,8 @@ Describe 'Traces' {
         }
         try {
             $rpc = Connect-RpcEndpoint $raw.Endpoint -InterfaceId $id
-            $lines = Invoke-RpcMethod -Connection $rpc -Bytes 1, 2, 3 -Verbose 4>&1
-            $failed = Invoke-RpcMethod -Connection $rpc -Bytes 0 -Verbose -ErrorAction Ignore 4>&1
+            $lines = Invoke-RpcMethod -Connection $rpc -Message 1, 2, 3 -Verbose 4>&1
+            $failed = Invoke-RpcMethod -Connection $rpc -Message 0 -Verbose -ErrorAction Ignore 4>&1
             $rpc | Disconnect-RpcEndpoint
         }
         finally {

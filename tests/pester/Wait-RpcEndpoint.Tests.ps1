@@ -51,6 +51,13 @@ Describe 'Wait-RpcEndpoint' {
         ($rpc | Wait-RpcEndpoint -Timeout 20).Endpoint | Should -Be $listener.Endpoint[0]
     }
 
+    It 'waits for an interface' {
+        (Wait-RpcEndpoint $listener.Endpoint[0] -Timeout 20 -ConnectionOption @{ InterfaceId = $listener.InterfaceId[0] }).Endpoint |
+            Should -Be $listener.Endpoint[0]
+        { Wait-RpcEndpoint $listener.Endpoint[0] -Timeout 0.2 -ConnectionOption @{ InterfaceId = New-Guid } -ErrorAction Stop } |
+            Should -Throw -ErrorId 'EndpointNotReady,*'
+    }
+
     It 'says which endpoints were not ready in time, and why, and gives those that were' {
         $dead = New-DeadEndpoint
         $watch = [Diagnostics.Stopwatch]::StartNew()

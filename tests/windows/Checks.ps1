@@ -46,7 +46,7 @@ function Test-Original([string] $Protocol, [string] $OriginalName, [string] $End
             Start-Sleep -Milliseconds 100
         }
         $rpc = Connect-RpcEndpoint $Endpoint -InterfaceId $id
-        Assert-Equal "$(Invoke-RpcMethod -Bytes 1, 2, 3 -Connection $rpc)" '3 2 1' 'the reply of the original'
+        Assert-Equal "$(Invoke-RpcMethod -Message 1, 2, 3 -Connection $rpc)" '3 2 1' 'the reply of the original'
         'our client calls the original'
     }
     finally {

@@ -36,6 +36,16 @@ internal sealed class RetryCompleter : RpcCompleter
         new OptionShape(typeof(RpcRetryPolicy), bound);
 }
 
+/// <summary>Offers the settings of random messages in a hashtable.</summary>
+internal sealed class RandomMessageCompleter : RpcCompleter
+{
+    internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
+
+    internal override HashtableShape? TableOf(IDictionary bound) => new OptionShape(
+        typeof(RpcRandomMessageOptions), bound,
+        [nameof(RpcRandomMessageOptions.Seed), nameof(RpcRandomMessageOptions.MaxBytes)]);
+}
+
 /// <summary>The keys and values of a hashtable of settings: those that the parameters of the cmdlet take that
 /// makes the object.</summary>
 /// <param name="option">The type of the object.</param>

@@ -192,30 +192,24 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     private protected void ForgetNamed() => Named = null;
 
     /// <summary>The options for connecting to the endpoint that was checked last.</summary>
-    private protected virtual RpcClientOptions CreateOptions()
+    private protected virtual RpcClientOptions CreateOptions() => new()
     {
-        RpcClientOptions options = new()
-        {
-            Security = CreateSecurity(),
-            UseTls = Option.Tls,
-            Tls = CreateTls(Option),
-            Headers = HeaderMapping.ToMetadata(Option.Header),
-            Service = Option.Service,
-            InterfaceId = Option.InterfaceId,
-            Format = MessageFormats.Named(Option.Format),
-            Compression = Option.Compression,
-            ReplyCompression = Option.ReplyCompression,
-            HttpGet = Option.HttpGet,
-            GrpcWebText = Option.GrpcWebText,
-            KeepAlive = Option.KeepAlive,
-            Retry = Option.Retry,
-            Limits = Option.Limits,
-            ExceptionTypes = Option.ExceptionType,
-        };
-        return Option.MultiPartThreshold is not { } threshold
-            ? options
-            : options with { MultiPartThreshold = threshold == 0 ? null : threshold };
-    }
+        Security = CreateSecurity(),
+        UseTls = Option.Tls,
+        Tls = CreateTls(Option),
+        Headers = HeaderMapping.ToMetadata(Option.Header),
+        Service = Option.Service,
+        InterfaceId = Option.InterfaceId,
+        Format = Option.IsGrpcWebText ? MessageFormats.Binary : MessageFormats.Named(Option.Format),
+        Compression = Option.Compression,
+        ReplyCompression = Option.ReplyCompression,
+        HttpGet = Option.HttpGet,
+        GrpcWebText = Option.IsGrpcWebText,
+        KeepAlive = Option.KeepAlive,
+        Retry = Option.Retry,
+        Limits = Option.Limits,
+        ExceptionTypes = Option.ExceptionType,
+    };
 
     /// <summary>The options for connecting to the server of a schema. Credentials are only sent to hosts that
     /// are called, not to another host that only has the schema. The certificate authorities apply to
@@ -243,9 +237,13 @@ public abstract class RpcConnectingCommand : RpcCmdlet
     }
 
     private RpcException? FindMisfit(
-        RpcConnectionOption merged, string name, RpcEndpoint endpoint, bool isRaw) =>
-        EndpointParameters.FindMisfit(name, NameOf, new EndpointUse(endpoint, merged.Tls, isRaw))
-        ?? FindMisfit(merged, name, endpoint);
+        RpcConnectionOption merged, string name, RpcEndpoint endpoint, bool isRaw)
+    {
+        EndpointUse use = new(endpoint, merged.Tls, isRaw);
+        return name.Equals(nameof(merged.Format), StringComparison.OrdinalIgnoreCase)
+            ? EndpointParameters.FindFormatMisfit(merged.Format, NameOf, use)
+            : EndpointParameters.FindMisfit(name, NameOf, use) ?? FindMisfit(merged, name, endpoint);
+    }
 
     // Misfits that depend on the value of a setting, or on other settings.
     private static RpcException? FindMisfit(

@@ -58,14 +58,10 @@ public sealed class RpcConnectionOption : RpcOption
     [Parameter]
     public RpcExceptionTypes ExceptionType { get => Get(RpcExceptionTypes.CoreLibrary); set => Set(value); }
 
-    /// <summary>The format of HTTP requests.</summary>
+    /// <summary>The format of HTTP requests, or <c>GrpcWebText</c> for the text form of gRPC-Web.</summary>
     [Parameter]
-    [ValidateSet(typeof(HttpFormatNames))]
+    [ValidateSet(typeof(RequestFormatNames))]
     public string Format { get => Get(MessageFormats.Binary.Name); set => Set(value); }
-
-    /// <summary>Whether gRPC-Web uses its text form.</summary>
-    [Parameter]
-    public SwitchParameter GrpcWebText { get => Get(default(SwitchParameter)); set => Set(value); }
 
     /// <summary>The headers of each call.</summary>
     [Parameter]
@@ -97,11 +93,6 @@ public sealed class RpcConnectionOption : RpcOption
     /// <summary>How the user is authenticated.</summary>
     [Parameter]
     public RpcMechanism Mechanism { get => Get(RpcMechanism.Default); set => Set(value); }
-
-    /// <summary>The bytes from which native requests are sent in parts; 0 for never.</summary>
-    [Parameter]
-    [ValidateRange(ValidateRangeKind.NonNegative)]
-    public int? MultiPartThreshold { get => Get<int?>(null); set => Set(value); }
 
     /// <summary>How calls are protected.</summary>
     [Parameter]
@@ -171,6 +162,10 @@ public sealed class RpcConnectionOption : RpcOption
     /// <summary>Whether to retry an unreachable server until the call's time is over.</summary>
     [Parameter]
     public SwitchParameter WaitForReady { get => Get(default(SwitchParameter)); set => Set(value); }
+
+    /// <summary>Whether gRPC-Web uses its text form.</summary>
+    internal bool IsGrpcWebText =>
+        Format.Equals(RpcNamedEndpoint.GrpcWebText, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>The settings that are registered with a name: its members have their names.</summary>
     internal static RpcConnectionOption From(RpcNamedEndpoint named)

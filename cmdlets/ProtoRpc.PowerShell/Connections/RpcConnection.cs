@@ -76,11 +76,13 @@ public sealed class RpcConnection : IDisposable
 
     /// <exception cref="RpcException">FailedPrecondition: this is a raw connection.</exception>
     internal RpcClient Client => _client ?? throw Wrong(
-        "is a raw connection. Use -Bytes, or connect with -Schema");
+        "is a raw connection, which has no methods. Call it with Invoke-RpcMethod -Message and without "
+        + "-Method, or connect with -Schema");
 
     /// <exception cref="RpcException">FailedPrecondition: this is not a raw connection.</exception>
     internal RpcRawClient Raw => _raw ?? throw Wrong(
-        "is not a raw connection. For -Bytes, connect with -InterfaceId and without -Schema");
+        "is not a raw connection, so a call requires -Method. For a raw call, connect with -InterfaceId and "
+        + "without -Schema");
 
     /// <summary>Closes the connection.</summary>
     public void Dispose()

@@ -65,6 +65,10 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
     [Parameter]
     public SwitchParameter Reflection { get; set; }
 
+    [Parameter]
+    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
+    public Guid? InterfaceId { get => Own.InterfaceId; set => Own.InterfaceId = value; }
+
     protected override void Process()
     {
         if (Lazy && Reflection)
@@ -94,8 +98,8 @@ public sealed class ConnectRpcEndpointCommand : RpcEndpointCommand
 
     // Without a schema, the connection can only send bytes to an interface.
     private Guid? RawInterface => Schema is not null ? null
-        : Listener is null ? InterfaceId ?? ConnectionOption?.InterfaceId
-        : Listener.IsRaw ? InterfaceId ?? ConnectionOption?.InterfaceId ?? Listener.InterfaceId[0]
+        : Listener is null ? CommandOption.InterfaceId
+        : Listener.IsRaw ? CommandOption.InterfaceId ?? Listener.InterfaceId[0]
         : null;
 
     // Makes one connection for all endpoints.

@@ -297,23 +297,16 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
     public object? Message { get; set; }
 
     [Parameter]
-    public SwitchParameter AllowUnknownField { get; set; }
-
-    [Parameter]
-    public SwitchParameter RandomMessage { get; set; }
-
-    [Parameter]
-    public int Seed { get; set; }
-
-    [Parameter]
-    [ValidateRange(0, 4 * 1024 * 1024)]
-    public int MaxMessageBytes { get; set; } = new RpcRandomMessageOptions().MaxBytes;
+    [RandomMessageTable]
+    [ValidateNotNull]
+    [ArgumentCompleter(typeof(RandomMessageCompleter))]
+    public RpcRandomMessageOptions? RandomMessage { get; set; }
 
     [Parameter]
     [ValidateRange(1, 100_000)]
     public int StreamLength { get; set; } = new RpcRandomMessageOptions().StreamLength;
 
-    private MessageMapper Mapper => _mapper ??= ShellMapper.Create(asHashtable: false, AllowUnknownField);
+    private MessageMapper Mapper => _mapper ??= ShellMapper.Create(asHashtable: false);
 
     private ScriptRequests? ScriptOf(RpcMethodInfo method)
     {
@@ -325,16 +318,10 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
 
     private RpcLoadRequests RequestsOf(RpcMethodInfo method)
     {
-        if (RandomMessage)
+        if (RandomMessage is { } random)
         {
             return RpcLoadRequests.Random(
-                method,
-                new RpcRandomMessageOptions
-                {
-                    Seed = Seed,
-                    MaxBytes = MaxMessageBytes,
-                    StreamLength = StreamLength,
-                });
+                method, IsGiven(nameof(StreamLength)) ? random with { StreamLength = StreamLength } : random);
         }
 
         IReadOnlyList<object>[] calls =
@@ -382,18 +369,10 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
 
     private void CheckRequests(RpcMethodInfo method)
     {
-        if (RandomMessage && IsGiven(nameof(Message)))
+        if (RandomMessage is not null && IsGiven(nameof(Message)))
         {
             throw Invalid(
                 "-Message and -RandomMessage cannot be used together. Remove one of them.");
-        }
-
-        foreach (string parameter in new[] { nameof(Seed), nameof(MaxMessageBytes) })
-        {
-            if (!RandomMessage && IsGiven(parameter))
-            {
-                throw Invalid($"-{parameter} requires -RandomMessage.");
-            }
         }
 
         if (IsGiven(nameof(StreamLength))
@@ -408,7 +387,7 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
     private DynamicMessage ToRequest(RpcMethodInfo method, object? message) =>
         message is PSObject { BaseObject: DynamicMessage raw }
             ? raw
-            : WrittenMessage.TryRead(method.RequestType, Unwrap(message), AllowUnknownField)
+            : WrittenMessage.TryRead(method.RequestType, Unwrap(message), ignoreUnknown: false)
                 ?? Mapper.ToMessage(method.RequestType, message);
 
     private static object? Unwrap(object? value) => value is PSObject wrapped ? wrapped.BaseObject : value;

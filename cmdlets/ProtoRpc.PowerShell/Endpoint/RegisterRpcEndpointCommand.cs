@@ -100,7 +100,6 @@ public sealed class RegisterRpcEndpointCommand : RpcCmdlet
             Compression = option.Find<RpcCompression>(nameof(option.Compression)),
             Retry = option.Retry,
             HttpGet = option.HttpGet,
-            GrpcWebText = option.GrpcWebText,
         };
     }
 

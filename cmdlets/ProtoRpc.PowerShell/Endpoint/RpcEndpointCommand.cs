@@ -41,11 +41,6 @@ public abstract class RpcEndpointCommand : RpcConnectingCommand
 
     [Parameter(ParameterSetName = ByEndpoint)]
     [Parameter(ParameterSetName = ByListener)]
-    [ArgumentCompleter(typeof(InterfaceIdCompleter))]
-    public Guid? InterfaceId { get => Own.InterfaceId; set => Own.InterfaceId = value; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [Parameter(ParameterSetName = ByListener)]
     [ValidateNotNull]
     [ConnectionOptionTable]
     [ArgumentCompleter(typeof(ConnectionOptionCompleter))]

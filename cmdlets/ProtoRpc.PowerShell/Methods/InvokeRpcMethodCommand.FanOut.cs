@@ -50,7 +50,7 @@ public sealed partial class InvokeRpcMethodCommand
     {
         // A server that was unreachable for one message may be reachable for the next.
         _unreached.Clear();
-        if (MethodOfCommand is not null)
+        if (MethodOfCommand is not null || IsRawCall)
         {
             return;
         }
@@ -151,14 +151,8 @@ public sealed partial class InvokeRpcMethodCommand
     private Func<CancellationToken, IAsyncEnumerable<object>> RepliesOver(
         RpcConnection connection, RpcReplyInfo? info) =>
         _unreached.TryGetValue(connection, out RpcException? failure) ? throw failure
-            : ParameterSetName == ByBytes ? ExecuteOver(connection)
+            : IsRawCall ? ExecuteOver(connection)
             : InvokeOver(connection, info);
-
-    private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
-    {
-        RpcRawClient client = Checked(connection).Raw;
-        return cancellation => OneOf(client.ExecuteAsync(Bytes, RawOptions(), cancellation));
-    }
 
     private Func<CancellationToken, IAsyncEnumerable<object>> InvokeOver(
         RpcConnection connection, RpcReplyInfo? info)

@@ -8,9 +8,7 @@ public sealed partial class InvokeRpcMethodCommand
     private RequestReader? _requests;
     private ReplyObjects? _replies;
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter]
     public SwitchParameter All { get; set; }
 
     private RequestReader Requests => _requests ??= new RequestReader(AllowUnknownField);

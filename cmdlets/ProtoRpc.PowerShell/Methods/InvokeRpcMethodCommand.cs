@@ -17,7 +17,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private const string ByConnection = "Connection";
     private const string ByEndpoint = "Endpoint";
     private const string ByInput = "InputObject";
-    private const string ByBytes = "Bytes";
 
     private StreamingInvocation? _stream;
     private RpcReplyInfo? _info;
@@ -28,8 +27,9 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     private bool _streamEnded;
     private bool _disposing;
 
-    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByConnection)]
-    [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByInput)]
+    // Not mandatory for connections: a raw connection has no methods.
+    [Parameter(Position = 0, ParameterSetName = ByConnection)]
+    [Parameter(Position = 0, ParameterSetName = ByInput)]
     [Parameter(Mandatory = true, Position = 0, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
     [ArgumentCompleter(typeof(MethodCompleter))]
@@ -49,13 +49,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     [ArgumentCompleter(typeof(MessageCompleter))]
     public object? InputObject { get; set; }
 
-    [Parameter(Mandatory = true, ParameterSetName = ByBytes)]
-    [AllowEmptyCollection]
-    public byte[] Bytes { get; set; } = [];
-
     [Parameter(ValueFromPipeline = true, ParameterSetName = ByConnection)]
     [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ValueFromPipeline = true, ParameterSetName = ByBytes)]
     [ValidateNotNull]
     [OneConnection]
     [ArgumentCompleter(typeof(ConnectionCompleter))]
@@ -65,30 +60,20 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     [Deadline]
     public TimeSpan? Deadline { get; set; }
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter]
     public SwitchParameter AsHashtable { get; set; }
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter]
     public SwitchParameter Raw { get; set; }
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter]
     public SwitchParameter AllowUnknownField { get; set; }
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter]
     [ValidateNotNullOrEmpty]
     public string? ReplyInfoVariable { get; set; }
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(ExtensionCompleter))]
     public IDictionary? Extension { get; set; }
@@ -106,8 +91,8 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     // For a method with a request stream, all pipeline objects are requests of one call; for other methods,
     // each object is a call. Without -Connection, PowerShell does not choose a parameter set, and an object
     // that is not a connection is a message.
-    private bool IsFed => ParameterSetName != ByBytes && Caller.MyInvocation.ExpectingInput
-        && (_connectionIsGiven || Connection is null);
+    private bool IsFed =>
+        Caller.MyInvocation.ExpectingInput && (_connectionIsGiven || Connection is null);
 
     private protected override object? RowObject => IsFed ? _inputOfCommand ?? Request : null;
 
@@ -127,15 +112,13 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         }
 
         CheckInput();
-        if (FansOut)
+        if (IsRawCall)
+        {
+            ProcessBytes();
+        }
+        else if (FansOut)
         {
             StartCalls();
-        }
-        else if (ParameterSetName == ByBytes)
-        {
-            Guard(
-                null,
-                () => WriteObject(Execute(Checked(Resolve(Connection?[0])).Raw)));
         }
         else
         {
@@ -153,15 +136,20 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         }
     }
 
-    protected override void End() => Guard(Method, () =>
+    protected override void End() => Guard(Target, () =>
     {
+        if (IsRawCall)
+        {
+            CallWithJoinedBytes();
+        }
+
         if (FansOut)
         {
             FinishCalls();
             return;
         }
 
-        if (ParameterSetName != ByBytes && _stream is null && !_sawInput
+        if (!IsRawCall && _stream is null && !_sawInput
             && Caller.MyInvocation.ExpectingInput
             && FindMethod(out RpcClient client) is { IsClientStreaming: true } method)
         {
@@ -180,6 +168,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
             EndStream();
             _fanOut?.Dispose();
             _kept?.Dispose();
+            _joined?.Dispose();
         }
 
         base.Dispose(disposing);
@@ -323,7 +312,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         },
         WritePendingRetries);
 
-    private string Title(string doing) => ParameterSetName == ByBytes ? doing : $"{doing} {Method}";
+    private string Title(string doing) => IsRawCall ? doing : $"{doing} {Method}";
 
     [Parameter(Mandatory = true, ParameterSetName = ByEndpoint)]
     [ValidateNotNullOrEmpty]
@@ -383,9 +372,7 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
     [ArgumentCompleter(typeof(RetryCompleter))]
     public RpcRetryPolicy? Retry { get => Own.Retry; set => Own.Retry = value; }
 
-    [Parameter(ParameterSetName = ByConnection)]
-    [Parameter(ParameterSetName = ByInput)]
-    [Parameter(ParameterSetName = ByEndpoint)]
+    [Parameter]
     [ValidateNotNull]
     [ArgumentCompleter(typeof(HeaderCompleter))]
     public IDictionary? Header { get => Own.Header; set => Own.Header = value; }
@@ -423,23 +410,6 @@ public sealed partial class InvokeRpcMethodCommand : RpcConnectingCommand
         BeginReport(method.FullName, client.Endpoint, options.ReplyInfo);
         return Reported(() => client.Invoke(method, request, options, Cancellation));
     }
-
-    // Calls a raw interface, with a verbose line when the call has ended.
-    private byte[] Execute(RpcRawClient client)
-    {
-        RpcReplyInfo? info = IsVerbose ? new RpcReplyInfo() : null;
-        BeginReport(client.InterfaceId.ToString(), client.Endpoint, info);
-        return Reported(() => client.Execute(Bytes, RawOptions(info), Cancellation));
-    }
-
-    private RpcCallOptions RawOptions(RpcReplyInfo? info = null) =>
-        new()
-        {
-            Timeout = Deadline,
-            Retry = OfCall?.Retry,
-            WaitForReady = WaitsForReady,
-            ReplyInfo = info,
-        };
 
     private TReply Reported<TReply>(Func<TReply> call)
     {

@@ -8,6 +8,10 @@ namespace ProtoRpc.PowerShell.Parameters;
 /// relies on them.</summary>
 internal static class EndpointParameters
 {
+    // Two formats apply to other endpoints than the setting in general.
+    private const string FormatName = "Format";
+    private const string BinaryName = nameof(MessageFormats.Binary);
+
     private static readonly EndpointGroup[] Messages = EndpointGroup.OfMessages(EndpointFeatures.None);
 
     private static readonly EndpointGroup[] WithTls =
@@ -32,18 +36,26 @@ internal static class EndpointParameters
         ],
         ["Token"] = EndpointGroup.With(EndpointFeatures.Tokens),
         ["Header"] = Messages,
-        ["Format"] = EndpointGroup.With(EndpointFeatures.Formats),
+        [FormatName] = EndpointGroup.With(EndpointFeatures.Formats),
+        [BinaryName] =
+        [
+            .. EndpointGroup.With(EndpointFeatures.Formats), EndpointGroup.Speaking(EndpointProtocol.GrpcWeb),
+        ],
+        [RpcNamedEndpoint.GrpcWebText] = [EndpointGroup.Speaking(EndpointProtocol.GrpcWeb)],
         ["Compression"] = EndpointGroup.With(EndpointFeatures.Compression),
         ["ReplyCompression"] = EndpointGroup.With(EndpointFeatures.CompressedReplies),
         ["HttpGet"] = [EndpointGroup.Speaking(EndpointProtocol.Connect)],
-        ["GrpcWebText"] = [EndpointGroup.Speaking(EndpointProtocol.GrpcWeb)],
         ["KeepAlive"] = EndpointGroup.With(EndpointFeatures.KeepAlive),
         ["Reflection"] = EndpointGroup.With(EndpointFeatures.Reflection),
         ["CallContext"] = Messages,
         ["Extension"] = EndpointGroup.OfMessages(EndpointFeatures.HeaderExtensions),
         ["ExceptionType"] = EndpointGroup.OfMessages(EndpointFeatures.ExceptionTypes),
-        ["MultiPartThreshold"] = EndpointGroup.OfMessages(EndpointFeatures.Parts),
         ["ReplyInfoVariable"] = Messages,
+        ["All"] = Messages,
+        ["AllowUnknownField"] = Messages,
+        ["AsHashtable"] = Messages,
+        ["MessagePath"] = Messages,
+        ["Raw"] = Messages,
         // Parameters of listeners. HTTP endpoints also serve gRPC-Web.
         ["Certificate"] = [EndpointGroup.TlsThatIsAskedFor, .. EndpointGroup.Served(EndpointFeatures.Tls)],
         ["CertificatePassword"] = EndpointGroup.Served(EndpointFeatures.OptionalTls | EndpointFeatures.Tls),
@@ -97,6 +109,19 @@ internal static class EndpointParameters
         return new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
             $"{written(name)} does not apply to {endpoints}, only to {others}.", uses[0].Endpoint);
+    }
+
+    /// <summary>The error for a format that the endpoint does not have. gRPC-Web has the binary format and a
+    /// text form.</summary>
+    public static RpcException? FindFormatMisfit(
+        string format, Func<string, string> written, EndpointUse use)
+    {
+        string name = written(FormatName);
+        return format.Equals(RpcNamedEndpoint.GrpcWebText, StringComparison.OrdinalIgnoreCase)
+            ? FindMisfit(RpcNamedEndpoint.GrpcWebText, value => $"'{value}' as {name}", use)
+            : FindMisfit(
+                format.Equals(BinaryName, StringComparison.OrdinalIgnoreCase) ? BinaryName : FormatName,
+                _ => name, use);
     }
 
     /// <summary>The error for TLS on an endpoint other than tcp://. If the endpoint would then be called over

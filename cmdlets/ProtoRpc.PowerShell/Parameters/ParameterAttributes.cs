@@ -132,6 +132,53 @@ internal sealed class RetryTableAttribute : ArgumentTransformationAttribute
     ];
 }
 
+/// <summary>Takes a hashtable for <see cref="RpcRandomMessageOptions"/>, without the length of streams: this
+/// is a parameter of its own, because it also applies to messages that are not random.</summary>
+[AttributeUsage(AttributeTargets.Property)]
+internal sealed class RandomMessageTableAttribute : ArgumentTransformationAttribute
+{
+    private const string What = "-RandomMessage";
+
+    private static readonly SettingTable Settings = new(
+        typeof(RpcRandomMessageOptions), $"a setting of {What}", What,
+        except: nameof(RpcRandomMessageOptions.StreamLength));
+
+    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
+        (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) switch
+        {
+            RpcRandomMessageOptions options => Checked(options),
+            IDictionary table => Checked(Read(table)),
+            null => null,
+            { } value => throw new ArgumentTransformationMetadataException(
+                $"'{TerminalText.Neutralize($"{value}")}' is not a hashtable. Give {What} @{{ }} for the "
+                + $"defaults, or settings such as @{{ {nameof(RpcRandomMessageOptions.Seed)} = 5; "
+                + $"{nameof(RpcRandomMessageOptions.MaxBytes)} = 1000 }}."),
+        };
+
+    private static RpcRandomMessageOptions Read(IDictionary table)
+    {
+        RpcRandomMessageOptions options = new();
+        Settings.Apply(table, options, SettingTable.Read);
+        return options;
+    }
+
+    private static RpcRandomMessageOptions Checked(RpcRandomMessageOptions options)
+    {
+        try
+        {
+            options.Check();
+            return options;
+        }
+        catch (RpcException e)
+        {
+            throw new ArgumentTransformationMetadataException(MemberTexts.Rename(
+                e.Message, name => name == $"{nameof(RpcRandomMessageOptions)}.{nameof(options.MaxBytes)}"
+                    ? $"{nameof(options.MaxBytes)} of {What}"
+                    : null));
+        }
+    }
+}
+
 /// <summary>Takes an empty text as no value. Import-Csv returns it for an empty cell, and null for a cell
 /// that the row does not have.</summary>
 internal sealed class EmptyCellAttribute : ArgumentTransformationAttribute
@@ -197,8 +244,10 @@ public sealed class FormatNames : IValidateSetValuesGenerator
     public string[] GetValidValues() => [.. MessageFormats.All.Select(format => format.Name)];
 }
 
-/// <summary>The names of the message formats that HTTP endpoints accept.</summary>
-public sealed class HttpFormatNames : IValidateSetValuesGenerator
+/// <summary>The names of the formats of requests: the message formats that HTTP endpoints accept, and the
+/// text form of gRPC-Web.</summary>
+public sealed class RequestFormatNames : IValidateSetValuesGenerator
 {
-    public string[] GetValidValues() => [.. MessageFormats.OfHttp.Select(format => format.Name)];
+    public string[] GetValidValues() =>
+        [.. MessageFormats.OfHttp.Select(format => format.Name), RpcNamedEndpoint.GrpcWebText];
 }

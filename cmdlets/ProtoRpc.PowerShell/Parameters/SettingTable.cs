@@ -9,11 +9,14 @@ namespace ProtoRpc.PowerShell.Parameters;
 /// <param name="kind">The noun for one of the settings, for errors.</param>
 /// <param name="of">The object that the settings belong to, for errors.</param>
 /// <param name="page">The page that lists the settings; null to list them in the error.</param>
-internal sealed class SettingTable(Type type, string kind, string of, string? page = null)
+/// <param name="except">A setting that hashtables do not have; null for none.</param>
+internal sealed class SettingTable(
+    Type type, string kind, string of, string? page = null, string? except = null)
 {
     /// <summary>The settings by their names.</summary>
     public Dictionary<string, PropertyInfo> Known { get; } = type
         .GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
+        .Where(property => property.Name != except)
         .ToDictionary(property => property.Name, StringComparer.OrdinalIgnoreCase);
 
     /// <summary>Sets the settings of an object to the values of a hashtable.</summary>

@@ -150,7 +150,7 @@ internal static class LinePrediction
         public int MethodStart => MethodElement?.Extent.StartOffset ?? _cursor;
 
         /// <summary>Whether the cursor is in the name of the method.</summary>
-        public bool WritesMethod => MethodElement is null ? !Has("Bytes") : IsAtCursor(MethodElement);
+        public bool WritesMethod => MethodElement is null ? !Has("Message") : IsAtCursor(MethodElement);
 
         /// <summary>Whether the cursor is in the message.</summary>
         public bool WritesMessage => MessageElement is { } message && IsAtCursor(message);

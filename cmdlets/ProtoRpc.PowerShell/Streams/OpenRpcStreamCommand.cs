@@ -55,16 +55,6 @@ public sealed class OpenRpcStreamCommand : RpcCmdlet
     [ArgumentCompleter(typeof(ServiceCompleter))]
     public string? Service { get; set; }
 
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [CredentialSource]
-    [ValidateNotNull]
-    public RpcCredentialSource? Credential { get; set; }
-
-    [Parameter(ParameterSetName = ByEndpoint)]
-    [TokenSource]
-    [ValidateNotNull]
-    public RpcTokenSource? Token { get; set; }
-
     [Parameter]
     [ValidateNotNull]
     [ConnectionOptionTable]
@@ -103,16 +93,6 @@ public sealed class OpenRpcStreamCommand : RpcCmdlet
         if (Service is not null)
         {
             call.Service = Service;
-        }
-
-        if (Credential is not null)
-        {
-            call.Credential = Credential;
-        }
-
-        if (Token is not null)
-        {
-            call.Token = Token;
         }
     }
 }

@@ -156,7 +156,7 @@ internal sealed partial class ConnectOptions
             HttpGet = IsGiven(parsed, _get, target.Endpoint, EndpointProtocol.Connect)
                 || target.Named is { HttpGet: true },
             GrpcWebText = IsGiven(parsed, _webText, target.Endpoint, EndpointProtocol.GrpcWeb)
-                || target.Named is { GrpcWebText: true },
+                || target.Named is { IsGrpcWebText: true },
         };
     }
 

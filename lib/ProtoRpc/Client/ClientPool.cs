@@ -276,7 +276,6 @@ internal sealed class ClientKey : IEquatable<ClientKey>
         parts.Add(options.Service);
         parts.Add(options.InterfaceId);
         parts.Add(options.ExceptionTypes);
-        parts.Add(options.MultiPartThreshold);
         // Limits is a record, so its text contains the values of all members.
         parts.Add(options.Limits.ToString());
         return new ClientKey(hash.GetHashAndReset());

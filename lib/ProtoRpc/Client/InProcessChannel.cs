@@ -76,9 +76,8 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
     {
         RequireUnary(call.Method);
         EncodedMessage body = ReplayBuffer.Encode(
-            call, request,
-            options.MultiPartThreshold is null ? options.Limits.MaxMessageBytes : Array.MaxLength);
-        if (body.Length < (options.MultiPartThreshold ?? int.MaxValue))
+            call, request, MultiPartSender.MaxRequestBytes(options.Limits));
+        if (!MultiPartSender.IsFor(options.Limits, body.Length))
         {
             return await CallAsync<TWait, TReply>(
                 call.Method.Service.FullName, call.Method.Name, call, body, read, cancellation)
@@ -101,7 +100,7 @@ internal sealed class InProcessChannel(RpcEndpoint endpoint, RpcClientOptions op
     {
         RequireUnary(call.Method);
         MultiPartSender sender = new(
-            options.MultiPartThreshold ?? options.Limits.MaxMessageBytes,
+            MultiPartSender.PartBytes(options.Limits),
             part => CallBuiltIn(
                 call.Method.Service.FullName, BuiltInNames.Multi, part,
                 call with { Clock = call.Clock.Again() },

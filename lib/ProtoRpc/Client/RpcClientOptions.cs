@@ -110,11 +110,6 @@ public sealed record RpcClientOptions
     /// <summary>The types of server exceptions that the client recreates.</summary>
     public RpcExceptionTypes ExceptionTypes { get; init; } = RpcExceptionTypes.CoreLibrary;
 
-    /// <summary>Requests of at least this size are sent in parts. A part and its headers are no larger than
-    /// this. The minimum is 2,048; null sends no parts. The server must support parts: ProtoRpc's do, the
-    /// original's if it is enabled.</summary>
-    public int? MultiPartThreshold { get; init; } = RpcLimits.Default.MaxMessageBytes;
-
     /// <summary>A copy that the caller cannot change. PowerShell and the binder of configurations also write
     /// init-only properties, so the original options may still change.</summary>
     internal RpcClientOptions Copy() => this with
@@ -134,12 +129,13 @@ internal static class ClientOptionsCheck
     /// <exception cref="RpcException">InvalidArgument or Unimplemented.</exception>
     public static void Check(RpcEndpoint endpoint, RpcClientOptions options)
     {
-        if (options.MultiPartThreshold < MultiPartSender.MinThreshold)
+        if (options.Limits.MultiPartThreshold is not 0 and < MultiPartSender.MinThreshold)
         {
             throw new RpcException(
-                RpcStatusCode.InvalidArgument,
-                $"A multi-part threshold of {options.MultiPartThreshold} bytes is too small; "
-                + $"use {MultiPartSender.MinThreshold} or more.");
+                RpcStatusCode.InvalidArgument, RpcErrorIds.InvalidLimit,
+                $"{nameof(RpcLimits)}.{nameof(RpcLimits.MultiPartThreshold)} is "
+                + $"{options.Limits.MultiPartThreshold:N0}; it must be at least "
+                + $"{MultiPartSender.MinThreshold:N0}, or 0 to send no parts.");
         }
 
         options.Retry?.Check();

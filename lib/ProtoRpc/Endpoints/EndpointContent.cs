@@ -132,12 +132,12 @@ internal static class EndpointEntry
         "token", "mechanism", "protectionLevel", "servicePrincipalName", "serverUser",
         "tls", "caCertificate", "clientCertificate",
         "serverName", "format", "compression", RetryEntry.CountKey, RetryEntry.Key,
-        "httpGet", "grpcWebText",
+        "httpGet",
     ];
 
     /// <summary>Checks an endpoint before it is written.</summary>
     /// <exception cref="RpcException">InvalidArgument: a secret is not a reference, or a format does not
-    /// exist.</exception>
+    /// exist, or not for the endpoint.</exception>
     public static void Check(RpcNamedEndpoint endpoint)
     {
         if (endpoint.Credential is { } credential)
@@ -158,10 +158,25 @@ internal static class EndpointEntry
             SecretReference.Parse(token, $"{nameof(RpcNamedEndpoint)}.{nameof(RpcNamedEndpoint.Token)}");
         }
 
-        if (endpoint.Format is { } format && !MessageFormats.TryFind(format, out _))
+        if (endpoint.IsGrpcWebText)
+        {
+            CheckGrpcWeb(endpoint);
+        }
+        else if (endpoint.Format is { } format && !MessageFormats.TryFind(format, out _))
         {
             throw new RpcException(
                 RpcStatusCode.InvalidArgument, $"'{TerminalText.Neutralize(format)}' is not a format.");
+        }
+    }
+
+    private static void CheckGrpcWeb(RpcNamedEndpoint endpoint)
+    {
+        if (endpoint.Endpoint.Kind.Protocol != EndpointProtocol.GrpcWeb)
+        {
+            throw new RpcException(
+                RpcStatusCode.InvalidArgument,
+                $"The format {RpcNamedEndpoint.GrpcWebText} does not apply to '{endpoint.Endpoint}', only to "
+                + "grpcweb:// and grpcwebs:// endpoints.", endpoint.Endpoint);
         }
     }
 
@@ -197,7 +212,6 @@ internal static class EndpointEntry
                 Compression = reader.Name<RpcCompression>("compression"),
                 Retry = RetryEntry.Read((JsonObject)node!),
                 HttpGet = reader.Value<bool>("httpGet") ?? false,
-                GrpcWebText = reader.Value<bool>("grpcWebText") ?? false,
             };
             Check(endpoint);
             return endpoint;
@@ -224,7 +238,7 @@ internal static class EndpointEntry
             endpoint.ClientCertificate, endpoint.ServerName, endpoint.Format,
             endpoint.Compression?.ToString(), RetryEntry.CountOf(endpoint.Retry),
             RetryEntry.Write(endpoint.Retry),
-            TrueOrNull(endpoint.HttpGet), TrueOrNull(endpoint.GrpcWebText),
+            TrueOrNull(endpoint.HttpGet),
         ];
         JsonObject entry = [];
         foreach ((string key, JsonNode? value) in Known.Zip(values))

@@ -7,6 +7,10 @@ public sealed record RpcNamedEndpoint
     /// <summary>The maximum length of a name.</summary>
     public const int MaxNameLength = 64;
 
+    /// <summary>The format of gRPC-Web endpoints that is not a <see cref="MessageFormat"/>: base64 of binary
+    /// messages and frames, <c>application/grpc-web-text</c>.</summary>
+    internal const string GrpcWebText = nameof(GrpcWebText);
+
     /// <summary>Creates a named endpoint.</summary>
     /// <param name="name">Letters, digits and <c>. - _</c>; case-insensitive.</param>
     /// <param name="endpoint">The endpoint.</param>
@@ -78,7 +82,8 @@ public sealed record RpcNamedEndpoint
     /// <summary>The server name that the certificate must contain.</summary>
     public string? ServerName { get; init; }
 
-    /// <summary>The format of HTTP requests.</summary>
+    /// <summary>The format of HTTP requests: the name of a <see cref="MessageFormat"/>, or
+    /// <c>GrpcWebText</c> for the text form of gRPC-Web; null for the binary format.</summary>
     public string? Format { get; init; }
 
     /// <summary>How requests are compressed.</summary>
@@ -87,12 +92,12 @@ public sealed record RpcNamedEndpoint
     /// <summary>Whether methods without side effects are called by GET over Connect.</summary>
     public bool HttpGet { get; init; }
 
-    /// <summary>Whether gRPC-Web uses its text form.</summary>
-    public bool GrpcWebText { get; init; }
-
     /// <summary>Which failed calls to retry, how often, and after which pauses; null for no
     /// retries.</summary>
     public RpcRetryPolicy? Retry { get; init; }
+
+    /// <summary>Whether gRPC-Web uses its text form.</summary>
+    internal bool IsGrpcWebText => GrpcWebText.Equals(Format, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>The name, which can be used instead of an endpoint.</summary>
     public override string ToString() => Name;

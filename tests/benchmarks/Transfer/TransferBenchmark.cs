@@ -134,7 +134,7 @@ internal static class TransferBenchmark
             })
             .AddEndpoint(RpcEndpoint.Tcp("127.0.0.1", 0))
             .StartListening();
-        RpcClientOptions options = new() { Limits = limits, MultiPartThreshold = PartBytes };
+        RpcClientOptions options = new() { Limits = limits with { MultiPartThreshold = PartBytes } };
         using RpcClient client = RpcClient.Connect(server.Endpoints[0], schema, options);
 
         client.Upload(method, new EmptyBytes(Bytes), new() { Timeout = Timeout.InfiniteTimeSpan });

@@ -86,7 +86,8 @@ public static class ExhaustedSystemTests
             // The name of the local endpoint would be on the small disk as well.
             using ToolServer server = await ToolServer.StartAsync(
                 "tcp://127.0.0.1:0", Empty, SmallDisk, ("TMPDIR", folder.FullName));
-            using RpcClient client = server.Connect(new() { MultiPartThreshold = 2048 });
+            using RpcClient client = server.Connect(
+                new() { Limits = new() { MultiPartThreshold = 2048 } });
             RpcException error = await Assert.ThrowsAsync<RpcException>(() => SendAsync(client, 3_000_000));
             Assert.Equal(RpcStatusCode.ResourceExhausted, error.Code);
             Assert.Contains("disk", error.Message, StringComparison.Ordinal);

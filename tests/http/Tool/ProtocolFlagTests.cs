@@ -73,7 +73,7 @@ public sealed class ProtocolFlagTests : IDisposable
         registry.Register(new("text", RpcEndpoint.Parse($"grpcweb://{Http}"))
         {
             Schema = [ShopProto],
-            GrpcWebText = true,
+            Format = "GrpcWebText",
         });
         Dictionary<string, string> environment = new() { [RpcEndpointRegistry.PathVariable] = file };
 

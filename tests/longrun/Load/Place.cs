@@ -15,7 +15,11 @@ internal sealed record Place(string Name, RpcEndpoint Endpoint, RpcClientOptions
 
     public RpcClient Connect() => RpcClient.Connect(
         Endpoint, WordsServer.Schema,
-        Options with { Service = "streams.Words", MultiPartThreshold = PartBytes });
+        Options with
+        {
+            Service = "streams.Words",
+            Limits = Options.Limits with { MultiPartThreshold = PartBytes },
+        });
 
     private bool Is(string scheme) => Endpoint.Uri.StartsWith(scheme, StringComparison.Ordinal);
 }

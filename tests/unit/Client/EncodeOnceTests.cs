@@ -10,11 +10,11 @@ public static class EncodeOnceTests
     private const int Threshold = 4096;
 
     [Theory]
-    [InlineData(null, 100)]
-    [InlineData(null, 100_000)]
+    [InlineData(0, 100)]
+    [InlineData(0, 100_000)]
     [InlineData(Threshold, 100)]
     [InlineData(Threshold, 100_000)]
-    public static async Task A_dynamic_message_is_encoded_and_checked_once_a_side(int? threshold, int size)
+    public static async Task A_dynamic_message_is_encoded_and_checked_once_a_side(int threshold, int size)
     {
         RpcSchema ofServer = RpcSchema.FromDescriptors(CallsReflection.Descriptor);
         RpcSchema ofClient = RpcSchema.FromDescriptors(CallsReflection.Descriptor);
@@ -25,7 +25,11 @@ public static class EncodeOnceTests
             .StartListening();
         using RpcClient client = RpcClient.Connect(
             server.Endpoints[0], ofClient,
-            new RpcClientOptions { Service = "calls.Echo", MultiPartThreshold = threshold });
+            new RpcClientOptions
+            {
+                Service = "calls.Echo",
+                Limits = new() { MultiPartThreshold = threshold },
+            });
         RpcMethodInfo method = client.GetMethod("Say");
         DynamicMessage request = Message(ofClient, "calls.EchoRequest", new string('x', size));
         PassCount sent = new(method.RequestType);
@@ -44,9 +48,9 @@ public static class EncodeOnceTests
     }
 
     [Theory]
-    [InlineData(null)]
+    [InlineData(0)]
     [InlineData(Threshold)]
-    public static void A_generated_message_is_measured_and_written_once_a_side(int? threshold)
+    public static void A_generated_message_is_measured_and_written_once_a_side(int threshold)
     {
         RpcSchema schema = ReplyMismatchTests.Load(
             "syntax = \"proto3\"; package plain; message Text { string text = 1; } "
@@ -59,7 +63,8 @@ public static class EncodeOnceTests
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
         using RpcClient client = RpcClient.Connect(
-            server.Endpoints[0], schema, new RpcClientOptions { MultiPartThreshold = threshold });
+            server.Endpoints[0], schema,
+            new RpcClientOptions { Limits = new() { MultiPartThreshold = threshold } });
 
         DynamicMessage received = client.Invoke(client.GetMethod("Say"), request);
 
@@ -69,9 +74,9 @@ public static class EncodeOnceTests
     }
 
     [Theory]
-    [InlineData(null, 1)]
+    [InlineData(0, 1)]
     [InlineData(Threshold, 2)]
-    public static void A_reply_over_the_limit_fails_the_call_at_the_limit(int? threshold, int calls)
+    public static void A_reply_over_the_limit_fails_the_call_at_the_limit(int threshold, int calls)
     {
         using RpcServer server = RpcServer.Create(
             EchoServer.Schema, "calls.Echo",
@@ -80,8 +85,8 @@ public static class EncodeOnceTests
                 Message(EchoServer.Schema, "calls.EchoReply", new string('x', 50_000))))
             .AddEndpoint(EchoServer.NewEndpoint(RpcTransport.Local))
             .StartListening();
-        using RpcClient client =
-            EchoServer.Connect(server, new RpcClientOptions { MultiPartThreshold = threshold });
+        using RpcClient client = EchoServer.Connect(
+            server, new RpcClientOptions { Limits = new() { MultiPartThreshold = threshold } });
 
         RpcException error = Assert.Throws<RpcException>(() => client.Invoke<EchoReply>(
             "Say", new EchoRequest { Text = new string('x', Threshold) }));

@@ -23,8 +23,7 @@ public static class MultiPartTests
             .StartListening();
         using RpcClient client = EchoServer.Connect(server, new RpcClientOptions
         {
-            Limits = new RpcLimits { MaxMessageBytes = 10_000_000 },
-            MultiPartThreshold = threshold,
+            Limits = new RpcLimits { MaxMessageBytes = 10_000_000, MultiPartThreshold = threshold },
         });
         byte[] payload = new byte[size];
         new Random(size).NextBytes(payload);
@@ -41,7 +40,7 @@ public static class MultiPartTests
     {
         await using RpcServer server = EchoServer.Start(RpcTransport.Local);
         using RpcClient client = EchoServer.Connect(
-            server, new RpcClientOptions { MultiPartThreshold = 2048 });
+            server, new RpcClientOptions { Limits = new() { MultiPartThreshold = 2048 } });
         RpcMethodInfo method = client.GetMethod("Say");
 
         DynamicMessage reply = await client.InvokeAsync(
@@ -64,7 +63,7 @@ public static class MultiPartTests
             .StartListening();
         using RpcClient client = RpcClient.Connect(
             server.Endpoints[0], EchoServer.Schema,
-            new() { Service = "Other", MultiPartThreshold = 100_000 });
+            new() { Service = "Other", Limits = new() { MultiPartThreshold = 100_000 } });
         RpcMethodInfo method = client.GetMethod("Say");
         List<RpcProgress> progress = [];
 
@@ -105,7 +104,7 @@ public static class MultiPartTests
         using RpcServer server = EchoServer.Start(
             RpcTransport.Local, new RpcServerOptions { EnableMultiPart = false });
         using RpcClient client = EchoServer.Connect(
-            server, new RpcClientOptions { MultiPartThreshold = 2048 });
+            server, new RpcClientOptions { Limits = new() { MultiPartThreshold = 2048 } });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Say", new EchoRequest { Text = new string('x', 10_000) }));
@@ -118,7 +117,7 @@ public static class MultiPartTests
     {
         using RpcServer server = EchoServer.Start(RpcTransport.Local);
         using RpcClient client = EchoServer.Connect(
-            server, new RpcClientOptions { MultiPartThreshold = 2048 });
+            server, new RpcClientOptions { Limits = new() { MultiPartThreshold = 2048 } });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Invoke<EchoReply>("Fail", new EchoRequest { Text = new string('x', 10_000) }));
@@ -127,13 +126,20 @@ public static class MultiPartTests
         Assert.Equal("calls.Echo/Fail", error.MethodName);
     }
 
-    [Fact]
-    public static void A_threshold_below_the_originals_is_refused()
+    [Theory]
+    [InlineData(2047)]
+    [InlineData(1)]
+    [InlineData(-1)]
+    public static void A_threshold_below_the_originals_is_refused(int threshold)
     {
         RpcException error = Assert.Throws<RpcException>(
-            () => RpcClient.Connect("ncalrpc:[x]", null, new RpcClientOptions { MultiPartThreshold = 2047 }));
+            () => RpcClient.Connect(
+                "ncalrpc:[x]", null,
+                new RpcClientOptions { Limits = new() { MultiPartThreshold = threshold } }));
 
-        Assert.Contains("2048", error.Message);
+        Assert.Equal("InvalidLimit", error.ErrorId);
+        Assert.Contains("RpcLimits.MultiPartThreshold is", error.Message, StringComparison.Ordinal);
+        Assert.Contains("2,048, or 0", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]

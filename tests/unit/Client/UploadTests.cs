@@ -66,7 +66,7 @@ public static class UploadTests
             .StartListening();
         using RpcClient client = RpcClient.Connect(
             server.Endpoints[0], EchoServer.Schema,
-            new() { Service = service.FullName, MultiPartThreshold = 50_000 });
+            new() { Service = service.FullName, Limits = new() { MultiPartThreshold = 50_000 } });
 
         RpcException error = Assert.Throws<RpcException>(
             () => client.Upload(client.GetMethod("Say"), new MemoryStream(new byte[200_000])));
@@ -86,7 +86,8 @@ public static class UploadTests
             .StartListening();
 
     private static RpcClient Connect(RpcServer server) => RpcClient.Connect(
-        server.Endpoints[0], EchoServer.Schema, new() { Service = "Other", MultiPartThreshold = 50_000 });
+        server.Endpoints[0], EchoServer.Schema,
+        new() { Service = "Other", Limits = new() { MultiPartThreshold = 50_000 } });
 
     private sealed class GrowingStream(int size, int atFirst) : MemoryStream(new byte[size])
     {

@@ -28,7 +28,7 @@ public static partial class LimitsPageTests
         TimeSpan time when time.TotalMinutes >= 1 => Plural(time.TotalMinutes, "minute"),
         TimeSpan time => Plural(time.TotalSeconds, "second"),
         int.MaxValue => "2 GiB less one",
-        _ when name.Contains("Bytes", StringComparison.Ordinal) =>
+        _ when name.Contains("Bytes", StringComparison.Ordinal) || name == "MultiPartThreshold" =>
             Bytes(Convert.ToInt64(value, CultureInfo.InvariantCulture)),
         _ => string.Create(CultureInfo.InvariantCulture, $"{value:N0}"),
     };

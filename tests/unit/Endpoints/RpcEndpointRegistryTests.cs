@@ -186,6 +186,7 @@ public sealed class RpcEndpointRegistryTests : IDisposable
         """{ "endpoint": "grpc://a:1", "retry": { "statusCodes": ["OK"] } }""", "'statusCodes' of 'retry'")]
     [InlineData("""{ "endpoint": "grpc://a:1", "retry": { "jitter": 2 } }""", "RpcRetryPolicy.Jitter is 2")]
     [InlineData("""{ "endpoint": "grpc://a:1", "format": "Nope" }""", "not a format")]
+    [InlineData("""{ "endpoint": "grpc://a:1", "format": "GrpcWebText" }""", "only to grpcweb://")]
     [InlineData("""{ "endpoint": "grpc://a:1" }, "A": { "endpoint": "grpc://a:1" }""", "twice")]
     public void AWrongEntryIsAnErrorThatSaysWhere(string entry, string where, string name = "a") =>
         ADamagedFileIsAnErrorThatSaysWhere(WithEntry(entry, name), where);
@@ -315,7 +316,6 @@ public sealed class RpcEndpointRegistryTests : IDisposable
         Compression = RpcCompression.Gzip,
         Retry = new() { Count = 3 },
         HttpGet = true,
-        GrpcWebText = true,
     };
 
     private static void Close(string file)

@@ -285,8 +285,7 @@ public static class GatewayTests
             .StartListening();
         RpcClientOptions small = new()
         {
-            Limits = RpcLimits.Default with { MaxMessageBytes = 1000 },
-            MultiPartThreshold = null,
+            Limits = RpcLimits.Default with { MaxMessageBytes = 1000, MultiPartThreshold = 0 },
         };
         using RpcClient client = EchoServer.Connect(server, small);
         using RpcServer gateway = Start(client, options: new()

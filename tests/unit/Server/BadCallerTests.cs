@@ -138,7 +138,7 @@ public static class BadCallerTests
         using RpcClient good = RpcClient.Connect(server.Endpoints[1], EchoServer.Schema, new RpcClientOptions
         {
             Service = "calls.Echo",
-            MultiPartThreshold = 2048,
+            Limits = new() { MultiPartThreshold = 2048 },
         });
         long before = GC.GetTotalMemory(forceFullCollection: true);
         int refused = 0;

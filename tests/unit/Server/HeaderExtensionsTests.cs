@@ -11,9 +11,9 @@ namespace ProtoRpc.Tests.Server;
 public static class HeaderExtensionsTests
 {
     [Theory]
-    [InlineData(null)]
+    [InlineData(0)]
     [InlineData(2048)]
-    public static void Go_both_ways_beside_the_headers(int? parts)
+    public static void Go_both_ways_beside_the_headers(int parts)
     {
         using RpcServer server = Start(context =>
         {
@@ -25,7 +25,8 @@ public static class HeaderExtensionsTests
             SetNode(context);
             context.ReplyHeaders.Add("x-node", "n2");
         });
-        using RpcClient client = Connect(server, new RpcClientOptions { MultiPartThreshold = parts });
+        using RpcClient client = Connect(
+            server, new RpcClientOptions { Limits = new() { MultiPartThreshold = parts } });
         RpcMetadata headers = new();
         headers.Add("x-who", "Ann");
         RpcReplyInfo info = new();

@@ -119,11 +119,11 @@ public static class RedirectedCallTests
         private RpcEndpoint Endpoint =>
             RpcEndpoint.Tcp("127.0.0.1", ((IPEndPoint)_listener.LocalEndpoint).Port);
 
-        public RpcClient Connect(RpcProtectionLevel level, int? multiPartThreshold = null) =>
+        public RpcClient Connect(RpcProtectionLevel level, int multiPartThreshold = 0) =>
             RpcClient.Connect(Endpoint, EchoServer.Schema, new()
             {
                 Service = "calls.Echo",
-                MultiPartThreshold = multiPartThreshold,
+                Limits = new() { MultiPartThreshold = multiPartThreshold },
                 Security = level == RpcProtectionLevel.None ? RpcClientSecurity.Anonymous : new()
                 {
                     Authentication = RpcClientAuthentication.User,

@@ -106,7 +106,7 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         RefuseStreams(call.Method);
         NativeConnectionPool client = ClientOf(call.Method.Service);
         MultiPartSender sender = new(
-            options.MultiPartThreshold ?? _limits.MaxMessageBytes,
+            MultiPartSender.PartBytes(_limits),
             part => Call(
                 client, BuiltInNames.Multi, call.Method.FullName,
                 part, call.Clock.Again().For(cancellation), MultiPartSender.Read, call),
@@ -326,11 +326,10 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
 
     private RpcTlsOptions? Tls => options.UseTls ? options.Tls : null;
 
-    // A message that is sent in parts may be larger than the limit of one message.
-    private EncodedMessage Encode(CallSpec call, IMessage request) => ReplayBuffer.Encode(
-        call, request, options.MultiPartThreshold is null ? _limits.MaxMessageBytes : Array.MaxLength);
+    private EncodedMessage Encode(CallSpec call, IMessage request) =>
+        ReplayBuffer.Encode(call, request, MultiPartSender.MaxRequestBytes(_limits));
 
-    private bool GoesInParts(EncodedMessage body) => body.Length >= options.MultiPartThreshold;
+    private bool GoesInParts(EncodedMessage body) => MultiPartSender.IsFor(_limits, body.Length);
 
     private void RefuseStreams(RpcMethodInfo method)
     {

@@ -115,6 +115,20 @@ internal sealed class MultiPartSender(
     // The space that the original reserves for headers in each part.
     private const int HeaderReserve = 1024;
 
+    /// <summary>Whether a request is sent in parts.</summary>
+    public static bool IsFor(RpcLimits limits, long length) =>
+        limits.MultiPartThreshold > 0 && length >= limits.MultiPartThreshold;
+
+    /// <summary>The largest request that is encoded: one that is sent in parts may be larger than a
+    /// message.</summary>
+    public static int MaxRequestBytes(RpcLimits limits) =>
+        limits.MultiPartThreshold > 0 ? Array.MaxLength : limits.MaxMessageBytes;
+
+    /// <summary>The size of the parts of an upload, which is sent in parts even if other requests are
+    /// not.</summary>
+    public static int PartBytes(RpcLimits limits) =>
+        limits.MultiPartThreshold > 0 ? limits.MultiPartThreshold : limits.MaxMessageBytes;
+
     /// <summary>How long ending a transfer early may take.</summary>
     public static TimeSpan CancelTimeout { get; } = TimeSpan.FromSeconds(1);
 

@@ -200,10 +200,12 @@ public static class InProcessTests
     {
         RpcLimits small = RpcLimits.Default with { MaxMessageBytes = 4096 };
         using TalkServer talk = new(new RpcServerOptions { Limits = small });
-        using RpcClient whole = talk.Connect(new RpcClientOptions { MultiPartThreshold = null });
+        using RpcClient whole = talk.Connect(
+            new RpcClientOptions { Limits = new() { MultiPartThreshold = 0 } });
         using RpcClient narrow = talk.Connect(
             new RpcClientOptions { Limits = small with { MaxMessageBytes = 64 } });
-        using RpcClient parts = talk.Connect(new RpcClientOptions { MultiPartThreshold = 2048 });
+        using RpcClient parts = talk.Connect(
+            new RpcClientOptions { Limits = new() { MultiPartThreshold = 2048 } });
         Words large = new() { Text = "a", Payload = ByteString.CopyFrom(new byte[5000]) };
         Words medium = new() { Text = "a", Payload = ByteString.CopyFrom(new byte[3000]) };
 

@@ -136,7 +136,6 @@ public sealed class ClientKeyTests
         yield return ("Service", new RpcClientOptions { Service = "" });
         yield return ("InterfaceId", new RpcClientOptions { InterfaceId = Guid.Empty });
         yield return ("ExceptionTypes", new RpcClientOptions { ExceptionTypes = (RpcExceptionTypes)7 });
-        yield return ("MultiPartThreshold", new RpcClientOptions { MultiPartThreshold = null });
         foreach (PropertyInfo limit in typeof(RpcLimits).GetProperties().Where(limit => limit.CanWrite))
         {
             RpcLimits limits = new();
