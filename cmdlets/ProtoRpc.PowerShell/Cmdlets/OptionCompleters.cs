@@ -42,15 +42,16 @@ internal sealed class RandomMessageCompleter : RpcCompleter
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
 
     internal override HashtableShape? TableOf(IDictionary bound) => new OptionShape(
-        typeof(RpcRandomMessageOptions), bound, nameof(RpcRandomMessageOptions.StreamLength));
+        typeof(RpcRandomMessageOptions), bound, RandomMessageTableAttribute.Settings.Known.Keys);
 }
 
 /// <summary>The keys and values of a hashtable of settings: those that the parameters of the cmdlet take that
 /// makes the object.</summary>
 /// <param name="option">The type of the object.</param>
 /// <param name="bound">The other arguments of the command line.</param>
-/// <param name="except">A setting that is not offered; null for none.</param>
-internal sealed class OptionShape(Type option, IDictionary bound, string? except = null) : HashtableShape
+/// <param name="supported">The settings that the cmdlet supports; null for all.</param>
+internal sealed class OptionShape(
+    Type option, IDictionary bound, IReadOnlyCollection<string>? supported = null) : HashtableShape
 {
     /// <summary>A hashtable to begin with.</summary>
     public static RpcCompleter.Candidate Empty { get; } =
@@ -58,7 +59,7 @@ internal sealed class OptionShape(Type option, IDictionary bound, string? except
 
     public override IEnumerable<HashtableKey> Keys(IReadOnlyCollection<string> given) => option
         .GetProperties(RpcOption.Settings)
-        .Where(setting => setting.Name != except
+        .Where(setting => supported?.Contains(setting.Name) != false
             && !given.Contains(setting.Name, StringComparer.OrdinalIgnoreCase))
         .OrderBy(setting => setting.Name, StringComparer.Ordinal)
         .Select(setting => new HashtableKey(setting.Name, TypeOf(setting).Name, ""));
