@@ -27,7 +27,7 @@ Describe 'Messages in parts' {
         "$problem" | Should -BeLike 'MultiPartThreshold of Limits is 100; it must be at least 2,048, or 0 to send no parts.*'
     }
 
-    It 'have a threshold that is a limit, not a setting of its own' {
+    It 'have a threshold that is a limit, not a setting of connections' {
         { Connect-RpcEndpoint 'ncalrpc:[none]' -ConnectionOption @{ MultiPartThreshold = 4096 } } |
             Should -Throw -ErrorId 'ParameterArgumentTransformationError,*' `
                 -ExpectedMessage '*It is a limit: write Limits = @{ MultiPartThreshold = ... }.*'

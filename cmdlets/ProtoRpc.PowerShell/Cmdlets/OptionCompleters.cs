@@ -42,8 +42,7 @@ internal sealed class RandomMessageCompleter : RpcCompleter
     internal override IEnumerable<Candidate> Candidates(IDictionary bound) => [OptionShape.Empty];
 
     internal override HashtableShape? TableOf(IDictionary bound) => new OptionShape(
-        typeof(RpcRandomMessageOptions), bound,
-        [nameof(RpcRandomMessageOptions.Seed), nameof(RpcRandomMessageOptions.MaxBytes)]);
+        typeof(RpcRandomMessageOptions), bound, RandomMessageTableAttribute.Settings.Known.Keys);
 }
 
 /// <summary>The keys and values of a hashtable of settings: those that the parameters of the cmdlet take that

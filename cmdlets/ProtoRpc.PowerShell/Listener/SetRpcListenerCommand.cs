@@ -3,7 +3,6 @@ using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 using ProtoRpc.PowerShell.Handlers;
-using ProtoRpc.PowerShell.Parameters;
 using ProtoRpc.Server;
 
 namespace ProtoRpc;

@@ -133,13 +133,14 @@ internal sealed class RetryTableAttribute : ArgumentTransformationAttribute
 }
 
 /// <summary>Takes a hashtable for <see cref="RpcRandomMessageOptions"/>, without the length of streams: this
-/// is a parameter of its own, because it also applies to messages that are not random.</summary>
+/// is a separate parameter, because it also applies to messages that are not random.</summary>
 [AttributeUsage(AttributeTargets.Property)]
 internal sealed class RandomMessageTableAttribute : ArgumentTransformationAttribute
 {
     private const string What = "-RandomMessage";
 
-    private static readonly SettingTable Settings = new(
+    /// <summary>The settings.</summary>
+    internal static SettingTable Settings { get; } = new(
         typeof(RpcRandomMessageOptions), $"a setting of {What}", What,
         except: nameof(RpcRandomMessageOptions.StreamLength));
 

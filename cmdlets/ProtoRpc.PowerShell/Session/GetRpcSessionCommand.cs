@@ -1,4 +1,3 @@
-using ProtoRpc.PowerShell.Cmdlets;
 using ProtoRpc.PowerShell.Completion;
 using ProtoRpc.PowerShell.Connections;
 
