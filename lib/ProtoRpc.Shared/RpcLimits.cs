@@ -116,8 +116,9 @@ public sealed record RpcLimits
     public TimeSpan SessionIdleTimeout { get; init; } = TimeSpan.FromMinutes(3);
 
     /// <summary>The size from which a client sends a native or in-process request in parts, in bytes: 4 MiB.
-    /// A part and its headers are no larger than this. The minimum is 2,048; 0 sends no parts. The server
-    /// must support parts: ProtoRpc's do, the original's if it is enabled.</summary>
+    /// A part and its headers are no larger than this. The minimum is 2,048; 0 sends no parts. Servers of
+    /// ProtoRpc support parts; servers of Google.ProtocolBuffers.Rpc only if they
+    /// enable them.</summary>
     public int MultiPartThreshold { get; init; } = 4 * 1024 * 1024;
 
     /// <summary>Bytes of all messages of one caller that are coming in parts:

@@ -61,7 +61,7 @@ Describe '<_> endpoints' -ForEach 'connect', 'grpcweb' {
         (Invoke-RpcMethod Get @{ name = 'a' } -Connection $binary).name | Should -Be 'a'
         if ($scheme -eq 'grpcweb') {
             { Connect-RpcEndpoint $address -Schema $schema -ConnectionOption @{ Format = 'Json' } -ErrorAction Stop } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage 'Format of -ConnectionOption does not apply to *'
+                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage "'Json' as Format of -ConnectionOption does not apply to *"
         }
     }
 }

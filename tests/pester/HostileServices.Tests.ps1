@@ -88,8 +88,10 @@ Describe 'Commands of a hostile service' {
     }
 
     It 'are refused where a name is no identifier' {
-        $bytes = [IO.File]::ReadAllBytes((Export-RpcSchema (Join-Path $TestDrive it.pb) (New-Proto `
-            'message M { int32 id = 1; } enum E { AAAAAAAA = 0; } service S { rpc AAAAAAAA (M) returns (M); }') -PassThru))
+        $set = Join-Path $TestDrive it.pb
+        Export-RpcSchema $set (New-Proto `
+            'message M { int32 id = 1; } enum E { AAAAAAAA = 0; } service S { rpc AAAAAAAA (M) returns (M); }')
+        $bytes = [IO.File]::ReadAllBytes($set)
         foreach ($name in '$(throw)', "A';Clean", 'A";Clean', "A`nClean!", "A$([char]0x2019);Cls") {
             $text = [Text.Encoding]::Latin1.GetString($bytes)
             $raw = [Text.Encoding]::UTF8.GetBytes($name)[0..7]

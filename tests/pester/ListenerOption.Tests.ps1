@@ -6,12 +6,15 @@ BeforeDiscovery {
     $cmdlets = @(
         @{ Cmdlet = 'Start-RpcListener'; Run = { Start-TestListener $handler -With $with } }
         @{ Cmdlet = 'Set-RpcListener'; Run = {
-                Start-TestListener @{ SayHello = @{ text = 'old' } } |
-                    Set-RpcListener -Handler $handler -PassThru @with -ErrorAction Stop
+                $changed = Start-TestListener @{ SayHello = @{ text = 'old' } }
+                $changed | Set-RpcListener -Handler $handler @with -ErrorAction Stop
+                $changed
             } }
         @{ Cmdlet = 'New-RpcMock'; Run = { New-RpcMock $greeter -Reply @{ SayHello = $handler } @with } }
         @{ Cmdlet = 'Set-RpcMock'; Run = {
-                New-RpcMock $greeter | Set-RpcMock -Reply @{ SayHello = $handler } -PassThru @with
+                $changed = New-RpcMock $greeter
+                $changed | Set-RpcMock -Reply @{ SayHello = $handler } @with
+                $changed
             } }
     )
 }
@@ -186,13 +189,14 @@ Describe '-ListenerOption' {
             @{ Setting = 'MaxCalls'; Value = 3 }
         ) {
             $option = @{ WorkerCount = 2; $Setting = $Value }
-            $text = "$Setting of -ListenerOption does not apply to a mock. Use Start-RpcListener, whose -Handler can " +
-                'also be fixed replies. New-RpcMock supports WorkerCount, *, ReplyCompression.'
-            { New-RpcMock $greeter -ListenerOption $option } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage $text
+            $text = "$Setting of -ListenerOption does not apply to a mock. Use Start-RpcListener, whose -Handler also " +
+                'accepts fixed replies.'
+            { New-RpcMock $greeter -ListenerOption $option } | Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                -ExpectedMessage "$text New-RpcMock supports WorkerCount, *, ReplyCompression."
             $mock = New-RpcMock $greeter
             { $mock | Set-RpcMock -Reset -ListenerOption $option } |
-                Should -Throw -ErrorId 'ParameterNotSupported,*' -ExpectedMessage $text
+                Should -Throw -ErrorId 'ParameterNotSupported,*' `
+                    -ExpectedMessage "$text Set-RpcMock supports WorkerCount, Module, InitializationScript, Impersonate."
         }
 
         It 'reject <Setting>, which cannot change' -ForEach @(
@@ -204,12 +208,22 @@ Describe '-ListenerOption' {
                 Should -Throw -ErrorId 'ParameterNotSupported,*' -PassThru
 
             "$problem" | Should -Be ("$Setting of -ListenerOption cannot change while the mock runs. Stop the mock, and " +
-                'make it again with this setting. Set-RpcMock supports WorkerCount, Module, InitializationScript, Impersonate.')
+                'create one with this setting. Set-RpcMock supports WorkerCount, Module, InitializationScript, Impersonate.')
             (Connect-Test $mock | Invoke-RpcMethod SayHello).text | Should -Be 'old'
         }
     }
 
     Context 'New-RpcListenerOption' {
+        It 'rejects a password in text, without showing it' {
+            $problem = { New-RpcListenerOption -CertificatePassword hunter2 } | Should -Throw -PassThru
+            "$problem" | Should -BeLike '*not a SecureString*Read-Host*'
+            $table = { Start-TestListener { } -With @{ ListenerOption = @{ CertificatePassword = 'hunter2' } } } |
+                Should -Throw -PassThru
+            "$table" | Should -BeLike '*not a SecureString*Read-Host*'
+
+            "$($problem.Exception) $($table.Exception)" | Should -Not -BeLike '*hunter2*'
+        }
+
         It 'shows the settings that are given' {
             $shown = New-RpcListenerOption -WorkerCount 4 -Module a -InitializationScript { 1 } -CertificatePassword $secret |
                 Out-String

@@ -19,7 +19,8 @@ Describe 'All cmdlets' {
     It '<_> declares what it writes' -ForEach @(
         # All but verbs that write nothing, and the cmdlet that writes to other streams.
         (Get-Command -Module ProtoRpc).Where({
-            $_.Verb -notin 'Disconnect', 'Remove', 'Unregister', 'Enable', 'Disable', 'Assert', 'Set', 'Send', 'Complete', 'Close' -and
+            $_.Verb -notin 'Disconnect', 'Remove', 'Unregister', 'Enable', 'Disable', 'Assert', 'Set', 'Send', 'Complete', 'Close',
+            'Stop', 'Export' -and
             $_.Name -ne 'Receive-RpcListener'
         }).Name
     ) {

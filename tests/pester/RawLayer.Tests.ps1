@@ -185,9 +185,8 @@ Describe 'The raw layer' {
             Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*is a raw connection, which has no methods. *without -Method*'
         { Invoke-RpcMethod -Message 1 -Connection $messages -ErrorAction Stop } |
             Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*is not a raw connection*-Method*-InterfaceId*'
-        $null = @{ name = 'Ann' }, @{ name = 'Bob' } | Invoke-RpcMethod -Connection $messages `
-            -ErrorAction SilentlyContinue -ErrorVariable errors
-        $errors[0].FullyQualifiedErrorId | Should -BeLike 'WrongConnection,*'
+        { @{ name = 'Ann' }, @{ name = 'Bob' } | Invoke-RpcMethod -Connection $messages } |
+            Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*requires -Method*'
         { Invoke-RpcMethod -Connection $messages -ErrorAction Stop } |
             Should -Throw -ErrorId 'WrongConnection,*' -ExpectedMessage '*requires -Method*'
     }
@@ -247,7 +246,15 @@ Describe 'The raw layer' {
             $calls = $rpc.Calls
 
             { 1, 256, 2 | Invoke-RpcMethod -Connection $rpc } | Should -Throw -ErrorId 'WrongRequest,*' -ExpectedMessage '*256*'
+            { 1, $null, 2 | Invoke-RpcMethod -Connection $rpc -PassThruResult } | Should -Throw -ErrorId 'WrongRequest,*'
             $rpc.Calls | Should -Be $calls
+        }
+
+        It 'fails once if the connection is not a raw one, however many objects there are' {
+            $typed = Connect-Test (Start-TestListener { })
+
+            { 1..3 | Invoke-RpcMethod -Connection $typed } | Should -Throw -ErrorId 'WrongConnection,*'
+            $typed.Calls | Should -Be 0
         }
     }
 
@@ -272,7 +279,7 @@ Describe 'The raw layer' {
         $listener = Start-RpcListener "ncalrpc:[$(New-TestName)]" { , $Bytes } -InterfaceId $id
 
         $listener.IsRaw | Should -BeTrue
-        ($listener | Connect-RpcEndpoint | Invoke-RpcMethod -Bytes 1, 2) | Should -Be 1, 2
+        ($listener | Connect-RpcEndpoint | Invoke-RpcMethod -Message 1, 2) | Should -Be 1, 2
     }
 
     It 'rejects <What> as -Handler' -ForEach @(

@@ -211,7 +211,7 @@ Describe 'A stream without a connection' {
     }
 
     It 'authenticates with -ConnectionOption' {
-        $guarded = Start-RpcListener grpc://127.0.0.1:0 -Schema $TalkProto -Service talk.Talk -WorkerCount 2 -Handler @{
+        $guarded = Start-RpcListener grpc://127.0.0.1:0 -Schema $TalkProto -Service talk.Talk -ListenerOption @{ WorkerCount = 2 } -Handler @{
             Chat = { param($Request) @{ text = $RpcContext.User.Name } }
         } -BearerCheck { param($token) $token -eq 'right' ? 'ann' : $null }
         $with = @{ Endpoint = $guarded.Endpoint[0]; Schema = $TalkProto }

@@ -59,7 +59,7 @@ internal static class ListenerSettings
         $"{setting} of -{nameof(RpcHandlersCommand.ListenerOption)}";
 
     /// <summary>Checks the settings of a new listener.</summary>
-    /// <exception cref="RpcException">InvalidArgument: a setting is one of the other kind of
+    /// <exception cref="RpcException">InvalidArgument: a setting does not apply to this kind of
     /// listener.</exception>
     public static void CheckStart(RpcListenerOption option, bool isRaw)
     {
@@ -76,31 +76,33 @@ internal static class ListenerSettings
     /// <summary>Checks the settings for a running listener.</summary>
     /// <exception cref="RpcException">InvalidArgument: a setting cannot change.</exception>
     public static void CheckChange(RpcListenerOption option) => Check(
-        option, Set,
+        option, OfChanges, Set,
         "cannot change while the listener runs. Stop the listener, and start it again with this setting.");
 
     /// <summary>Checks the settings of a new mock.</summary>
     /// <exception cref="RpcException">InvalidArgument: a mock does not have the setting.</exception>
-    public static void CheckMock(RpcListenerOption option) => Check(
-        option, NewMock,
-        "does not apply to a mock. Use Start-RpcListener, whose -Handler can also be fixed replies.");
+    public static void CheckMock(RpcListenerOption option) => CheckMock(option, NewMock);
 
     /// <summary>Checks the settings for a running mock.</summary>
     /// <exception cref="RpcException">InvalidArgument: a setting cannot change.</exception>
     public static void CheckMockChange(RpcListenerOption option)
     {
-        CheckMock(option);
+        CheckMock(option, SetMock);
         Check(
-            option, SetMock,
-            "cannot change while the mock runs. Stop the mock, and make it again with this setting.");
+            option, OfWorkers, SetMock,
+            "cannot change while the mock runs. Stop the mock, and create one with this setting.");
     }
 
-    private static void Check(RpcListenerOption option, string cmdlet, string why)
+    private static void CheckMock(RpcListenerOption option, string cmdlet) => Check(
+        option, OfMocks, cmdlet,
+        "does not apply to a mock. Use Start-RpcListener, whose -Handler also accepts fixed replies.");
+
+    private static void Check(
+        RpcListenerOption option, IEnumerable<string> allowed, string cmdlet, string why)
     {
-        string[] supported = Supported[cmdlet];
-        if (Find(option, RpcOption.NamesOf(typeof(RpcListenerOption)).Except(supported)) is { } other)
+        if (Find(option, RpcOption.NamesOf(typeof(RpcListenerOption)).Except(allowed)) is { } other)
         {
-            throw Invalid(other, $"{why} {cmdlet} supports {string.Join(", ", supported)}.");
+            throw Invalid(other, $"{why} {cmdlet} supports {string.Join(", ", Supported[cmdlet])}.");
         }
     }
 

@@ -45,6 +45,7 @@ public sealed class RpcListenerOption : RpcOption
 
     /// <summary>The password of the file of the listener's certificate.</summary>
     [Parameter]
+    [Password]
     [ValidateNotNull]
     public SecureString? CertificatePassword { get => Get<SecureString?>(null); set => Set(value); }
 

@@ -7,6 +7,7 @@ public sealed partial class InvokeRpcMethodCommand
 {
     private MemoryStream? _joined;
     private byte[]? _joinedBytes;
+    private byte[]? _copiedBytes;
 
     private bool IsRawCall => Method.Length == 0;
 
@@ -19,9 +20,10 @@ public sealed partial class InvokeRpcMethodCommand
     // request. Set-Content -AsByteStream joins them in the same way.
     private void ProcessBytes()
     {
-        if (IsFed && Unwrap(Request) is { } part and not IList)
+        _copiedBytes = null;
+        if (IsFed && Unwrap(Request) is not IList)
         {
-            JoinBytes(part);
+            JoinBytes(Request);
         }
         else
         {
@@ -29,21 +31,21 @@ public sealed partial class InvokeRpcMethodCommand
         }
     }
 
-    private void JoinBytes(object part)
+    private void JoinBytes(object? part)
     {
-        if (_joined is null)
-        {
-            // Checked first, because objects for a method are no bytes: the error then names -Method.
-            foreach (RpcConnection? given in (IEnumerable<RpcConnection?>?)Connection ?? [null])
-            {
-                _ = Checked(Resolve(given)).Raw;
-            }
-
-            _joined = new MemoryStream();
-        }
-
         try
         {
+            if (_joined is null)
+            {
+                // Before the conversion, which would report a forgotten -Method as wrong bytes.
+                foreach (RpcConnection? given in (IEnumerable<RpcConnection?>?)Connection ?? [null])
+                {
+                    _ = Checked(Resolve(given)).Raw;
+                }
+
+                _joined = new MemoryStream();
+            }
+
             _joined.Write(ToBytes(part));
         }
         catch (RpcException e)
@@ -83,11 +85,12 @@ public sealed partial class InvokeRpcMethodCommand
         return Reported(() => client.Execute(request, RawOptions(info), Cancellation));
     }
 
-    // A copy, because the call is made later and the script may reuse its array for the next request.
+    // A copy, because the call is made later and the script may reuse its array for the next request. All
+    // connections share it.
     private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
     {
         RpcRawClient client = Checked(connection).Raw;
-        byte[] request = [.. RequestBytes];
+        byte[] request = _joinedBytes ?? (_copiedBytes ??= [.. RequestBytes]);
         RpcCallOptions options = RawOptions();
         return cancellation => OneOf(client.ExecuteAsync(request, options, cancellation));
     }

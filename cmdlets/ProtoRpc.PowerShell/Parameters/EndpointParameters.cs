@@ -8,14 +8,23 @@ namespace ProtoRpc.PowerShell.Parameters;
 /// relies on them.</summary>
 internal static class EndpointParameters
 {
-    // Two formats apply to other endpoints than the setting in general.
     private const string FormatName = "Format";
-    private const string BinaryName = nameof(MessageFormats.Binary);
 
     private static readonly EndpointGroup[] Messages = EndpointGroup.OfMessages(EndpointFeatures.None);
 
     private static readonly EndpointGroup[] WithTls =
         [EndpointGroup.TlsThatIsAskedFor, .. EndpointGroup.With(EndpointFeatures.Tls)];
+
+    private static readonly EndpointGroup[] WithFormats = EndpointGroup.With(EndpointFeatures.Formats);
+    private static readonly EndpointGroup GrpcWeb = EndpointGroup.Speaking(EndpointProtocol.GrpcWeb);
+
+    // These formats also apply to gRPC-Web, or only to it. All others apply to the endpoints of the setting.
+    private static readonly Dictionary<string, EndpointGroup[]> TakersOfFormats =
+        new(StringComparer.OrdinalIgnoreCase)
+        {
+            [nameof(MessageFormats.Binary)] = [.. WithFormats, GrpcWeb],
+            [RpcNamedEndpoint.GrpcWebText] = [GrpcWeb],
+        };
 
     private static readonly Dictionary<string, EndpointGroup[]> Takers = new(StringComparer.OrdinalIgnoreCase)
     {
@@ -36,12 +45,7 @@ internal static class EndpointParameters
         ],
         ["Token"] = EndpointGroup.With(EndpointFeatures.Tokens),
         ["Header"] = Messages,
-        [FormatName] = EndpointGroup.With(EndpointFeatures.Formats),
-        [BinaryName] =
-        [
-            .. EndpointGroup.With(EndpointFeatures.Formats), EndpointGroup.Speaking(EndpointProtocol.GrpcWeb),
-        ],
-        [RpcNamedEndpoint.GrpcWebText] = [EndpointGroup.Speaking(EndpointProtocol.GrpcWeb)],
+        [FormatName] = WithFormats,
         ["Compression"] = EndpointGroup.With(EndpointFeatures.Compression),
         ["ReplyCompression"] = EndpointGroup.With(EndpointFeatures.CompressedReplies),
         ["HttpGet"] = [EndpointGroup.Speaking(EndpointProtocol.Connect)],
@@ -96,10 +100,14 @@ internal static class EndpointParameters
     /// <summary>The error for a parameter that applies to none of the endpoints; null if it applies to one of
     /// them.</summary>
     public static RpcException? FindMisfit(
-        string name, Func<string, string> written, params EndpointUse[] uses)
+        string name, Func<string, string> written, params EndpointUse[] uses) =>
+        Takers.TryGetValue(name, out EndpointGroup[]? groups)
+            ? FindMisfit(groups, written(name), uses)
+            : null;
+
+    private static RpcException? FindMisfit(EndpointGroup[] groups, string written, EndpointUse[] uses)
     {
-        if (!Takers.TryGetValue(name, out EndpointGroup[]? groups)
-            || uses.Any(use => groups.Any(group => group.Includes(use))))
+        if (uses.Any(use => groups.Any(group => group.Includes(use))))
         {
             return null;
         }
@@ -108,21 +116,15 @@ internal static class EndpointParameters
         string others = Join([.. groups.Select(group => group.Name)]);
         return new RpcException(
             RpcStatusCode.InvalidArgument, RpcErrorIds.ParameterNotSupported,
-            $"{written(name)} does not apply to {endpoints}, only to {others}.", uses[0].Endpoint);
+            $"{written} does not apply to {endpoints}, only to {others}.", uses[0].Endpoint);
     }
 
     /// <summary>The error for a format that the endpoint does not have. gRPC-Web has the binary format and a
     /// text form.</summary>
     public static RpcException? FindFormatMisfit(
-        string format, Func<string, string> written, EndpointUse use)
-    {
-        string name = written(FormatName);
-        return format.Equals(RpcNamedEndpoint.GrpcWebText, StringComparison.OrdinalIgnoreCase)
-            ? FindMisfit(RpcNamedEndpoint.GrpcWebText, value => $"'{value}' as {name}", use)
-            : FindMisfit(
-                format.Equals(BinaryName, StringComparison.OrdinalIgnoreCase) ? BinaryName : FormatName,
-                _ => name, use);
-    }
+        string format, Func<string, string> written, EndpointUse use) => FindMisfit(
+            TakersOfFormats.GetValueOrDefault(format, WithFormats),
+            $"'{format}' as {written(FormatName)}", [use]);
 
     /// <summary>The error for TLS on an endpoint other than tcp://. If the endpoint would then be called over
     /// a network without TLS, the parameter is never ignored.</summary>

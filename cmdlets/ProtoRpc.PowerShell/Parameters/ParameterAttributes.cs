@@ -82,18 +82,8 @@ internal sealed class RetryTableAttribute : ArgumentTransformationAttribute
 
     private static RpcRetryPolicy Checked(RpcRetryPolicy policy)
     {
-        try
-        {
-            policy.Check();
-            return policy;
-        }
-        catch (RpcException e)
-        {
-            throw new ArgumentTransformationMetadataException(MemberTexts.Rename(
-                e.Message, name => name.StartsWith(nameof(RpcRetryPolicy), StringComparison.Ordinal)
-                    ? $"{name[(nameof(RpcRetryPolicy).Length + 1)..]} of {What}"
-                    : null));
-        }
+        Settings.Check(policy.Check);
+        return policy;
     }
 
     private static int Number(object value)
@@ -165,18 +155,8 @@ internal sealed class RandomMessageTableAttribute : ArgumentTransformationAttrib
 
     private static RpcRandomMessageOptions Checked(RpcRandomMessageOptions options)
     {
-        try
-        {
-            options.Check();
-            return options;
-        }
-        catch (RpcException e)
-        {
-            throw new ArgumentTransformationMetadataException(MemberTexts.Rename(
-                e.Message, name => name == $"{nameof(RpcRandomMessageOptions)}.{nameof(options.MaxBytes)}"
-                    ? $"{nameof(options.MaxBytes)} of {What}"
-                    : null));
-        }
+        Settings.Check(options.Check);
+        return options;
     }
 }
 

@@ -93,3 +93,13 @@ internal sealed class TokenSourceAttribute : ArgumentTransformationAttribute
         }
     }
 }
+
+/// <summary>Rejects text for a password. The error of the shell's own conversion would contain it.</summary>
+internal sealed class PasswordAttribute : ArgumentTransformationAttribute
+{
+    public override object? Transform(EngineIntrinsics engineIntrinsics, object? inputData) =>
+        (inputData is PSObject wrapped ? wrapped.BaseObject : inputData) is SecureString or null
+            ? inputData
+            : throw new ArgumentTransformationMetadataException(
+                "The password is not a SecureString. Read it with Read-Host -AsSecureString or Get-Secret.");
+}

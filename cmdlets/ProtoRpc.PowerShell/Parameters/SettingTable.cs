@@ -46,6 +46,25 @@ internal sealed class SettingTable(
         }
     }
 
+    /// <summary>Runs the check of an object of the type. Its error names a setting as the user writes
+    /// it.</summary>
+    /// <exception cref="ArgumentTransformationMetadataException">A value is wrong.</exception>
+    public void Check(Action check)
+    {
+        try
+        {
+            check();
+        }
+        catch (RpcException e)
+        {
+            string member = $"{type.Name}.";
+            throw new ArgumentTransformationMetadataException(MemberTexts.Rename(
+                e.Message, name => name.StartsWith(member, StringComparison.Ordinal)
+                    ? $"{name[member.Length..]} of {of}"
+                    : null));
+        }
+    }
+
     /// <summary>Converts the value of a setting: times as in parameters, others as the shell does, by the
     /// invariant culture.</summary>
     public static object Read(PropertyInfo setting, object? value) =>

@@ -137,7 +137,7 @@ internal static class EndpointEntry
 
     /// <summary>Checks an endpoint before it is written.</summary>
     /// <exception cref="RpcException">InvalidArgument: a secret is not a reference, or a format does not
-    /// exist, or not for the endpoint.</exception>
+    /// exist or does not apply to the endpoint.</exception>
     public static void Check(RpcNamedEndpoint endpoint)
     {
         if (endpoint.Credential is { } credential)
