@@ -122,9 +122,14 @@ internal static class EndpointParameters
     /// <summary>The error for a format that the endpoint does not have. gRPC-Web has the binary format and a
     /// text form.</summary>
     public static RpcException? FindFormatMisfit(
-        string format, Func<string, string> written, EndpointUse use) => FindMisfit(
+        string format, Func<string, string> written, EndpointUse use)
+    {
+        string name = written(FormatName);
+        bool namesValue = GrpcWeb.Includes(use) || TakersOfFormats.ContainsKey(format);
+        return FindMisfit(
             TakersOfFormats.GetValueOrDefault(format, WithFormats),
-            $"'{format}' as {written(FormatName)}", [use]);
+            namesValue ? $"'{format}' as {name}" : name, [use]);
+    }
 
     /// <summary>The error for TLS on an endpoint other than tcp://. If the endpoint would then be called over
     /// a network without TLS, the parameter is never ignored.</summary>
