@@ -189,6 +189,10 @@ public abstract class RpcCmdlet : PSCmdlet, IDisposable
             ? LanguagePrimitives.IsTrue(given)
             : null;
 
+    /// <summary>An argument without the shell's wrapper.</summary>
+    private protected static object? Unwrap(object? value) =>
+        value is PSObject wrapped ? wrapped.BaseObject : value;
+
     /// <summary>Ends the cmdlet with a terminating error.</summary>
     protected void Fail(RpcException exception, object? target = null) =>
         ThrowTerminatingError(Named(RpcErrors.ToRecord(exception, target)));

@@ -240,25 +240,24 @@ public abstract class RpcConnectingCommand : RpcCmdlet
         RpcConnectionOption merged, string name, RpcEndpoint endpoint, bool isRaw)
     {
         EndpointUse use = new(endpoint, merged.Tls, isRaw);
-        return name.Equals(nameof(merged.Format), StringComparison.OrdinalIgnoreCase)
-            ? EndpointParameters.FindFormatMisfit(merged.Format, NameOf, use)
-            : EndpointParameters.FindMisfit(name, NameOf, use) ?? FindMisfit(merged, name, endpoint);
+        return EndpointParameters.FindMisfit(name, NameOf, use) ?? FindMisfit(merged, name, use);
     }
 
     // Misfits that depend on the value of a setting, or on other settings.
-    private static RpcException? FindMisfit(
-        RpcConnectionOption merged, string name, RpcEndpoint endpoint) => name.ToUpperInvariant() switch
+    private RpcException? FindMisfit(RpcConnectionOption merged, string name, EndpointUse use) =>
+        name.ToUpperInvariant() switch
         {
-            "TLS" when merged.Tls => EndpointParameters.FindTlsMisfit(endpoint),
-            "CREDENTIAL" => EndpointParameters.FindCredentialMisfit(endpoint, merged.Mechanism),
-            "TOKEN" => EndpointParameters.FindTokenMisfit(endpoint),
+            "FORMAT" => EndpointParameters.FindFormatMisfit(merged.Format, NameOf, use),
+            "TLS" when merged.Tls => EndpointParameters.FindTlsMisfit(use.Endpoint),
+            "CREDENTIAL" => EndpointParameters.FindCredentialMisfit(use.Endpoint, merged.Mechanism),
+            "TOKEN" => EndpointParameters.FindTokenMisfit(use.Endpoint),
             "AUTHENTICATION" => merged.Authentication switch
             {
                 RpcClientAuthentication.User =>
-                    EndpointParameters.FindCredentialMisfit(endpoint, merged.Mechanism),
-                RpcClientAuthentication.Bearer => EndpointParameters.FindTokenMisfit(endpoint),
-                RpcClientAuthentication.Self when !endpoint.Has(EndpointFeatures.OwnAccount) =>
-                    ClientSecurityErrors.NoMechanisms(endpoint),
+                    EndpointParameters.FindCredentialMisfit(use.Endpoint, merged.Mechanism),
+                RpcClientAuthentication.Bearer => EndpointParameters.FindTokenMisfit(use.Endpoint),
+                RpcClientAuthentication.Self when !use.Endpoint.Has(EndpointFeatures.OwnAccount) =>
+                    ClientSecurityErrors.NoMechanisms(use.Endpoint),
                 _ => null,
             },
             _ => null,

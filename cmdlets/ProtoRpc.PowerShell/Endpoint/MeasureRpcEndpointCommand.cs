@@ -389,8 +389,6 @@ public sealed class MeasureRpcEndpointCommand : RpcConnectingCommand
             ? raw
             : WrittenMessage.TryRead(method.RequestType, Unwrap(message), ignoreUnknown: false)
                 ?? Mapper.ToMessage(method.RequestType, message);
-
-    private static object? Unwrap(object? value) => value is PSObject wrapped ? wrapped.BaseObject : value;
 }
 
 /// <summary>One target of a load test.</summary>

@@ -78,7 +78,7 @@ public sealed class ConvertFromRpcMessageCommand : RpcConvertCommand
 
     protected override void Process()
     {
-        switch (InputObject is PSObject wrapped ? wrapped.BaseObject : InputObject)
+        switch (Unwrap(InputObject))
         {
             case byte one:
                 _bytes.WriteByte(one);

@@ -237,7 +237,7 @@ public sealed partial class InvokeRpcMethodCommand
 
     private void CheckInput()
     {
-        object? input = InputObject is PSObject wrapped ? wrapped.BaseObject : InputObject;
+        object? input = Unwrap(InputObject);
         if (IsOneLiner && input is RpcConnection)
         {
             throw new RpcException(

@@ -6,21 +6,20 @@ namespace ProtoRpc;
 public sealed partial class InvokeRpcMethodCommand
 {
     private MemoryStream? _joined;
-    private byte[]? _joinedBytes;
-    private byte[]? _copiedBytes;
+    private byte[]? _requestBytes;
 
     private bool IsRawCall => Method.Length == 0;
 
     // The target object of errors.
     private string? Target => IsRawCall ? null : Method;
 
-    private byte[] RequestBytes => _joinedBytes ?? ToBytes(Request);
+    private byte[] RequestBytes => _requestBytes ?? ToBytes(Request);
 
     // PowerShell sends the elements of an array one by one, so numbers from the pipeline are parts of one
     // request. Set-Content -AsByteStream joins them in the same way.
     private void ProcessBytes()
     {
-        _copiedBytes = null;
+        _requestBytes = null;
         if (IsFed && Unwrap(Request) is not IList)
         {
             JoinBytes(Request);
@@ -59,7 +58,7 @@ public sealed partial class InvokeRpcMethodCommand
     {
         if (_joined is not null)
         {
-            _joinedBytes = _joined.ToArray();
+            _requestBytes = _joined.ToArray();
             CallWithBytes();
         }
     }
@@ -90,7 +89,7 @@ public sealed partial class InvokeRpcMethodCommand
     private Func<CancellationToken, IAsyncEnumerable<object>> ExecuteOver(RpcConnection connection)
     {
         RpcRawClient client = Checked(connection).Raw;
-        byte[] request = _joinedBytes ?? (_copiedBytes ??= [.. RequestBytes]);
+        byte[] request = _requestBytes ??= [.. RequestBytes];
         RpcCallOptions options = RawOptions();
         return cancellation => OneOf(client.ExecuteAsync(request, options, cancellation));
     }
@@ -124,8 +123,5 @@ public sealed partial class InvokeRpcMethodCommand
     }
 
     private static RpcException NotBytes(string message, Exception? cause = null) => new(
-        RpcStatusCode.InvalidArgument, RpcErrorIds.WrongRequest,
-        message, cause);
-
-    private static object? Unwrap(object? value) => value is PSObject wrapped ? wrapped.BaseObject : value;
+        RpcStatusCode.InvalidArgument, RpcErrorIds.WrongRequest, message, cause);
 }

@@ -8,8 +8,6 @@ namespace ProtoRpc.PowerShell.Parameters;
 /// relies on them.</summary>
 internal static class EndpointParameters
 {
-    private const string FormatName = "Format";
-
     private static readonly EndpointGroup[] Messages = EndpointGroup.OfMessages(EndpointFeatures.None);
 
     private static readonly EndpointGroup[] WithTls =
@@ -45,7 +43,6 @@ internal static class EndpointParameters
         ],
         ["Token"] = EndpointGroup.With(EndpointFeatures.Tokens),
         ["Header"] = Messages,
-        [FormatName] = WithFormats,
         ["Compression"] = EndpointGroup.With(EndpointFeatures.Compression),
         ["ReplyCompression"] = EndpointGroup.With(EndpointFeatures.CompressedReplies),
         ["HttpGet"] = [EndpointGroup.Speaking(EndpointProtocol.Connect)],
@@ -124,7 +121,7 @@ internal static class EndpointParameters
     public static RpcException? FindFormatMisfit(
         string format, Func<string, string> written, EndpointUse use)
     {
-        string name = written(FormatName);
+        string name = written(nameof(RpcConnectionOption.Format));
         bool namesValue = GrpcWeb.Includes(use) || TakersOfFormats.ContainsKey(format);
         return FindMisfit(
             TakersOfFormats.GetValueOrDefault(format, WithFormats),
