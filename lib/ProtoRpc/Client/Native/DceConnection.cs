@@ -54,9 +54,7 @@ internal sealed class DceConnection : NativeConnection
             connection.CheckServer();
             using (connection.Watch(clock))
             {
-                byte[] bind = connection._association.Bind(client.AssociationGroup);
-                await TWait.SendAsync(connection._transport, bind).ConfigureAwait(false);
-                await connection.ExchangeAsync<TWait>(ClientStep.Bound).ConfigureAwait(false);
+                await connection.BindAsync<TWait>().ConfigureAwait(false);
             }
 
         }
@@ -115,8 +113,19 @@ internal sealed class DceConnection : NativeConnection
                     CancelCall();
                 }
 
+                // Not in methods of their own, because each async method costs every call time and memory.
                 _association.BeginCall(request);
-                await ExchangeAsync<TWait>(ClientStep.Reply).ConfigureAwait(false);
+                while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
+                {
+                    await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
+                }
+
+                Volatile.Write(ref _sentCall, _association.CallId);
+                while (!Reached(ClientStep.Reply))
+                {
+                    Receive(await TWait.ReceiveAsync(_transport, _association.GetFreeMemory())
+                        .ConfigureAwait(false));
+                }
             }
 
             uint returnCode = _association.ReturnCode;
@@ -168,13 +177,14 @@ internal sealed class DceConnection : NativeConnection
         }
     }
 
-    // Sends and receives, until the association reaches a step.
-    private async ValueTask ExchangeAsync<TWait>(ClientStep wanted)
+    // Sends the bind and the tokens that authenticate the client, and receives the answers.
+    private async ValueTask BindAsync<TWait>()
         where TWait : struct, IWaitMode
     {
+        await TWait.SendAsync(_transport, _association.Bind(_client.AssociationGroup)).ConfigureAwait(false);
         while (true)
         {
-            bool isReached = Reached(wanted);
+            bool isReached = Reached(ClientStep.Bound);
             while (_association.TryTakeOutput(out ReadOnlyMemory<byte> bytes))
             {
                 await TWait.SendAsync(_transport, bytes).ConfigureAwait(false);
@@ -183,11 +193,6 @@ internal sealed class DceConnection : NativeConnection
             if (isReached)
             {
                 return;
-            }
-
-            if (wanted == ClientStep.Reply)
-            {
-                Volatile.Write(ref _sentCall, _association.CallId);
             }
 
             Receive(await TWait.ReceiveAsync(_transport, _association.GetFreeMemory()).ConfigureAwait(false));

@@ -79,26 +79,34 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         }
     }
 
-    public async ValueTask<TReply> InvokeAsync<TWait, TReply>(
+    public ValueTask<TReply> InvokeAsync<TWait, TReply>(
         CallSpec call, IMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
         where TWait : struct, IWaitMode
     {
         RefuseStreams(call.Method);
-        using EncodedMessage body = Encode(call, request);
-        if (GoesInParts(body))
-        {
-            using Stream parts = body.OpenRead();
-            return await UploadAsync<TWait, TReply>(call, parts, read, cancellation).ConfigureAwait(false);
-        }
-
-        return await CallAsync<TWait, TReply>(
-            ClientOf(call.Method.Service), call.Method.Name, call.Method.FullName, body,
-            call.Clock.For(cancellation), read, call).ConfigureAwait(false);
+        NativeConnectionPool client = ClientOf(call.Method.Service);
+        EncodedMessage body = Encode(call, request);
+        return GoesInParts(body)
+            ? UploadAsync<TWait, TReply>(call, body, read, cancellation)
+            : CallAsync<TWait, TReply>(
+                client, call.Method.Name, call.Method.FullName, body, call.Clock.For(cancellation), read,
+                call);
     }
 
     public ValueTask<TReply> UploadAsync<TWait, TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
         where TWait : struct, IWaitMode => TWait.RunAsync(() => Upload(call, request, read, cancellation));
+
+    private async ValueTask<TReply> UploadAsync<TWait, TReply>(
+        CallSpec call, EncodedMessage request, ReplyReader<TReply> read, CancellationToken cancellation)
+        where TWait : struct, IWaitMode
+    {
+        using (request)
+        {
+            using Stream parts = request.OpenRead();
+            return await UploadAsync<TWait, TReply>(call, parts, read, cancellation).ConfigureAwait(false);
+        }
+    }
 
     private TReply Upload<TReply>(
         CallSpec call, Stream request, ReplyReader<TReply> read, CancellationToken cancellation)
@@ -297,12 +305,12 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         ReplyReader<TReply> read,
         CallSpec? call = null)
     {
-        using EncodedMessage body = EncodedMessage.From(request, _limits.MaxMessageBytes, "request");
+        EncodedMessage body = EncodedMessage.From(request, _limits.MaxMessageBytes, "request");
         return BlockingWait.End(
             CallAsync<BlockingWait, TReply>(client, name, fullName, body, clock, read, call));
     }
 
-    // Makes one call on the network, of a method or a built-in one.
+    // Makes one call on the network, of a method or a built-in one. Disposes of the body.
     private async ValueTask<TReply> CallAsync<TWait, TReply>(
         NativeConnectionPool client,
         string name,
@@ -313,8 +321,9 @@ internal sealed class NativeChannel(RpcEndpoint endpoint, RpcClientOptions optio
         CallSpec? call)
         where TWait : struct, IWaitMode
     {
+        using EncodedMessage request = body;
         using NativeClientCall exchange = await client.BeginAsync<TWait>(clock).ConfigureAwait(false);
-        UInt128 id = WriteRequest(client, exchange, name, body, clock.Left, call);
+        UInt128 id = WriteRequest(client, exchange, name, request, clock.Left, call);
         if (call?.Options?.ReplyInfo is { } info)
         {
             info.BytesSent += exchange.RequestLength;
