@@ -43,13 +43,11 @@ internal static class ReplyParser
                 return read;
             }
 
+            using WholeBytes whole = new(method.ReplyType, body.Bytes);
             GeneratedLimits.Check(
-                method.ReplyType,
-                body.Bytes.IsSingleSegment ? body.Bytes.FirstSpan : body.Bytes.ToArray(),
-                limits.MaxMessageElements, limits.MaxGeneratedMapEntries, body.Look);
-            IMessage reply = body.Bytes.IsSingleSegment
-                ? parser.ParseFrom(body.Bytes.FirstSpan)
-                : parser.ParseFrom(body.Bytes);
+                method.ReplyType, whole.Span, limits.MaxMessageElements, limits.MaxGeneratedMapEntries,
+                body.Look);
+            IMessage reply = parser.ParseFrom(whole.Span);
             MessageChecks.RequireInitialized(reply, method.ReplyType);
             return reply;
         }

@@ -316,9 +316,11 @@ internal sealed class BinaryFormat(FormatRow row) : MessageFormat(row)
         WriteChecked(message, output, options);
 
     private protected override void ReadMessage(
-        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options) =>
-        ((DynamicMessage)target.Message).MergeFrom(
-            input.IsSingleSegment ? input.FirstSpan : input.ToArray(), options.MaxElements, options.Look);
+        ReadOnlySequence<byte> input, in MessageTarget target, FormatOptions options)
+    {
+        using WholeBytes whole = new(target.Layout.Type, input);
+        ((DynamicMessage)target.Message).MergeFrom(whole.Span, options.MaxElements, options.Look);
+    }
 }
 
 /// <summary>The properties of a format in the table, <see cref="MessageFormats"/>.</summary>

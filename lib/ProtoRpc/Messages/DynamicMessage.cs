@@ -68,26 +68,8 @@ public sealed class DynamicMessage : IMessage<DynamicMessage>, IBufferMessage, I
     internal static DynamicMessage Parse(
         RpcMessageInfo type, ReadOnlySequence<byte> bytes, int maxElements, Action? look = null)
     {
-        if (bytes.IsSingleSegment)
-        {
-            return Parse(type, bytes.FirstSpan, maxElements, look);
-        }
-        if (bytes.Length > Array.MaxLength)
-        {
-            throw new RpcException(
-                RpcStatusCode.ResourceExhausted,
-                $"{type.FullName} of {bytes.Length} bytes cannot be read; the limit is {Array.MaxLength}.");
-        }
-        byte[] whole = ArrayPool<byte>.Shared.Rent((int)bytes.Length);
-        try
-        {
-            bytes.CopyTo(whole);
-            return Parse(type, whole.AsSpan(0, (int)bytes.Length), maxElements, look);
-        }
-        finally
-        {
-            ArrayPool<byte>.Shared.Return(whole);
-        }
+        using WholeBytes whole = new(type, bytes);
+        return Parse(type, whole.Span, maxElements, look);
     }
 
     /// <summary>Reads a message of a peer.</summary>

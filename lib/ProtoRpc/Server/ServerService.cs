@@ -292,18 +292,8 @@ internal sealed class ServerMethod : IIntercepted
     /// <summary>The same for bytes that lie in several pieces.</summary>
     public IMessage ReadRequest(in ReadOnlySequence<byte> body, RpcServerCallContext context)
     {
-        if (body.IsSingleSegment || TakesStream || IsOpaque)
-        {
-            return ReadRequest(body.IsSingleSegment ? body.FirstSpan : body.ToArray(), context);
-        }
-
-        RequestDecoding decoding = new(context);
-        Action? look = decoding.LookFor(body.Length);
-        IMessage request = _requestParser is null
-            ? DynamicMessage.Parse(Info.RequestType, body, context.Limits.MaxMessageElements, look)
-            : Parsed(_requestParser, body, context.Limits, look);
-        decoding.End();
-        return request;
+        using WholeBytes whole = new(Info.RequestType, body);
+        return ReadRequest(whole.Span, context);
     }
 
     /// <summary>The same for a request that is too large for memory, or was.</summary>
@@ -418,18 +408,6 @@ internal sealed class ServerMethod : IIntercepted
     {
         GeneratedLimits.Check(
             Info.RequestType, body, limits.MaxMessageElements, limits.MaxGeneratedMapEntries, look);
-        return Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
-    }
-
-    private IMessage Parsed(
-        MessageParser parser, in ReadOnlySequence<byte> body, RpcLimits limits, Action? look)
-    {
-        if (GeneratedLimits.MayExceed(
-            Info.RequestType, body.Length, limits.MaxMessageElements, limits.MaxGeneratedMapEntries))
-        {
-            return Parsed(parser, body.ToArray(), limits, look);
-        }
-
         return Parsed(parser, body, static (parser, bytes) => parser.ParseFrom(bytes));
     }
 
