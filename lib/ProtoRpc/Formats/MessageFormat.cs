@@ -1,3 +1,4 @@
+using System.Collections.Frozen;
 using System.Diagnostics.CodeAnalysis;
 using ProtoRpc.Formats;
 using ProtoRpc.Formats.Generated;
@@ -267,18 +268,33 @@ public static class MessageFormats
     internal static IReadOnlyList<MessageFormat> OfHttp { get; } =
         [.. All.Where(format => format.Row.HttpRank > 0).OrderBy(format => format.Row.HttpRank)];
 
+    private static FrozenDictionary<string, MessageFormat> ByName { get; } =
+        (from format in All
+         from name in format.MediaTypes.Prepend(format.Name)
+         select KeyValuePair.Create(name, format)).ToFrozenDictionary(StringComparer.OrdinalIgnoreCase);
+
+    // The media types by the values of Content-Type that ProtoRpc sends.
+    private static FrozenDictionary<string, string> BySentValue { get; } =
+        (from format in All
+         from sent in format.MediaTypes.Prepend(format.MediaType).Distinct()
+         select KeyValuePair.Create(sent, sent == format.MediaType ? format.MediaTypes[0] : sent))
+        .ToFrozenDictionary(StringComparer.Ordinal);
+
     /// <summary>A format by its name or by a media type, in any case; the parameters of a media type are left
     /// aside.</summary>
     public static bool TryFind(string nameOrMediaType, [NotNullWhen(true)] out MessageFormat? format)
     {
         ArgumentNullException.ThrowIfNull(nameOrMediaType);
-        int parameters = nameOrMediaType.IndexOf(';');
-        string wanted = (parameters < 0 ? nameOrMediaType : nameOrMediaType[..parameters]).Trim();
-        format = All.FirstOrDefault(candidate =>
-            candidate.Name.Equals(wanted, StringComparison.OrdinalIgnoreCase) ||
-            candidate.MediaTypes.Contains(wanted, StringComparer.OrdinalIgnoreCase));
-        return format is not null;
+        ReadOnlySpan<char> wanted = nameOrMediaType;
+        int parameters = wanted.IndexOf(';');
+        wanted = (parameters < 0 ? wanted : wanted[..parameters]).Trim();
+        return ByName.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(wanted, out format);
     }
+
+    /// <summary>The media type in a value of Content-Type, without parsing it.</summary>
+    /// <param name="contentType">The value.</param>
+    /// <returns>Null if it is not one that ProtoRpc sends.</returns>
+    internal static string? FindMediaType(string contentType) => BySentValue.GetValueOrDefault(contentType);
 
     /// <summary>The format that files of a name's ending have.</summary>
     public static bool TryFindByFile(string path, [NotNullWhen(true)] out MessageFormat? format)

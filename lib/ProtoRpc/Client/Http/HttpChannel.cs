@@ -242,15 +242,11 @@ internal partial class HttpChannel : IRpcChannel, IRpcChannelMaker
         return MediaTypeOf(response);
     }
 
-    // A shortcut without parsing: ProtoRpc servers write the type exactly as it was requested.
-    private string MediaTypeOf(HttpResponseMessage response)
-    {
-        MessageFormat asked = _options.Format;
-        return response.Content.Headers.NonValidated.TryGetValues("Content-Type", out HeaderStringValues type)
-            && type.ToString() is { } text && (text == asked.MediaType || text == asked.MediaTypes[0])
-                ? asked.MediaTypes[0]
-                : response.Content.Headers.ContentType?.MediaType ?? "";
-    }
+    private static string MediaTypeOf(HttpResponseMessage response) =>
+        response.Content.Headers.NonValidated.TryGetValues("Content-Type", out HeaderStringValues type)
+        && MessageFormats.FindMediaType(type.ToString()) is { } known
+            ? known
+            : response.Content.Headers.ContentType?.MediaType ?? "";
 
     /// <summary>The error for a response of another media type.</summary>
     public RpcException NotAMessage(RpcMethodInfo method, string mediaType) => new(

@@ -47,9 +47,7 @@ internal sealed class PostReplies(MessageFormat asked) : HttpReplies
         : HttpStreamFormat.From(asked).MediaTypes[0];
 
     public override MessageFormat? FormatOf(HttpResponseMessage response, string mediaType, bool isEmpty) =>
-        ReferenceEquals(mediaType, asked.MediaTypes[0]) ? asked
-        : MessageFormats.TryFind(mediaType, out MessageFormat? format) ? format
-        : null;
+        MessageFormats.TryFind(mediaType, out MessageFormat? format) ? format : null;
 
     public override HttpStreamFormat? StreamOf(HttpResponseMessage response, string mediaType) =>
         HttpStreamFormat.Find(mediaType);
