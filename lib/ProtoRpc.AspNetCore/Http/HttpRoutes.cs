@@ -21,7 +21,7 @@ internal sealed class HttpRoutes
     private readonly string _base;
     private readonly FrozenDictionary<string, ServerService> _services;
     private readonly FrozenDictionary<string, SchemaText> _files;
-    private readonly ILookup<string, ServerService> _servicesByFile;
+    private readonly FrozenDictionary<string, ServerService[]> _servicesByFile;
     private readonly ServerMethod _ping;
     private readonly RestRoutes _rules;
     private readonly FrozenSet<string> _gets;
@@ -41,8 +41,10 @@ internal sealed class HttpRoutes
         _base = basePath.TrimEnd('/');
         _services = services.ToFrozenDictionary(
             service => service.Info.FullName, StringComparer.OrdinalIgnoreCase);
-        _servicesByFile = services.ToLookup(
-            service => service.Info.File.Name, StringComparer.OrdinalIgnoreCase);
+        _servicesByFile = services
+            .GroupBy(service => service.Info.File.Name, StringComparer.OrdinalIgnoreCase)
+            .ToFrozenDictionary(
+                file => file.Key, file => file.ToArray(), StringComparer.OrdinalIgnoreCase);
         Dictionary<string, SchemaText> files = new(StringComparer.OrdinalIgnoreCase);
         foreach (IGrouping<RpcSchema, ServerService> group in services.GroupBy(
             service => service.Info.Schema))
@@ -102,8 +104,8 @@ internal sealed class HttpRoutes
             return HttpRoute.Nothing(path);
         }
 
-        string inside = path[_base.Length..].Trim('/');
-        if (inside.Length == 0)
+        ReadOnlySpan<char> inside = path.AsSpan(_base.Length).Trim('/');
+        if (inside.IsEmpty)
         {
             return new HttpRoute { IsPage = true };
         }
@@ -113,7 +115,7 @@ internal sealed class HttpRoutes
             return new HttpRoute { IsOpenApi = true };
         }
 
-        if (_files.TryGetValue(inside, out SchemaText? file))
+        if (_files.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(inside, out SchemaText? file))
         {
             return new HttpRoute { File = file };
         }
@@ -125,7 +127,9 @@ internal sealed class HttpRoutes
             return new HttpRoute { Method = _ping };
         }
 
-        return slash < 0 ? HttpRoute.Nothing(path) : FindMethod(inside[..slash], inside[(slash + 1)..], path);
+        return slash < 0
+            ? HttpRoute.Nothing(path)
+            : FindMethod(inside[..slash], inside[(slash + 1)..].ToString(), path);
     }
 
     private HttpRoute? FindRule(HttpRequest request, string inside, HttpRoute otherwise)
@@ -156,27 +160,39 @@ internal sealed class HttpRoutes
         }
     }
 
-    private HttpRoute FindMethod(string place, string name, string path)
+    private HttpRoute FindMethod(ReadOnlySpan<char> place, string name, string path)
     {
-        if (_services.TryGetValue(place, out ServerService? service))
+        if (_services.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(
+            place, out ServerService? service))
         {
             return service.Find(name) is { } method
                 ? new HttpRoute { Method = method }
                 : NoMethod(service, name);
         }
 
-        ServerService[] declared = [.. _servicesByFile[place]];
-        ServerMethod[] found = [.. declared.Select(s => s.Find(name)).OfType<ServerMethod>()];
+        if (!_servicesByFile.GetAlternateLookup<ReadOnlySpan<char>>().TryGetValue(
+            place, out ServerService[]? declared))
+        {
+            return HttpRoute.Nothing(path);
+        }
+
+        ServerMethod[] found = FindAll(declared, name);
         return found switch
         {
             [{ } only] => new HttpRoute { Method = only },
             [] when declared is [{ } alone] => NoMethod(alone, name),
             [] => HttpRoute.Nothing(path),
-            _ => HttpRoute.NotFound(
-                () => $"'{place}' declares several methods '{name}'; "
-                + $"write /{string.Join(" or /", found.Select(m => m.Info.FullName))}."),
+            _ => SeveralMethods(place.ToString(), name, found),
         };
     }
+
+    private static ServerMethod[] FindAll(ServerService[] services, string name) =>
+        [.. services.Select(service => service.Find(name)).OfType<ServerMethod>()];
+
+    private static HttpRoute SeveralMethods(string file, string name, ServerMethod[] found) =>
+        HttpRoute.NotFound(
+            () => $"'{file}' declares several methods '{name}'; "
+            + $"write /{string.Join(" or /", found.Select(m => m.Info.FullName))}.");
 
     private static HttpRoute NoMethod(ServerService service, string name) =>
         HttpRoute.NotFound(

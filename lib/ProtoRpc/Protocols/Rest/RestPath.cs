@@ -11,7 +11,8 @@ internal sealed class RestPath
     private RestPath(string[] coded, bool hasSlash)
     {
         _coded = coded;
-        _texts = Array.ConvertAll(coded, segment => RestText.Decode(segment));
+        _texts = Array.ConvertAll(
+            coded, static segment => segment.Contains('%') ? RestText.Decode(segment) : segment);
         HasSlash = hasSlash;
     }
 
