@@ -171,6 +171,16 @@ public sealed class ContainerdTests : IDisposable
             data = content,
         };
         await Task.Yield();
-        yield return new { action = "COMMIT", @ref = "r", offset = content.Length, expected = digest };
+
+        // Without it, the first collection of garbage removes the content, 100 ms after the start.
+        Dictionary<string, string> labels = new() { ["containerd.io/gc.root"] = "test" };
+        yield return new
+        {
+            action = "COMMIT",
+            @ref = "r",
+            offset = content.Length,
+            expected = digest,
+            labels,
+        };
     }
 }
