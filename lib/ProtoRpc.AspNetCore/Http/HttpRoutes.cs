@@ -186,6 +186,7 @@ internal sealed class HttpRoutes
         };
     }
 
+    // Lambdas that use the name are in methods of their own, so that other paths allocate no closure.
     private static ServerMethod[] FindAll(ServerService[] services, string name) =>
         [.. services.Select(service => service.Find(name)).OfType<ServerMethod>()];
 

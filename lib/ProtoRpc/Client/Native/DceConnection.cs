@@ -56,7 +56,6 @@ internal sealed class DceConnection : NativeConnection
             {
                 await connection.BindAsync<TWait>().ConfigureAwait(false);
             }
-
         }
         catch (Exception e)
         {
