@@ -116,6 +116,9 @@ internal struct ElementBudget(RpcMessageInfo type, int limit, Action? look = nul
     /// <summary>Called after each <see cref="BytesPerLook"/>; null for nothing.</summary>
     public readonly Action? Look => look;
 
+    /// <summary>The elements that may still come.</summary>
+    public readonly long Left => _left;
+
     /// <summary>A budget without a limit.</summary>
     public static ElementBudget Unlimited { get; } = new(null!, 0) { _left = long.MaxValue };
 

@@ -30,7 +30,7 @@ internal sealed class MessageLayout
     private StringComparer? _nameComparer;
     private FieldLayout[]? _toRequired;
     private Reach _reach;
-    private int _mostElements;
+    private int _mostElements = -1;
     private Dictionary<string, FieldLayout>? _byName;
     private int _sizeHint;
 
@@ -88,8 +88,9 @@ internal sealed class MessageLayout
     /// fields. A value of JSON counts less, because it may have only two characters.</summary>
     public int Elements { get; }
 
-    /// <summary>The elements of the largest message that messages of this type can contain.</summary>
-    public int MostElements => _mostElements != 0 ? _mostElements : _mostElements = FindMostElements();
+    /// <summary>The elements of the largest message that messages of this type can contain; 0 if they contain
+    /// none.</summary>
+    public int MostElements => _mostElements >= 0 ? _mostElements : _mostElements = FindMostElements();
 
     /// <summary>The fields that must be there.</summary>
     public FieldLayout[] Required { get; }
@@ -208,7 +209,7 @@ internal sealed class MessageLayout
 
     private int FindMostElements()
     {
-        int most = 1;
+        int most = 0;
         HashSet<MessageLayout> seen = [this];
         Queue<MessageLayout> waiting = new(seen);
         while (waiting.TryDequeue(out MessageLayout? layout))

@@ -74,6 +74,34 @@ public static class GeneratedLimitsTests
         Assert.Contains("MaxMessageElements", error.Message);
     }
 
+    [Fact]
+    public static void The_estimate_by_lengths_changes_no_answer()
+    {
+        Random random = new(20261130);
+        int refused = 0;
+        for (int i = 0; i < 150; i++)
+        {
+            byte[] bytes = MakeAny(random, depth: 0, size: 1 << random.Next(9, 13));
+            Tally tally = Tally.Of(bytes);
+
+            // One limit is close to what the message contains.
+            double share = 0.6 + (0.6 * random.NextDouble());
+            bool isOfElements = random.Next(2) == 0;
+            int maxElements = isOfElements ? (int)(tally.Elements * share) : int.MaxValue;
+            int maxEntries = isOfElements ? int.MaxValue : (int)(Math.Sqrt(tally.Work) * share);
+            bool isOver = tally.Elements > Math.Max(maxElements, bytes.Length / 2)
+                || tally.Work > (long)maxEntries * maxEntries;
+            refused += isOver ? 1 : 0;
+
+            RpcException? error = Record.Exception(
+                () => GeneratedLimits.Check(Node, bytes, maxElements, maxEntries)) as RpcException;
+
+            Assert.Equal(isOver ? "TooManyElements" : null, error?.ErrorId);
+        }
+
+        Assert.InRange(refused, 25, 125);
+    }
+
     [Theory]
     [InlineData("1A 05")]
     [InlineData("2B 08 01")]
@@ -160,6 +188,29 @@ public static class GeneratedLimitsTests
     private static byte[] Many(string hex, int count) => [.. Enumerable.Range(0, count).SelectMany(i =>
         TestMessages.Bytes(string.Format(null, CompositeFormat.Parse(hex), $"{i % 128:X2}")))];
 
+    // A random message of the type Node without groups.
+    private static byte[] MakeAny(Random random, int depth, int size)
+    {
+        List<byte> bytes = [];
+        while (bytes.Count < size)
+        {
+            int kind = depth > 5 ? 0 : random.Next(8);
+            byte[] part = kind == 0 ? [] : MakeAny(random, depth + 1, random.Next(size / 2));
+            bytes.AddRange(kind switch
+            {
+                0 => Unknown(random.Next(100, 140)),
+                1 => [0x12, .. Varint((ulong)part.Length), .. part],
+                2 => [0x1A, .. Varint((ulong)part.Length), .. part],
+                3 => Entry([0x08, (byte)random.Next(128), 0x12, .. Varint((ulong)part.Length), .. part]),
+                _ => [0x1A, 0],
+            });
+        }
+
+        return [.. bytes];
+
+        static byte[] Entry(byte[] content) => [0x0A, .. Varint((ulong)content.Length), .. content];
+    }
+
     private static byte[] Unknown(int number) => new Field(number).Bytes;
 
     private static byte[] Varint(ulong value)
@@ -171,6 +222,54 @@ public static class GeneratedLimitsTests
         }
 
         return stream.ToArray();
+    }
+
+    // What a message without groups contains, counted one by one, by the reader of Google.Protobuf.
+    private sealed record Tally(long Elements, long Keys, long WorkBelow)
+    {
+        public long Work => WorkBelow + (Keys * Keys);
+
+        public static Tally Of(byte[] bytes)
+        {
+            CodedInputStream input = new(bytes);
+            Tally all = new(0, 0, 0);
+            uint last = 0;
+            while (input.ReadTag() is > 0 and uint tag)
+            {
+                all = tag switch
+                {
+                    0x0A => all.WithEntry(OfEntry(input.ReadBytes().ToByteArray())),
+                    0x12 => all.WithOwn(Of(input.ReadBytes().ToByteArray())),
+                    0x1A => all.WithElement(Of(input.ReadBytes().ToByteArray())),
+                    _ => all.WithUnknown(input.ReadInt32(), isNew: tag != last),
+                };
+                last = tag > 0x38 ? tag : last;
+            }
+
+            return all;
+        }
+
+        // Its key, and its value, which is a message.
+        private static Tally OfEntry(byte[] bytes)
+        {
+            CodedInputStream input = new(bytes);
+            input.ReadTag();
+            input.ReadInt64();
+            input.ReadTag();
+            return new Tally(0, 0, 0).WithOwn(Of(input.ReadBytes().ToByteArray()));
+        }
+
+        private Tally WithEntry(Tally entry) =>
+            new(Elements + 1 + entry.Elements, Keys + 1, WorkBelow + entry.Work);
+
+        private Tally WithOwn(Tally inner) =>
+            new(Elements + 8 + inner.Elements, Keys + inner.Keys, WorkBelow + inner.WorkBelow);
+
+        private Tally WithElement(Tally inner) =>
+            new(Elements + 8 + inner.Elements, Keys, WorkBelow + inner.Work);
+
+        private Tally WithUnknown(int value, bool isNew) =>
+            this with { Keys = Keys + (isNew && value >= 0 ? 1 : 0) };
     }
 
     private sealed record Field(int Number)

@@ -16,6 +16,9 @@ internal static class GeneratedLimits
     // A message up to this size cannot exceed a limit, because its type would need thousands of fields.
     private const int AlwaysFine = 256;
 
+    // What is in a message up to this size is at first taken from its length.
+    private const int Short = 1024;
+
     /// <summary>Whether a message of this size can exceed a limit. Most messages are too short.</summary>
     public static bool MayExceed(RpcMessageInfo type, long bytes, int maxElements, int maxEntries) =>
         (bytes > AlwaysFine || maxEntries < AlwaysFine)
@@ -40,10 +43,62 @@ internal static class GeneratedLimits
         }
         ElementBudget budget = new(type, maxElements, look);
         budget.AddBytes(bytes.Length);
+        MessageLayout layout = MessageLayout.For(type);
+        WireReader first = new(bytes, type, budget);
+        Contents most = default;
+        if (EstimateMost(ref first, layout, ref most) && most.Fit(budget.Left, maxEntries))
+        {
+            return;
+        }
         HashWork work = new(type, maxEntries);
         WireReader reader = new(bytes, type, budget);
         long keys = 0;
-        Count(ref reader, MessageLayout.For(type), 0, ref work, ref keys);
+        Count(ref reader, layout, 0, ref work, ref keys);
+    }
+
+    /// <summary>Adds the most that a message can contain, without a look into the short messages in it. For
+    /// most messages that is within the limits, in a tenth of the time of a count.</summary>
+    /// <returns>False if only a count can tell, because there are groups.</returns>
+    private static bool EstimateMost(ref WireReader reader, MessageLayout layout, ref Contents most)
+    {
+        while (!reader.AtEnd)
+        {
+            uint tag = reader.ReadTag();
+            FieldLayout? field = layout.Find((int)(tag >> WireType.TagBits));
+            if (field is not { IsMessage: true, IsMessageSetItem: false } || tag != field.Tag)
+            {
+                most.Keys += field is null || (tag != field.Tag && tag != field.PackedTag) ? 1 : 0;
+                reader.Skip(tag);
+                continue;
+            }
+            if (field.Kind == RpcFieldKind.Group)
+            {
+                return false;
+            }
+            most.Keys += field.IsMap ? 1 : 0;
+            most.Elements += field.IsMap ? 1 : field.Message.Elements;
+            Contents ofElement = default;
+            ref Contents inner = ref field.IsRepeated ? ref ofElement : ref most;
+            int outerEnd = reader.EnterMessage();
+            if (reader.Left > Short)
+            {
+                if (!EstimateMost(ref reader, field.Message, ref inner))
+                {
+                    return false;
+                }
+            }
+            else
+            {
+                int messages = reader.Left / MinMessageBytes;
+                inner.Keys += messages;
+                inner.Elements += messages * (long)field.Message.MostElements;
+                reader.SkipRest();
+            }
+            reader.LeaveMessage(outerEnd);
+            most.Elements += ofElement.Elements;
+            most.Comparisons += ofElement.AllComparisons;
+        }
+        return true;
     }
 
     /// <param name="reader">The reader of the bytes.</param>
@@ -116,6 +171,19 @@ internal static class GeneratedLimits
     /// <summary>Whether .NET hashes keys of a kind without a secret.</summary>
     public static bool IsHashedAsItself(RpcFieldKind kind) =>
         kind is not (RpcFieldKind.String or RpcFieldKind.Bool);
+
+    // What a message contains: its own keys, and elements and comparisons with those of all messages in it.
+    private struct Contents
+    {
+        public long Elements;
+        public long Keys;
+        public long Comparisons;
+
+        public readonly long AllComparisons => Comparisons + (Keys * Keys);
+
+        public readonly bool Fit(long maxElements, long maxKeys) =>
+            Elements <= maxElements && AllComparisons <= maxKeys * maxKeys;
+    }
 }
 
 /// <summary>Counts the comparisons that the keys of maps cost if all of them collide.</summary>

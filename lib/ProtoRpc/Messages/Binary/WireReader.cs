@@ -45,6 +45,9 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
 
     public readonly int Position => _position;
 
+    /// <summary>The bytes up to the end of the message or packed field that is read.</summary>
+    public readonly int Left => _end - _position;
+
     /// <summary>The remaining number of elements.</summary>
     public readonly ElementBudget Budget => _budget;
 
@@ -266,6 +269,9 @@ internal ref struct WireReader(ReadOnlySpan<byte> bytes, RpcMessageInfo type, El
         _end = outerEnd;
         _depth--;
     }
+
+    /// <summary>Passes over the rest of the message or packed field that is read.</summary>
+    public void SkipRest() => _position = _end;
 
     public void EnterGroup() => Descend();
 
