@@ -52,6 +52,24 @@ public static class WellKnownTypeMappingTests
         { new { seconds = -1, nanos = -5 }, -1, -5 },
     };
 
+    [Fact]
+    public static void A_duration_takes_no_more_memory_than_a_timestamp()
+    {
+        long ofTime = Allocated("timestamp", DateTimeOffset.UnixEpoch);
+        long ofSpan = Allocated("duration", TimeSpan.FromSeconds(1.5));
+
+        Assert.InRange(ofSpan, 1, ofTime);
+
+        static long Allocated(string field, object value)
+        {
+            Dictionary<string, object?> given = new() { [field] = value };
+            Mapper.ToMessage(WellKnown, given);
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            Mapper.ToMessage(WellKnown, given);
+            return GC.GetAllocatedBytesForCurrentThread() - before;
+        }
+    }
+
     [Theory]
     [MemberData(nameof(Times))]
     public static void A_timestamp_takes_times(object value, long seconds, int nanos)

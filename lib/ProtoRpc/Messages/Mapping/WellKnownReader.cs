@@ -9,6 +9,10 @@ internal sealed class WellKnownReader(ObjectReader reader)
     private const string ValueKey = "value";
     public const string TypePrefix = "type.googleapis.com/";
 
+    private static readonly string NoDuration =
+        $"is not a Duration within {WellKnownTime.MaxDurationSeconds} seconds; give a TimeSpan, "
+        + $"{DurationText.Forms}, or seconds and nanos of the same sign.";
+
     /// <summary>Reads a value in the special shape of a well-known type. Null if the type has no special
     /// shape, or if the value has the shape of its fields.</summary>
     public DynamicMessage? TryRead(MessageLayout layout, object? value, int depth) => layout.WellKnown switch
@@ -58,9 +62,6 @@ internal sealed class WellKnownReader(ObjectReader reader)
 
     private DynamicMessage ReadDuration(MessageLayout layout, object value, int depth)
     {
-        string problem =
-            $"is not a Duration within {WellKnownTime.MaxDurationSeconds} seconds; give a TimeSpan, "
-            + $"{DurationText.Forms}, or seconds and nanos of the same sign.";
         (long Seconds, int Nanos) span = default;
         bool read;
         switch (value)
@@ -76,9 +77,9 @@ internal sealed class WellKnownReader(ObjectReader reader)
                 read = DurationText.TryReadSeconds(value, out span.Seconds, out span.Nanos);
                 break;
             default:
-                return ReadParts(layout, value, depth, WellKnownTime.IsDuration, problem);
+                return ReadParts(layout, value, depth, WellKnownTime.IsDuration, NoDuration);
         }
-        return read ? OfParts(layout, span.Seconds, span.Nanos) : throw reader.Invalid(value, problem);
+        return read ? OfParts(layout, span.Seconds, span.Nanos) : throw reader.Invalid(value, NoDuration);
     }
 
     private DynamicMessage ReadParts(
