@@ -241,9 +241,13 @@ public static class GeneratedLimitsTests
                     0x0A => all.WithEntry(OfEntry(input.ReadBytes().ToByteArray())),
                     0x12 => all.WithOwn(Of(input.ReadBytes().ToByteArray())),
                     0x1A => all.WithElement(Of(input.ReadBytes().ToByteArray())),
-                    _ => all.WithUnknown(input.ReadInt32(), isNew: tag != last),
+                    _ => all with { Keys = all.Keys + (tag == last ? 0 : 1) },
                 };
-                last = tag > 0x38 ? tag : last;
+                if (tag is not (0x0A or 0x12 or 0x1A))
+                {
+                    input.SkipLastField();
+                    last = tag;
+                }
             }
 
             return all;
@@ -267,9 +271,6 @@ public static class GeneratedLimitsTests
 
         private Tally WithElement(Tally inner) =>
             new(Elements + 8 + inner.Elements, Keys, WorkBelow + inner.Work);
-
-        private Tally WithUnknown(int value, bool isNew) =>
-            this with { Keys = Keys + (isNew && value >= 0 ? 1 : 0) };
     }
 
     private sealed record Field(int Number)

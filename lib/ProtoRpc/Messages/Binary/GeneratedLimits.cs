@@ -17,7 +17,7 @@ internal static class GeneratedLimits
     private const int AlwaysFine = 256;
 
     // What is in a message up to this size is at first taken from its length.
-    private const int Short = 1024;
+    private const int ShortMessage = 1024;
 
     /// <summary>Whether a message of this size can exceed a limit. Most messages are too short.</summary>
     public static bool MayExceed(RpcMessageInfo type, long bytes, int maxElements, int maxEntries) =>
@@ -80,7 +80,7 @@ internal static class GeneratedLimits
             Contents ofElement = default;
             ref Contents inner = ref field.IsRepeated ? ref ofElement : ref most;
             int outerEnd = reader.EnterMessage();
-            if (reader.Left > Short)
+            if (reader.Left > ShortMessage)
             {
                 if (!EstimateMost(ref reader, field.Message, ref inner))
                 {
